@@ -1,0 +1,242 @@
+"""One table of settings: name, default, environment variable, help.
+
+Values come from, in falling order of strength: arguments, ``WELLREAD_<SECTION>_<NAME>``
+environment variables, the short ``QA_*`` aliases, ``wellread.yaml`` in the home, the defaults.
+Settings are read once, frozen, and build nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wellread.errors import SettingsError
+
+SETTINGS_FILE = "wellread.yaml"
+ALIASES: Mapping[str, tuple[str, str]] = {
+    "QA_ENABLED": ("qa", "enabled"),
+    "QA_MODEL": ("generation", "model"),
+    "QA_MAX_OUTPUT_TOKENS": ("generation", "max_tokens"),
+    "QA_MAX_CLUSTERS": ("qa", "max_clusters"),
+    "QA_MAX_CONTEXT_CHARS": ("context", "max_characters"),
+}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class EmbeddingSettings(_Section):
+    backend: Literal["local", "static", "http"] = Field(
+        default="local",
+        description="which embedder: the built-in model, its fast static form, or HTTP",
+    )
+    model_path: str = Field(
+        default="", description="model file to use instead of the installed package's"
+    )
+    url: str = Field(default="", description="base URL of an OpenAI-compatible server (…/v1)")
+    model: str = Field(default="", description="model name to ask the HTTP server for")
+    api_key_env: str = Field(
+        "OPENAI_API_KEY", description="environment variable that holds the server's key"
+    )
+    timeout: float = Field(default=60.0, gt=0, description="seconds to wait for one HTTP call")
+    threads: int = Field(
+        default=0, ge=0, description="threads of the local model; 0 takes all cores"
+    )
+
+
+class ChunkingSettings(_Section):
+    tokens: int = Field(default=200, ge=20, le=2000, description="size of a passage in word pieces")
+
+
+class SourceSettings(_Section):
+    max_bytes: int = Field(default=200_000_000, gt=0, description="largest file that is read")
+    max_pages: int = Field(default=5_000, gt=0, description="most pages of one PDF")
+    exclude: tuple[str, ...] = Field(
+        default=(".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
+        description="patterns that are never read, in the form of .gitignore",
+    )
+
+
+class RetrievalSettings(_Section):
+    top_k: int = Field(default=12, ge=1, le=200, description="passages that a question works with")
+    candidates: int = Field(default=100, ge=1, le=1000, description="depth of each ranked list")
+    fusion: Literal["weighted", "rrf", "text", "vector"] = Field(
+        default="weighted", description="how the ranked lists are joined"
+    )
+    vector_weight: float = Field(
+        default=0.5, ge=0, le=1, description="weight of vectors in 'weighted'"
+    )
+    min_similarity: float = Field(
+        default=0.3, ge=-1, le=1, description="cosine under which a passage does not count as near"
+    )
+    diversity: float = Field(
+        default=0.85, ge=0, le=1, description="1 ranks by relevance alone; less avoids repeats"
+    )
+
+
+class GenerationSettings(_Section):
+    model: str = Field(
+        default="",
+        description="language model, for example openai:gpt-4o-mini; empty: extractive answers",
+    )
+    base_url: str = Field(default="", description="OpenAI-compatible server to use for the model")
+    api_key_env: str = Field(
+        "OPENAI_API_KEY", description="environment variable that holds the model's key"
+    )
+    temperature: float = Field(default=0.3, ge=0, le=2, description="sampling temperature")
+    max_tokens: int = Field(default=2000, ge=1, description="most tokens of one answer")
+    timeout: float = Field(
+        default=120.0, gt=0, description="seconds until a model call is given up"
+    )
+    retries: int = Field(
+        default=2, ge=0, le=10, description="further tries after a retryable failure"
+    )
+
+
+class CitationSettings(_Section):
+    style: Literal["number", "auto"] = Field(
+        default="number", description="how a citation is rendered"
+    )
+    strict: bool = Field(
+        default=False, description="drop unsupported sentences instead of marking them"
+    )
+
+
+class ContextSettings(_Section):
+    max_tokens: int = Field(default=8000, ge=100, description="most tokens of evidence")
+    max_characters: int = Field(default=30_000, ge=500, description="most characters of evidence")
+
+
+class QaSettings(_Section):
+    enabled: bool = Field(default=True, description="whether questions are answered at all")
+    confidence_threshold: float = Field(
+        default=0.3, ge=0, le=1, description="below this there is no answer but the no-data reply"
+    )
+    max_clusters: int = Field(default=5, ge=1, description="most stories used for one answer")
+    max_sentences: int = Field(
+        default=4, ge=1, le=20, description="most sentences of an extractive answer"
+    )
+
+
+class ServeSettings(_Section):
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: int = Field(default=8756, ge=0, le=65535, description="port to listen on")
+    max_request_bytes: int = Field(default=1_000_000, gt=0, description="largest request body")
+
+
+class Settings(_Section):
+    """All settings, by section."""
+
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    chunking: ChunkingSettings = ChunkingSettings()
+    sources: SourceSettings = SourceSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    generation: GenerationSettings = GenerationSettings()
+    citations: CitationSettings = CitationSettings()
+    context: ContextSettings = ContextSettings()
+    qa: QaSettings = QaSettings()
+    serve: ServeSettings = ServeSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One line of the table of settings."""
+
+    name: str
+    default: object
+    variable: str
+    help: str
+
+
+def settings_table() -> list[SettingRow]:
+    """Every setting with its default, its environment variable and what it does."""
+    rows = []
+    for section, section_field in Settings.model_fields.items():
+        model = section_field.annotation
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise TypeError(f"{section} is not a section")
+        rows += [
+            SettingRow(
+                name=f"{section}.{name}",
+                default=field.default,
+                variable=_variable(section, name),
+                help=field.description or "",
+            )
+            for name, field in model.model_fields.items()
+        ]
+    return rows
+
+
+def default_home(environ: Mapping[str, str] | None = None) -> Path:
+    """``WELLREAD_HOME``, or ``.wellread`` in the user's home folder."""
+    named = (os.environ if environ is None else environ).get("WELLREAD_HOME", "")
+    return Path(named).expanduser() if named else Path.home() / ".wellread"
+
+
+def load_settings(
+    home: Path,
+    overrides: Mapping[str, Mapping[str, Any]] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Read the settings of ``home``.
+
+    Raises:
+        SettingsError: unknown name, value out of range, or a file that is not YAML.
+    """
+    values = _from_file(home / SETTINGS_FILE)
+    for section, names in _from_environment(os.environ if environ is None else environ).items():
+        values.setdefault(section, {}).update(names)
+    for section, given in (overrides or {}).items():
+        values.setdefault(section, {}).update(given)
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(
+            f"setting {name}: {first['msg']}",
+            hint="docs/settings.md lists every setting",
+        ) from error
+
+
+def _variable(section: str, name: str) -> str:
+    return f"WELLREAD_{section}_{name}".upper()
+
+
+def _from_file(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} cannot be read: {error}") from error
+    try:
+        loaded = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from error
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict) or not all(
+        isinstance(section, dict) for section in loaded.values()
+    ):
+        raise SettingsError(f"{path}: expected sections with names and values")
+    return {str(section): dict(names) for section, names in loaded.items()}
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for alias, (section, name) in ALIASES.items():
+        if environ.get(alias):
+            found.setdefault(section, {})[name] = environ[alias]
+    for row in settings_table():
+        if environ.get(row.variable):
+            section, _, name = row.name.partition(".")
+            found.setdefault(section, {})[name] = environ[row.variable]
+    return found

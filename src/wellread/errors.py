@@ -1,0 +1,86 @@
+"""Every error that Wellread raises on purpose.
+
+::
+
+    WellreadError
+    ├── SettingsError        a setting is missing, unknown or out of range
+    ├── SourceError          one source could not be read; the run goes on with the others
+    ├── StoreError           the catalogue or the index refused or is damaged
+    │   └── FingerprintError the index was built by another embedder or chunking
+    ├── ModelError           an embedder or a language model failed
+    │   └── ModelTimeoutError     ... by taking too long
+    └── RequestError         the caller asked for something that cannot be served
+        └── UnknownCollectionError
+
+A message says what happened, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+
+class WellreadError(Exception):
+    """Root of all errors raised on purpose.
+
+    Attributes:
+        hint: what the reader can do about it; empty when the message already says so.
+        retryable: whether the same call may succeed later without any change.
+    """
+
+    retryable: bool = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message} ({self.hint})" if self.hint else message
+
+
+class SettingsError(WellreadError):
+    """A setting is missing, unknown or out of range."""
+
+
+class SourceError(WellreadError):
+    """One source could not be read; names the source and the reason.
+
+    Attributes:
+        uri: the source that failed.
+        reason: one line, without the uri, fit for a table cell.
+    """
+
+    def __init__(self, uri: str, reason: str, *, hint: str = "") -> None:
+        super().__init__(f"{uri}: {reason}", hint=hint)
+        self.uri = uri
+        self.reason = reason
+
+
+class StoreError(WellreadError):
+    """The catalogue or the index refused, is locked, or is damaged."""
+
+
+class FingerprintError(StoreError):
+    """The index was built by another embedder or another chunking than the settings ask for."""
+
+
+class ModelError(WellreadError):
+    """An embedder or a language model failed."""
+
+    def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
+
+
+class ModelTimeoutError(ModelError):
+    """An embedder or a language model took longer than its time limit."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint, retryable=True)
+
+
+class RequestError(WellreadError):
+    """The caller asked for something that cannot be served as asked."""
+
+
+class UnknownCollectionError(RequestError):
+    """A question was scoped to a collection that does not exist."""

@@ -1,0 +1,76 @@
+"""Repeatable identities: tagged hashes of what makes the thing itself.
+
+The tag (``doc``, ``ver``, ``psg`` ...) goes into the hash and in front of the result, so that two
+kinds of thing never share an id. The same input gives the same id on every machine and every run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from datetime import datetime
+
+from wellread.types import Document, Mark, Span
+
+DIGEST_BYTES = 12
+
+
+def tagged_hash(tag: str, *parts: str | int) -> str:
+    """``tag_`` and 24 hex digits of BLAKE2b over the tag and the parts.
+
+    Every part is preceded by its length, so ``("ab", "c")`` and ``("a", "bc")`` differ.
+    """
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES, person=tag.encode()[:16])
+    for part in parts:
+        data = str(part).encode("utf-8")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return f"{tag}_{digest.hexdigest()}"
+
+
+def document_id(collection: str, uri: str) -> str:
+    """The id of the document known by (collection, uri)."""
+    return tagged_hash("doc", collection, uri)
+
+
+def version_of(text: str, marks: tuple[Mark, ...]) -> str:
+    """The version: a hash of the text and its marks."""
+    return tagged_hash("ver", text, *(_mark_line(mark) for mark in marks))
+
+
+def facts_of(document: Document) -> str:
+    """A hash of everything of a document except its text and marks.
+
+    Two versions with the same text differ here when only a title, a date or a tag changed.
+    """
+    facts = {
+        "kind": document.kind,
+        "title": document.title,
+        "url": document.url,
+        "source_type": document.source_type,
+        "language": document.language,
+        "authors": document.authors,
+        "published_at": document.published_at,
+        "summary": document.summary,
+        "media_url": document.media_url,
+        "taxonomy": {name: list(values) for name, values in sorted(document.taxonomy.items())},
+        "entity": asdict(document.entity) if document.entity else None,
+        "past_question": asdict(document.past_question) if document.past_question else None,
+    }
+    return tagged_hash("fct", json.dumps(facts, sort_keys=True, default=_plain))
+
+
+def passage_id(document: str, version: str, span: Span) -> str:
+    """The id of the passage ``span`` of ``version`` of ``document``."""
+    return tagged_hash("psg", document, version, span.start, span.end)
+
+
+def _mark_line(mark: Mark) -> str:
+    return f"{type(mark).__name__}{json.dumps(asdict(mark), sort_keys=True)}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"cannot put {type(value).__name__} into an identity")

@@ -1,0 +1,137 @@
+"""The loader seam, and the builder with which every loader makes text and marks together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from wellread.types import (
+    Box,
+    Document,
+    HeadingMark,
+    LineMark,
+    Mark,
+    PageMark,
+    Span,
+    SpeakerMark,
+    TimeMark,
+)
+
+# Characters that no store keeps faithfully: NUL ends a string in SQLite, lone surrogates have
+# no UTF-8 form.
+_UNSTORABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One input as it was found: where it is, and its bytes.
+
+    Attributes:
+        uri: ``file:///…`` or ``https://…``; names the document unless the loader knows better
+            (an item of a feed has a link of its own).
+        name: the last part of the path, for titles and for telling the kind by extension.
+        path: the local file, where there is one.
+    """
+
+    uri: str
+    name: str
+    data: bytes
+    collection: str
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderLimits:
+    """What a loader may spend on one source."""
+
+    max_pages: int = 5_000
+
+
+class Loader(Protocol):
+    """Reads one kind of source. ``testing.LoaderContract`` is what every loader inherits."""
+
+    def __call__(self, source: Source, limits: LoaderLimits) -> Iterator[Document]:
+        """The documents of ``source``: one for most kinds, many for a feed.
+
+        A document has at least one character that is not white space. A source that is valid
+        and empty (a feed without items) yields nothing.
+
+        Raises:
+            SourceError: with the source's uri and a reason; no part of a document is yielded.
+        """
+        ...
+
+
+class TextBuilder:
+    """Collects text piece by piece and keeps the marks in step with it.
+
+    Ranges are opened by ``page``, ``heading``, ... and closed by the next of the same sort or by
+    ``build``. ``add`` cleans unstorable characters, so offsets are those of the stored text.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._marks: list[Mark] = []
+        self._open: dict[str, tuple[int, Callable[[int, int], Mark]]] = {}
+
+    @property
+    def length(self) -> int:
+        """Characters so far: the offset at which the next piece starts."""
+        return self._length
+
+    def add(self, text: str) -> Span:
+        """Append ``text``; the span that it takes."""
+        clean = text.translate(_UNSTORABLE)
+        start = self._length
+        self._pieces.append(clean)
+        self._length += len(clean)
+        return Span(start=start, end=self._length)
+
+    def page(self, page: int) -> None:
+        """Everything from here to the next page stands on ``page``."""
+        self._begin("page", lambda start, end: PageMark(start=start, end=end, page=page))
+
+    def heading(self, path: tuple[str, ...]) -> None:
+        """Everything from here to the next heading stands under ``path`` (empty: under none)."""
+        if path:
+            self._begin("heading", lambda s, e: HeadingMark(start=s, end=e, path=path))
+        else:
+            self._finish("heading")
+
+    def line(self, line: int) -> None:
+        """Everything from here to the next line mark begins on source line ``line``."""
+        self._begin("line", lambda start, end: LineMark(start=start, end=end, line=line))
+
+    def speaker(self, speaker: str | None) -> None:
+        """Everything from here on is said by ``speaker`` (None: nobody is named)."""
+        if speaker:
+            self._begin("speaker", lambda s, e: SpeakerMark(start=s, end=e, speaker=speaker))
+        else:
+            self._finish("speaker")
+
+    def time(self, begin: float, finish: float | None = None) -> None:
+        """Everything from here to the next time was said from ``begin`` (seconds) on."""
+        self._begin("time", lambda s, e: TimeMark(start=s, end=e, begin=begin, finish=finish))
+
+    def box(self, span: Span, page: int, box: Box) -> None:
+        """``span`` stands in ``box`` of ``page``."""
+        self._marks.append(PageMark(start=span.start, end=span.end, page=page, box=box))
+
+    def build(self) -> tuple[str, tuple[Mark, ...]]:
+        """The whole text and all marks, by start."""
+        for sort in tuple(self._open):
+            self._finish(sort)
+        marks = sorted(self._marks, key=lambda mark: (mark.start, -mark.end))
+        return "".join(self._pieces), tuple(marks)
+
+    def _begin(self, sort: str, make: Callable[[int, int], Mark]) -> None:
+        self._finish(sort)
+        self._open[sort] = (self._length, make)
+
+    def _finish(self, sort: str) -> None:
+        opened = self._open.pop(sort, None)
+        if opened and opened[0] < self._length:
+            self._marks.append(opened[1](opened[0], self._length))

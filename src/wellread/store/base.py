@@ -1,0 +1,113 @@
+"""The index seam. The docstrings here are the specification that back ends are tested against.
+
+Nothing outside ``store/`` may know which back end is in use. ``testing.IndexContract`` holds the
+tests that every back end inherits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.types import Candidate, Filters, Kind, Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRow:
+    """One passage as the index keeps it: what is searched and what is filtered by.
+
+    Attributes:
+        text: the passage's own text.
+        context: title and heading path; searched together with ``text``.
+        taxonomy: ``dimension=value`` strings.
+    """
+
+    passage_id: str
+    document_id: str
+    version: str
+    span: Span
+    collection: str
+    kind: Kind
+    text: str
+    context: str = ""
+    source_type: str = ""
+    language: str = ""
+    authors: tuple[str, ...] = ()
+    speakers: tuple[str, ...] = ()
+    taxonomy: tuple[str, ...] = ()
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexKey:
+    """Which passage of which version of which document a row belongs to."""
+
+    passage_id: str
+    document_id: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
+    """What shaped an index. Two indexes with the same fingerprint are interchangeable."""
+
+    embedder: str
+    dimensions: int
+    chunking: str
+    schema: int = field(default=1)
+
+
+class Index(Protocol):
+    """Full text (BM25) and vectors over passages, with filters.
+
+    The index is never the truth: it may hold rows of versions that are no longer live, and the
+    caller checks each candidate's version against the catalogue.
+    """
+
+    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+        """Add rows, or replace those with the same ``passage_id``; all of them or none.
+
+        ``vectors`` has shape ``(len(rows), dimensions)``. When the call returns, the rows
+        survive a kill, and both searches find them, with or without ``optimize``.
+
+        Raises:
+            StoreError: the rows could not be written (disk full, damaged files).
+        """
+        ...
+
+    def remove(self, keys: Sequence[tuple[str, str]]) -> int:
+        """Remove all rows of the (document_id, version) pairs; how many rows went.
+
+        Pairs that are not there are no error.
+        """
+        ...
+
+    def search_text(self, query: str, filters: Filters, limit: int) -> list[Candidate]:
+        """The best ``limit`` rows by BM25 over context and text, best first.
+
+        ``query`` is a person's words: no character in it is an operator, and a query without
+        a searchable word finds nothing. Ties are in a repeatable order.
+        """
+        ...
+
+    def search_vector(
+        self, vector: NDArray[np.float32], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """The best ``limit`` rows by cosine similarity (the score, -1 to 1), best first."""
+        ...
+
+    def keys(self) -> Iterator[IndexKey]:
+        """Every row's key, in no particular order, without loading the table at once."""
+        ...
+
+    def optimize(self) -> None:
+        """Fold new rows into the search structures and free the space of removed ones.
+
+        Safe to skip, to repeat and to kill; results are the same before and after.
+        """
+        ...
