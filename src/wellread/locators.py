@@ -25,7 +25,7 @@ from wellread.types import (
 
 FRAGMENT_WORDS = 6
 
-M = TypeVar("M", PageMark, TimeMark, SpeakerMark, HeadingMark, LineMark)
+M = TypeVar("M", bound=Mark)
 
 
 class Marks:
