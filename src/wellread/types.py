@@ -465,3 +465,53 @@ class Answer:
     hallucinated_citations: int = 0
     usage: Usage = Usage()
     steps: tuple[Step, ...] = ()
+
+
+# --- asking ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, of which part of the material, and how.
+
+    Attributes:
+        filters: limits that the asker set; those found in the question's words are added.
+        strict: drop unsupported sentences; None takes the setting.
+    """
+
+    text: str
+    filters: Filters = Filters()
+    mode: Mode = "auto"
+    session_id: str = ""
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvent:
+    """A step of answering has ended."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEvent:
+    """The next piece of the draft, as it is written. What counts is the final answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceEvent:
+    """A sentence of the delivered answer has its verdict."""
+
+    sentence: Sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalEvent:
+    """The answer as it is delivered and recorded; always the last event, and there is one."""
+
+    answer: Answer
+
+
+Event = StepEvent | TokenEvent | SentenceEvent | FinalEvent

@@ -1,0 +1,72 @@
+"""Sentence borders, with exact character spans.
+
+A line break is always a border (loaders join the lines of a paragraph), inside a line the
+blingfire sentence breaker decides; it knows abbreviations, initials and decimal points.
+"""
+
+from __future__ import annotations
+
+import re
+
+import blingfire
+
+from wellread.types import Span
+
+# Lone surrogates have no UTF-8 form and NUL ends a C string; one character stands in for each,
+# so that offsets stay.
+_UNSPEAKABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], " ")
+_LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
+_LEAD = re.compile(r"\s*(?:[-*•‣▪]\s+|\d{1,3}[.)]\s+(?=\S))?")
+LONGEST_LINE = 20_000
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """The sentences of ``text``, in order, without the white space and bullets around them.
+
+    Spans do not overlap, are never empty, and together cover every letter of ``text``.
+    """
+    spans: list[Span] = []
+    for line in _LINE.finditer(text):
+        for start, end in _windows(text, line.start(), line.end()):
+            lead = _LEAD.match(text, start, end)
+            begin = lead.end() if lead and start == line.start() else start
+            spans += _break(text, begin, end)
+    return spans
+
+
+def _windows(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Cut an overlong line at spaces, so that the breaker's buffers stay small."""
+    windows = []
+    while end - start > LONGEST_LINE:
+        cut = text.rfind(" ", start + LONGEST_LINE // 2, start + LONGEST_LINE) + 1
+        cut = cut or start + LONGEST_LINE
+        windows.append((start, cut))
+        start = cut
+    return [*windows, (start, end)]
+
+
+def _break(text: str, start: int, end: int) -> list[Span]:
+    piece = text[start:end].translate(_UNSPEAKABLE)
+    if not piece.strip():
+        return []
+    _, offsets = blingfire.text_to_sentences_and_offsets(piece)
+    found: list[Span] = []
+    place = start
+    # Only the starts are trusted: a sentence reaches to the next one, so nothing falls between.
+    borders = [start + begin for begin, _ in offsets[1:]] + [end]
+    for border in borders:
+        if not place < border <= end:
+            continue
+        span = _trim(text, place, border)
+        if span:
+            found.append(span)
+        place = border
+    return found
+
+
+def _trim(text: str, start: int, end: int) -> Span | None:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return Span(start=start, end=end) if start < end else None
