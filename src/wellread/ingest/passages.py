@@ -2,7 +2,8 @@
 
 Sections (heading paths) are borders unless a piece would be tiny; a passage prefers to end at a
 paragraph or speaker turn; the sentence is the smallest unit, and only a sentence that is longer
-than a whole passage (a table row, minified text) is cut at a space.
+than a whole passage (a table row, minified text) is cut at a space. Whoever changes where the
+cuts fall raises ``kb.CHUNKING_VERSION``, so that an old index is not mixed with new passages.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from wellread.locators import Marks
 from wellread.sentences import sentence_spans
 from wellread.types import Document, Passage, Span
 
-CHUNKING_VERSION = 1
 TINY = 0.25  # of the size: a section below this joins the next one
 FULL_ENOUGH = 0.5  # of the size: a paragraph's end from here on is a good place to stop
 
@@ -30,11 +30,6 @@ class _Unit:
     tokens: int
     section: tuple[str, ...]
     opens_paragraph: bool
-
-
-def chunking_identity(size: int) -> str:
-    """What shapes the passages, for the index fingerprint."""
-    return f"sections-sentences/{CHUNKING_VERSION}/{size}"
 
 
 def split(document: Document, size: int, count_tokens: CountTokens) -> list[Passage]:

@@ -1,0 +1,193 @@
+"""The one way from a question to a checked answer. Read this first.
+
+question → retrieval → evidence → draft (a language model's, or extracted sentences) → verdict per
+sentence → confidence → the delivered text with its citations → record. ``answer`` yields events;
+the API streams them, the CLI prints them, everything else takes the last one (``final``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from anyio import to_thread
+
+from wellread.ask import confidence
+from wellread.ask.cite import Checked, cite
+from wellread.ask.evidence import pack
+from wellread.ask.question import analyse
+from wellread.ask.reply import NOBODY, Reply, deliver, no_data
+from wellread.ask.retrieve import retrieve
+from wellread.ask.verify import verify
+from wellread.ask.write import Written, write
+from wellread.errors import RequestError, WellreadError
+from wellread.identity import tagged_hash
+from wellread.kb import KnowledgeBase
+from wellread.types import (
+    Analysis,
+    Answer,
+    Confidence,
+    Event,
+    Evidence,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    Step,
+    StepEvent,
+    TokenEvent,
+    Usage,
+)
+
+
+async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
+    """Answer ``question`` from the material of ``kb``; the last event holds the answer.
+
+    Raises:
+        RequestError: the question is empty or too long, its collection is unknown, or asking is
+            switched off.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    if not kb.settings.qa.enabled:
+        raise RequestError("asking is switched off", hint="set qa.enabled to true")
+    clock = _Clock()
+    analysis = analyse(question)
+    yield clock.lap("analysis", len(analysis.terms))
+    hits = await to_thread.run_sync(retrieve, kb, analysis)
+    yield clock.lap("retrieval", len(hits))
+    evidence = await to_thread.run_sync(pack, kb, hits)
+    yield clock.lap("evidence", len(evidence))
+
+    written: Written | None = None
+    if confidence.hopeful(analysis, evidence, kb.settings.qa.confidence_threshold):
+        async for event in write(kb, analysis, evidence):
+            if isinstance(event, TokenEvent):
+                yield event
+            else:
+                written = event
+        yield clock.lap("draft", len(written.claims) if written else 0)
+
+    checked = await to_thread.run_sync(_check, kb, written, evidence)
+    yield clock.lap("verification", len(checked))
+    sure = _judge(kb, analysis, evidence, written, checked)
+    kept = checked if not _strict(kb, question) else _borne_out(checked)
+    if sure.band == "none" or written is None or not kept:
+        reply = no_data(analysis, evidence)
+        sure = replace(sure, band="none")
+    else:
+        cited = await to_thread.run_sync(cite, kb, _text(written, checked, kept), kept, evidence)
+        reply = deliver(cited, written, analysis, evidence, sure)
+    for sentence in reply.sentences:
+        yield SentenceEvent(sentence=sentence)
+    yield clock.lap("citation", len(reply.citations))
+    done = _assemble(analysis, question, reply, sure, clock.steps)
+    await to_thread.run_sync(_record, kb, done)
+    yield FinalEvent(answer=done)
+
+
+async def final(events: AsyncIterator[Event]) -> Answer:
+    """The answer at the end of ``events``."""
+    async for event in events:
+        if isinstance(event, FinalEvent):
+            return event.answer
+    raise WellreadError("the answer ended without a result", hint="report this as a defect")
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Times the steps of one answer."""
+
+    steps: list[Step] = field(default_factory=list)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, name: str, found: int) -> StepEvent:
+        """End the step ``name`` here."""
+        now = time.perf_counter()
+        step = Step(name=name, seconds=round(now - self._last, 4), found=found)
+        self._last = now
+        self.steps.append(step)
+        return StepEvent(step=step)
+
+
+def _check(
+    kb: KnowledgeBase, written: Written | None, evidence: Sequence[Evidence]
+) -> list[Checked]:
+    if written is None:
+        return []
+    verdicts = verify(written.claims, evidence, kb.embedder)
+    return [
+        Checked(claim=claim, verdict=verdict)
+        for claim, verdict in zip(written.claims, verdicts, strict=True)
+    ]
+
+
+def _judge(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    written: Written | None,
+    checked: Sequence[Checked],
+) -> Confidence:
+    readings = confidence.read(
+        analysis,
+        evidence,
+        [item.verdict for item in checked],
+        written.similarity if written else 0.0,
+    )
+    threshold = kb.settings.qa.confidence_threshold
+    return confidence.judge(readings, threshold, written.model_claim if written else None)
+
+
+def _strict(kb: KnowledgeBase, question: Question) -> bool:
+    return kb.settings.citations.strict if question.strict is None else question.strict
+
+
+def _borne_out(checked: Sequence[Checked]) -> list[Checked]:
+    return [item for item in checked if item.verdict.name in ("supported", "partial")]
+
+
+def _text(written: Written, checked: Sequence[Checked], kept: Sequence[Checked]) -> str:
+    """The draft without the claims that were not kept."""
+    text, place = written.text, 0
+    for item in checked:
+        start = text.find(item.claim.text, place)
+        if start < 0:
+            continue
+        end = start + len(item.claim.text)
+        if any(item is other for other in kept):
+            place = end
+        else:
+            text = text[:start] + text[end:].lstrip(" ")
+    return text.strip()
+
+
+def _assemble(
+    analysis: Analysis, question: Question, reply: Reply, sure: Confidence, steps: list[Step]
+) -> Answer:
+    written = reply.written
+    asked_at = datetime.now(UTC).isoformat()
+    return Answer(
+        id=tagged_hash("ans", question.text, asked_at),
+        question=analysis.question,
+        text=reply.text,
+        citations=reply.citations,
+        sentences=reply.sentences,
+        confidence=sure,
+        answered_by=written.by if written else NOBODY,
+        mode=analysis.mode,
+        session_id=question.session_id or tagged_hash("ses", question.text, asked_at),
+        fallback=written.fallback if written else "",
+        data_gaps=reply.data_gaps,
+        conflicts=written.conflicts if written else (),
+        related=reply.related,
+        hallucinated_citations=written.unknown_keys if written else 0,
+        usage=written.usage if written else Usage(),
+        steps=tuple(steps),
+    )
+
+
+def _record(kb: KnowledgeBase, done: Answer) -> None:
+    kb.catalogue.record_answer(done)
+    if done.answered_by == NOBODY:
+        kb.catalogue.record_gap(done.question, "; ".join(done.data_gaps))

@@ -1,0 +1,58 @@
+"""Packs hits into the evidence that an answer may rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellread.config import ContextSettings
+from wellread.kb import KnowledgeBase
+from wellread.locators import Marks
+from wellread.models.tokens import count_tokens
+from wellread.sentences import sentence_spans
+from wellread.types import Evidence, Hit, Span
+
+
+def pack(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
+    """Evidence in the order of ``hits`` until the token or character budget is spent.
+
+    A piece that does not fit whole is cut after its last whole sentence that does; keys are
+    ``e1``, ``e2``, ... in order.
+    """
+    marks = kb.catalogue.marks(list({hit.passage.document_id for hit in hits}))
+    lookups = {document: Marks(found) for document, found in marks.items()}
+    packed: list[Evidence] = []
+    tokens, characters = 0, 0
+    settings = kb.settings.context
+    for hit in hits:
+        text = _fitting(hit.passage.text, settings, tokens, characters)
+        if not text:
+            break
+        tokens += count_tokens(text)
+        characters += len(text)
+        span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
+        packed.append(
+            Evidence(
+                key=f"e{len(packed) + 1}",
+                hit=hit,
+                text=text,
+                span=span,
+                locator=lookups[hit.passage.document_id].locate(span),
+            )
+        )
+        if len(text) < len(hit.passage.text):
+            break
+    return packed
+
+
+def _fitting(text: str, settings: ContextSettings, tokens: int, characters: int) -> str:
+    """``text``, or its longest run of whole sentences that the budgets still allow."""
+    room, room_tokens = settings.max_characters - characters, settings.max_tokens - tokens
+    if len(text) <= room and count_tokens(text) <= room_tokens:
+        return text
+    fitting = ""
+    for span in sentence_spans(text):
+        longer = text[: span.end]
+        if len(longer) > room or count_tokens(longer) > room_tokens:
+            break
+        fitting = longer
+    return fitting

@@ -1,0 +1,91 @@
+"""What is delivered: the cited text, the same with a warning in front, or the no-data reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from wellread.ask import words
+from wellread.ask.cite import Cited
+from wellread.ask.write import Written
+from wellread.types import (
+    Analysis,
+    Citation,
+    Confidence,
+    Evidence,
+    Sentence,
+    Span,
+)
+
+NOBODY = "none"
+RELATED = 5
+RELATED_SIMILARITY = 0.2
+LIMITED = "Based on limited information: "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The text that goes out, with its proof and what is said beside it."""
+
+    text: str
+    written: Written | None = None
+    sentences: tuple[Sentence, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    data_gaps: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+
+
+def deliver(
+    cited: Cited,
+    written: Written,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    sure: Confidence,
+) -> Reply:
+    """The cited text; one that is not sure opens by saying so, and names what is missing."""
+    text, sentences, citations = cited.text, cited.sentences, cited.citations
+    gaps = written.data_gaps
+    if sure.band == "low":
+        text = LIMITED + text
+        sentences = tuple(
+            replace(sentence, span=_moved(sentence.span, len(LIMITED))) for sentence in sentences
+        )
+        citations = tuple(
+            replace(citation, answer_span=_moved(citation.answer_span, len(LIMITED)))
+            for citation in citations
+        )
+        gaps = (*gaps, *missing(analysis, evidence))
+    return Reply(
+        text=text, written=written, sentences=sentences, citations=citations, data_gaps=gaps
+    )
+
+
+def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
+    """Says that the material does not answer, and what it has that is near."""
+    near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
+    related = tuple(dict.fromkeys(piece.hit.document.title for piece in near))[:RELATED]
+    text = "The sources do not answer this question."
+    if related:
+        text += " The nearest material is: " + "; ".join(related) + "."
+    else:
+        text += " Nothing in them is about it; add sources on the topic and ask again."
+    return Reply(
+        text=text,
+        data_gaps=missing(analysis, evidence) or (analysis.question,),
+        related=related,
+    )
+
+
+def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """Names and terms of the question that no piece of evidence holds, in words."""
+    held = frozenset(
+        stem
+        for piece in evidence
+        for stem in words.stems(f"{piece.hit.document.title} {piece.text}")
+    )
+    absent = [term for term in analysis.terms if not held.issuperset(words.stems(term))]
+    return tuple(f"nothing found about “{term}”" for term in absent)
+
+
+def _moved(span: Span, by: int) -> Span:
+    return Span(start=span.start + by, end=span.end + by)

@@ -1,0 +1,130 @@
+"""From words to ranked passages: candidates of each list, fusion, the live-version check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from wellread.ask import rank, words
+from wellread.ask.rank import Fused
+from wellread.config import RetrievalSettings
+from wellread.errors import UnknownCollectionError
+from wellread.kb import KnowledgeBase
+from wellread.types import Analysis, Candidate, Filters, Hit, Passage
+
+SearchMode = Literal["hybrid", "text", "vector"]
+TEXT, VECTOR = "text", "vector"
+NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
+
+# Both lists are fetched at the same time; the back ends release the interpreter while they work.
+_lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
+
+
+def search(
+    kb: KnowledgeBase,
+    text: str,
+    filters: Filters,
+    *,
+    mode: SearchMode = "hybrid",
+    limit: int = 10,
+) -> list[Hit]:
+    """The best ``limit`` passages for ``text``, best first, with their place in every list.
+
+    Raises:
+        UnknownCollectionError: ``filters.collections`` names one that does not exist.
+    """
+    _check_collections(kb, filters)
+    settings = kb.settings.retrieval
+    lists = _candidates(kb, text, filters, mode, max(settings.candidates, limit))
+    return _hits(kb, _fuse(lists, settings, mode), limit)
+
+
+def retrieve(kb: KnowledgeBase, analysis: Analysis) -> list[Hit]:
+    """The passages to answer from: the best of both lists, without repeats."""
+    settings = kb.settings.retrieval
+    found = search(kb, analysis.question, analysis.filters, limit=2 * settings.top_k)
+    return _varied(found, settings.top_k, settings.diversity)
+
+
+def _check_collections(kb: KnowledgeBase, filters: Filters) -> None:
+    if not filters.collections:
+        return
+    known = {facts.name for facts in kb.catalogue.collections()}
+    for name in filters.collections:
+        if name not in known:
+            raise UnknownCollectionError(
+                f"there is no collection named {name!r}",
+                hint=f"known: {', '.join(sorted(known)) or 'none yet; add sources first'}",
+            )
+
+
+def _candidates(
+    kb: KnowledgeBase, text: str, filters: Filters, mode: SearchMode, depth: int
+) -> dict[str, list[Candidate]]:
+    index = kb.index
+    pending = {}
+    if mode != "vector":
+        pending[TEXT] = _lists.submit(index.search_text, text, filters, depth)
+    lists: dict[str, list[Candidate]] = {}
+    if mode != "text":
+        vector = kb.embedder.embed([text], "query")[0]
+        lists[VECTOR] = index.search_vector(vector, filters, depth)
+    return lists | {name: future.result() for name, future in pending.items()}
+
+
+def _fuse(
+    lists: dict[str, list[Candidate]], settings: RetrievalSettings, mode: SearchMode
+) -> list[Fused]:
+    if mode == "hybrid" and settings.fusion == "rrf":
+        return rank.reciprocal_rank(lists)
+    share = {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
+    if mode != "hybrid":
+        share = 1.0 if mode == "vector" else 0.0
+    return rank.weighted(lists, {VECTOR: share, TEXT: 1 - share})
+
+
+def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int) -> list[Hit]:
+    """The best ``limit`` candidates whose version is live, with text and facts."""
+    facts = kb.catalogue.facts(list({item.candidate.document_id for item in fused}))
+    alive = [
+        item
+        for item in fused
+        if (document := facts.get(item.candidate.document_id))
+        and document.version == item.candidate.version
+    ][:limit]
+    texts = kb.catalogue.texts(
+        [(item.candidate.document_id, item.candidate.span) for item in alive]
+    )
+    return [
+        Hit(
+            passage=Passage(
+                id=item.candidate.passage_id,
+                document_id=item.candidate.document_id,
+                version=item.candidate.version,
+                span=item.candidate.span,
+                text=text,
+            ),
+            document=facts[item.candidate.document_id],
+            score=item.score,
+            ranks=item.ranks,
+            similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
+        )
+        for item, text in zip(alive, texts, strict=True)
+    ]
+
+
+def _varied(hits: list[Hit], limit: int, relevance: float) -> list[Hit]:
+    """Drop near-duplicates, then order by maximal marginal relevance."""
+    bags = [frozenset(words.stems(hit.passage.text)) for hit in hits]
+    kept: list[int] = []
+    for place, bag in enumerate(bags):
+        if all(rank.overlap(bag, bags[other]) < NEAR_DUPLICATE for other in kept):
+            kept.append(place)
+    order = rank.diversify(
+        [hits[place].score for place in kept],
+        lambda one, other: rank.overlap(bags[kept[one]], bags[kept[other]]),
+        limit=limit,
+        relevance=relevance,
+    )
+    return [hits[kept[place]] for place in order]

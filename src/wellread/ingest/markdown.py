@@ -1,0 +1,240 @@
+"""Markdown with front matter: pages, and entities of a knowledge commons.
+
+The stored text is what a reader of the rendered page sees, in plain characters: headings and
+paragraphs, ``- `` before list items, ``cell | cell`` table rows, code as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.token import Token
+
+from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.front_matter import (
+    FrontMatter,
+    entity_of,
+    moment,
+    split,
+    taxonomy_of,
+)
+from wellread.ingest.html import markup_text
+from wellread.ingest.plain import PARAGRAPH, Blocks, decode, require_text, title_from_name
+from wellread.types import Document, Kind
+
+_NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
+# Template tags, comments and attribute lists of site generators. Bounded, so that a page full
+# of openings without an end is still read in linear time.
+_TEMPLATE = re.compile(
+    r"(?P<code>`[^`\n]+`)|\{%.{0,2000}?%\}|\{\{.{0,2000}?\}\}|<!--.{0,20000}?-->|\{:[^{}\n]{0,200}\}",
+    re.DOTALL,
+)
+_REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Fields of a page without a body that say nothing to a reader.
+_MACHINE_FIELDS = frozenset(
+    "id slug reference layout permalink url link uri canonical lang language source_type kind type "
+    "title date published published_at updated updated_at modified created media media_url video "
+    "audio draft weight".split()
+)
+_PAGE_KINDS: dict[str, Kind] = {"article": "article", "page": "page", "paper": "paper"}
+
+_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+    """One page or, when the front matter describes a node of a graph, one entity."""
+    matter = split(decode(source), source.uri)
+    entity = entity_of(matter, source.uri)
+    blocks = Blocks()
+    tokens = parse(strip_templates(matter.body))
+    excerpt = matter.words("excerpt")
+    if excerpt and excerpt not in matter.body:
+        write(blocks, parse(excerpt), first_line=matter.lines.get("excerpt", 1))
+    write(blocks, tokens, first_line=matter.body_line)
+    if blocks.empty:
+        _write_fields(blocks, matter)
+    text, marks = blocks.build()
+    require_text(source, text)
+    kind: Kind = "entity" if entity else _PAGE_KINDS.get(matter.words("kind", "type").lower(), "page")
+    yield Document(
+        collection=source.collection,
+        uri=source.uri,
+        kind=kind,
+        title=title_of(matter, tokens, source.name),
+        text=text,
+        marks=marks,
+        url=matter.link("url", "link", "canonical", "permalink"),
+        source_type=matter.words("source_type") or "markdown",
+        language=matter.words("language", "lang"),
+        authors=matter.several("authors", "author"),
+        published_at=date_of(matter, source.name),
+        summary=_plain(matter.words("summary", "excerpt", "description", "abstract")),
+        media_url=matter.link("media_url", "media", "video", "audio"),
+        taxonomy=taxonomy_of(matter, words_too=entity is not None),
+        entity=entity,
+    )
+
+
+def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
+    """The title: from the front matter, the first heading of level 1, or the file's name."""
+    given = _plain(matter.words("title"))
+    if given:
+        return given
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h1":
+            found = " ".join(inline_text(tokens[index + 1]).split())
+            if found:
+                return found
+    return title_from_name(name)
+
+
+def date_of(matter: FrontMatter, name: str) -> object:
+    """The date of publication: a field, or the date that a post's file name begins with."""
+    for field_name in ("published_at", "published", "date", "created"):
+        found = moment(matter.fields.get(field_name))
+        if found:
+            return found
+    named = _NAME_DATE.match(name)
+    return moment(named.group()) if named else None
+
+
+def strip_templates(body: str) -> str:
+    """Remove template tags and comments outside code; line numbers stay."""
+    kept: list[str] = []
+    prose: list[str] = []
+    fence = ""
+    for line in body.split("\n"):
+        opening = _FENCE.match(line)
+        if fence:
+            kept.append(line)
+            if opening and opening.group(1).startswith(fence):
+                fence = ""
+        elif opening:
+            kept += _without_templates(prose)
+            prose = []
+            kept.append(line)
+            fence = opening.group(1)
+        else:
+            prose.append(line)
+    return "\n".join(kept + _without_templates(prose))
+
+
+def _without_templates(lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    stripped = _TEMPLATE.sub(
+        lambda found: found.group() if found.group("code") else "\n" * found.group().count("\n"),
+        "\n".join(lines),
+    )
+    return stripped.split("\n")
+
+
+def parse(body: str) -> list[Token]:
+    """The tokens of ``body``. A link whose reference is defined nowhere becomes its text."""
+    references = {
+        normalizeReference(label or text): {"href": "", "title": ""}
+        for text, label in _REFERENCE.findall(body)
+    }
+    return _parser.parse(body, {"references": references})
+
+
+def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
+    """Write parsed Markdown. ``first_line`` is the source line on which the body begins."""
+    writer = _Writer(blocks, first_line)
+    for token in tokens:
+        writer.take(token)
+
+
+def inline_text(token: Token) -> str:
+    """The words of an inline token: no emphasis marks, no link targets."""
+    pieces: list[str] = []
+    for child in token.children or ():
+        if child.type in ("text", "code_inline"):
+            pieces.append(child.content)
+        elif child.type == "softbreak":
+            pieces.append(" ")
+        elif child.type == "hardbreak" or _LINE_BREAK.fullmatch(child.content):
+            pieces.append("\n")
+        elif child.type == "image":
+            pieces.append(child.content)
+    return re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip()
+
+
+class _Writer:
+    """Walks the flat list of tokens; keeps how deep in lists it is and the row it is in."""
+
+    def __init__(self, blocks: Blocks, first_line: int) -> None:
+        self._blocks = blocks
+        self._first_line = first_line
+        self._depth = 0
+        self._bullet = False  # the next text is the first of its list item
+        self._tight = False  # the item just written belongs to a list without blank lines
+        self._heading = 0
+        self._cells: list[str] | None = None
+        self._first_row = False
+
+    def take(self, token: Token) -> None:
+        if token.type.endswith("list_open"):
+            self._depth += 1
+        elif token.type.endswith("list_close"):
+            self._depth -= 1
+            self._tight = self._tight and self._depth > 0
+        elif token.type == "list_item_open":
+            self._bullet = True
+        elif token.type == "heading_open":
+            self._heading = int(token.tag[1:])
+        elif token.type == "table_open":
+            self._first_row = True
+        elif token.type == "tr_open":
+            self._cells = []
+        elif token.type == "tr_close":
+            self._write_row(token)
+        else:
+            self._take_text(token)
+
+    def _take_text(self, token: Token) -> None:
+        if token.type == "paragraph_open":
+            hidden = token.hidden and self._depth > 0
+            self._tight = hidden and (self._tight or not self._bullet)
+            self._hidden = hidden
+        elif token.type == "inline":
+            self._write_inline(token)
+        elif token.type in ("fence", "code_block"):
+            self._write_block(token.content.rstrip("\n"), token)
+        elif token.type == "html_block":
+            self._write_block(markup_text(token.content), token)
+
+    def _write_inline(self, token: Token) -> None:
+        if self._cells is not None:
+            self._row_line = self._line(token)
+            self._cells.append(inline_text(token).replace("\n", " "))
+        elif self._heading:
+            self._blocks.heading(self._heading, inline_text(token), self._line(token))
+            self._heading = 0
+        else:
+            self._write_block(inline_text(token), token)
+
+    def _write_block(self, text: str, token: Token) -> None:
+        if not text.strip():
+            return
+        gap = PARAGRAPH
+        if self._bullet and self._depth:
+            text = "  " * (self._depth - 1) + "- " + text
+            gap = "\n" if self._item_follows(token) else PARAGRAPH
+            self._bullet = False
+        self._blocks.block(text, self._line(token), gap)
+
+    def _write_row(self, token: Token) -> None:
+        text = " | ".join(self._cells or ())
+        self._cells = None
+        if text.replace("|", "").strip():
+            self._blocks.block(text, self._row_line, PARAGRAPH if self._first_row else "\n")
+            self._first_row = False
+
+    def _line(self, token: Token) -> int | None:
+        return token.map[0] + self._first_line if token.map else None

@@ -1,0 +1,1 @@
+"""A fictional sample knowledge base, shipped as package data."""

@@ -1,0 +1,92 @@
+"""Verdicts: each step decides what it should, and says which one it was."""
+
+import pytest
+
+from wellread.ask.verify import verify
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.evidence import evidence_of
+from wellread.types import Claim, Span, Verdict
+
+EMBEDDER = ReadableEmbedder()
+SOURCE = (
+    "The outage of 14 October lasted nine hours. It cut the power of 310 homes in Oldwick. "
+    "The council did not approve the third turbine."
+)
+
+
+def check(sentence: str, *keys: str, source: str = SOURCE) -> Verdict:
+    claim = Claim(text=sentence, keys=keys or ("e1",))
+    (verdict,) = verify([claim], evidence_of(source, "Tea is served at the pier."), EMBEDDER)
+    return verdict
+
+
+def test_a_quotation_is_supported_and_its_span_found() -> None:
+    verdict = check("It cut the power of 310 homes in Oldwick.")
+    assert (verdict.name, verdict.method) == ("supported", "verbatim")
+    assert verdict.source is not None
+    assert verdict.source.of(SOURCE) == "It cut the power of 310 homes in Oldwick."
+
+
+def test_white_space_quotes_and_case_do_not_matter() -> None:
+    verdict = check("it cut the  power of 310 homes in Oldwick")
+    assert (verdict.name, verdict.method) == ("supported", "verbatim")
+
+
+def test_nearly_word_for_word_is_supported() -> None:
+    verdict = check("It cuts the power of 310 homes in Oldwick.")
+    assert (verdict.name, verdict.method) == ("supported", "fuzzy")
+    assert verdict.source is not None
+    assert "310 homes" in verdict.source.of(SOURCE)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It cut the power of 240 homes in Oldwick.",
+        "The outage of 14 October lasted six hours.",
+        "It cut the power of 310 homes in Skerrick.",
+        "The council did approve the third turbine.",
+    ],
+)
+def test_a_wrong_number_name_or_negation_is_not_supported(sentence: str) -> None:
+    verdict = check(sentence)
+    assert verdict.name != "supported"
+    assert verdict.method == "facts"
+    assert verdict.reason
+
+
+def test_a_paraphrase_is_judged_by_words_and_meaning() -> None:
+    verdict = check("In Oldwick, 310 homes had their power cut.")
+    assert verdict.name in ("supported", "partial")
+    assert verdict.method == "support"
+
+
+def test_something_else_is_unsupported() -> None:
+    assert check("Seagrass grows in shallow water.").name == "unsupported"
+
+
+def test_a_claim_without_citation_gets_the_one_it_deserves() -> None:
+    claim = Claim(text="Tea is served at the pier.", keys=())
+    (verdict,) = verify([claim], evidence_of(SOURCE, "Tea is served at the pier."), EMBEDDER)
+    assert (verdict.name, verdict.key) == ("supported", "e2")
+
+
+def test_a_claim_without_citation_or_support_is_uncited() -> None:
+    (verdict,) = verify(
+        [Claim(text="The mayor likes jazz.", keys=())], evidence_of(SOURCE), EMBEDDER
+    )
+    assert (verdict.name, verdict.key, verdict.source) == ("uncited", "", None)
+
+
+def test_only_the_cited_passage_counts() -> None:
+    assert check("It cut the power of 310 homes in Oldwick.", "e2").name != "supported"
+
+
+def test_an_extracted_sentence_must_stand_at_its_span() -> None:
+    start = SOURCE.index("It cut")
+    end = SOURCE.index(" The council")
+    claim = Claim(text=SOURCE[start:end], keys=("e1",), source=Span(start=start, end=end))
+    moved = Claim(text=claim.text, keys=("e1",), source=Span(start=start + 3, end=end + 3))
+    right, wrong = verify([claim, moved], evidence_of(SOURCE), EMBEDDER)
+    assert (right.name, right.method) == ("supported", "verbatim")
+    assert wrong.method != "verbatim"

@@ -1,0 +1,72 @@
+"""Limits of size that fail the build: a module says one thing, a function fits a screen."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted((ROOT / "src").rglob("*.py"))
+LONGEST_MODULE, LONGEST_FUNCTION, MOST_PARAMETERS = 350, 60, 6
+
+# May only shrink: name -> its size when it was let in.
+MODULE_EXCEPTIONS: dict[str, int] = {}
+FUNCTION_EXCEPTIONS: dict[str, int] = {}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "src").as_posix()
+
+
+def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append((f"{name_of(path)}:{node.name}", node))
+    return found
+
+
+def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_there_is_something_to_measure() -> None:
+    assert len(MODULES) > 20
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_short(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MODULE_EXCEPTIONS.get(name_of(path), LONGEST_MODULE)
+
+
+def test_a_function_fits_a_screen() -> None:
+    long = {
+        name: lines_of(node)
+        for name, node in functions()
+        if lines_of(node) > FUNCTION_EXCEPTIONS.get(name, LONGEST_FUNCTION)
+    }
+    assert long == {}
+
+
+def test_a_function_has_few_parameters() -> None:
+    wide = {}
+    for name, node in functions():
+        given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        count = len([argument for argument in given if argument.arg not in ("self", "cls")])
+        if count > MOST_PARAMETERS:
+            wide[name] = count
+    # The query parameters of a command or an endpoint are its public face, not a design.
+    inner = {name: count for name, count in wide.items() if not name.startswith("wellread/serve/")}
+    assert inner == {}
+
+
+def test_an_exception_that_is_no_longer_needed_is_removed() -> None:
+    sizes = {name_of(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    spans = {name: lines_of(node) for name, node in functions()}
+    stale = [name for name in MODULE_EXCEPTIONS if sizes.get(name, 0) <= LONGEST_MODULE]
+    stale += [name for name in FUNCTION_EXCEPTIONS if spans.get(name, 0) <= LONGEST_FUNCTION]
+    assert stale == []
