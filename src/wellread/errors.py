@@ -64,7 +64,13 @@ class FingerprintError(StoreError):
 
 
 class ModelError(WellreadError):
-    """An embedder or a language model failed."""
+    """An embedder or a language model failed.
+
+    Attributes:
+        retry_after: seconds that the server asked to wait before the next try, when it said.
+    """
+
+    retry_after: float | None = None
 
     def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
         super().__init__(message, hint=hint)

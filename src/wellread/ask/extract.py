@@ -232,7 +232,7 @@ def _with_lead_ins(
             and len(wanted) <= most
         ):
             wanted.append(before)
-    first_seen = {}
+    first_seen: dict[int, int] = {}
     for rank, option in enumerate(picked):
         first_seen.setdefault(option.evidence, rank)
     return sorted(wanted, key=lambda option: (first_seen[option.evidence], option.place))

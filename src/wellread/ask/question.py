@@ -12,20 +12,17 @@ LONGEST_QUESTION = 4_000
 
 # ruff: noqa: E501 - one pattern a line reads better than broken ones
 # The first pattern that fits decides, so the narrow ones stand first.
-_TYPES: tuple[tuple[QuestionType, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(pattern, re.IGNORECASE))
-    for name, pattern in (
-        ("counting", r"\b(how many|number of|count of|list (all|every)|list the)\b"),
-        ("temporal", r"^\s*(when|since when|on (what|which) (day|date)|(what|which) (year|day|date|month))\b"),
-        ("meta", r"\b(what (do|does) (you|we|the (knowledge base|collection)) (know|cover)|coverage)\b"),
-        ("gap_finding", r"\b((is|are) there (any|anything)|do (we|you) have (any|anything)|any(thing)? (on|about))\b"),
-        ("trend", r"\b(trend|over time|changed? since|evolv|development of|more and more)\b"),
-        ("comparative", r"\b(compar|differ|versus|vs\.?|better than|rather than|more than|less than|contrast|disagree)"),
-        ("persona", r"\b(would|might) \w+( \w+)? (say|think|argue|recommend|respond)\b"),
-        ("relational", r"\b(related to|relates? to|connected|depends? on|part of|implements?|funded by|who uses|linked)\b"),
-        ("synthesis", r"\b(summar|overview|everything about|main (points|arguments|findings)|in general)"),
-        ("exploratory", r"\b(what kinds?|what sorts?|which (projects|entries|practices|organi[sz]ations)|examples of|explore)\b"),
-    )
+_TYPES: tuple[tuple[QuestionType, str], ...] = (
+    ("counting", r"\b(how many|number of|count of|list (all|every)|list the)\b"),
+    ("temporal", r"^\s*(when|since when|on (what|which) (day|date)|(what|which) (year|day|date|month))\b"),
+    ("meta", r"\b(what (do|does) (you|we|the (knowledge base|collection)) (know|cover)|coverage)\b"),
+    ("gap_finding", r"\b((is|are) there (any|anything)|do (we|you) have (any|anything)|any(thing)? (on|about))\b"),
+    ("trend", r"\b(trend|over time|changed? since|evolv|development of|more and more)\b"),
+    ("comparative", r"\b(compar|differ|versus|vs\.?|better than|rather than|more than|less than|contrast|disagree)"),
+    ("persona", r"\b(would|might) \w+( \w+)? (say|think|argue|recommend|respond)\b"),
+    ("relational", r"\b(related to|relates? to|connected|depends? on|part of|implements?|funded by|who uses|linked)\b"),
+    ("synthesis", r"\b(summar|overview|everything about|main (points|arguments|findings)|in general)"),
+    ("exploratory", r"\b(what kinds?|what sorts?|which (projects|entries|practices|organi[sz]ations)|examples of|explore)\b"),
 )  # fmt: skip
 _DEEP = re.compile(
     r"\b(why|cause[sd]?|compar|differ|evol|over time|everything about|history of|summar)", re.I
@@ -58,7 +55,7 @@ def analyse(question: Question) -> Analysis:
 
 def _type_of(text: str) -> QuestionType:
     for name, pattern in _TYPES:
-        if pattern.search(text):
+        if re.search(pattern, text, re.IGNORECASE):
             return name
     return "factual"
 

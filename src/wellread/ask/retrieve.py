@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Literal
 
 from wellread.ask import rank, words
@@ -11,9 +12,10 @@ from wellread.ask.rank import Fused
 from wellread.config import RetrievalSettings
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
-from wellread.types import Analysis, Candidate, Filters, Hit, Passage
+from wellread.types import KINDS, Analysis, Candidate, DocumentFacts, Filters, Hit, Passage
 
 SearchMode = Literal["hybrid", "text", "vector"]
+SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
 TEXT, VECTOR = "text", "vector"
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
 
@@ -41,9 +43,18 @@ def search(
 
 
 def retrieve(kb: KnowledgeBase, analysis: Analysis) -> list[Hit]:
-    """The passages to answer from: the best of both lists, without repeats."""
+    """The passages to answer from: the best of both lists, without repeats.
+
+    Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
+    unless the asker filters for them.
+    """
     settings = kb.settings.retrieval
-    found = search(kb, analysis.question, analysis.filters, limit=2 * settings.top_k)
+    filters = analysis.filters
+    wanted = 2 * settings.top_k
+    found = search(kb, analysis.question, filters, limit=wanted)
+    if not filters.kinds and any(hit.document.kind == "qa" for hit in found):
+        filters = replace(filters, kinds=SOURCE_KINDS)
+        found = search(kb, analysis.question, filters, limit=wanted)
     return _varied(found, settings.top_k, settings.diversity)
 
 
@@ -85,33 +96,31 @@ def _fuse(
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int) -> list[Hit]:
-    """The best ``limit`` candidates whose version is live, with text and facts."""
-    facts = kb.catalogue.facts(list({item.candidate.document_id for item in fused}))
-    alive = [
-        item
-        for item in fused
-        if (document := facts.get(item.candidate.document_id))
-        and document.version == item.candidate.version
-    ][:limit]
-    texts = kb.catalogue.texts(
-        [(item.candidate.document_id, item.candidate.span) for item in alive]
+    """The best ``limit`` candidates that are live, with text and facts."""
+    hits: list[Hit] = []
+    # Nearly all candidates are live, so a second look beyond the first few is rare.
+    for start in range(0, len(fused), limit):
+        part = fused[start : start + limit]
+        passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
+        facts = kb.catalogue.facts([passage.document_id for passage in passages.values()])
+        for item in part:
+            passage = passages.get(item.candidate.passage_id)
+            document = facts.get(item.candidate.document_id)
+            if passage and document and document.version == item.candidate.version:
+                hits.append(_hit(item, passage, document))
+        if len(hits) >= limit:
+            break
+    return hits[:limit]
+
+
+def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
+    return Hit(
+        passage=passage,
+        document=document,
+        score=item.score,
+        ranks=item.ranks,
+        similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
     )
-    return [
-        Hit(
-            passage=Passage(
-                id=item.candidate.passage_id,
-                document_id=item.candidate.document_id,
-                version=item.candidate.version,
-                span=item.candidate.span,
-                text=text,
-            ),
-            document=facts[item.candidate.document_id],
-            score=item.score,
-            ranks=item.ranks,
-            similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
-        )
-        for item, text in zip(alive, texts, strict=True)
-    ]
 
 
 def _varied(hits: list[Hit], limit: int, relevance: float) -> list[Hit]:

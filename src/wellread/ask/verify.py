@@ -23,7 +23,7 @@ from rapidfuzz import fuzz
 from wellread.ask import words
 from wellread.models.base import Embedder
 from wellread.sentences import sentence_spans
-from wellread.types import Claim, Evidence, Span, Verdict
+from wellread.types import Claim, Evidence, Span, Verdict, VerdictName
 
 FUZZY = 92.0  # per cent of characters that agree, from which a sentence counts as quoted
 SUPPORTED, PARTIAL = 0.62, 0.45  # of the support score
@@ -134,9 +134,9 @@ def _supported(claim: Claim, cited: Sequence[Evidence], embedder: Embedder) -> V
     titles = " ".join(piece.hit.document.title for piece in cited)
     trouble = _disagreement(claim.text, whole, titles) or _negated(claim.text, window.text)
     if trouble:
-        name = "partial" if score >= SUPPORTED and not trouble.startswith("number") else None
+        close = score >= SUPPORTED and not trouble.startswith("number")
         return Verdict(
-            name=name or "unsupported",
+            name="partial" if close else "unsupported",
             method="facts",
             score=min(score, PARTIAL),
             key=window.evidence.key,
@@ -144,17 +144,19 @@ def _supported(claim: Claim, cited: Sequence[Evidence], embedder: Embedder) -> V
             reason=trouble,
         )
     return Verdict(
-        name="supported"
-        if score >= SUPPORTED
-        else "partial"
-        if score >= PARTIAL
-        else "unsupported",
+        name=_name_for(score),
         method="support",
         score=score,
         key=window.evidence.key,
         source=window.span,
         reason=f"{window.lexical:.0%} of its words stand in the passage's best sentences",
     )
+
+
+def _name_for(score: float) -> VerdictName:
+    if score >= SUPPORTED:
+        return "supported"
+    return "partial" if score >= PARTIAL else "unsupported"
 
 
 def _best_windows(claim: Claim, cited: Sequence[Evidence]) -> list[_Window]:

@@ -131,7 +131,7 @@ def moment(value: object) -> datetime | None:
     Reads ISO 8601, RFC 822 (feeds) and a few written English forms; it never guesses.
     """
     if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)  # noqa: DTZ001 made aware below
+        value = datetime(value.year, value.month, value.day)
     found = value if isinstance(value, datetime) else _read_moment(scalar(value))
     if found is None:
         return None
@@ -150,7 +150,7 @@ def _read_moment(text: str) -> datetime | None:
         pass
     for form in _WRITTEN_DATES:
         try:
-            return datetime.strptime(text, form)  # noqa: DTZ007 made aware by the caller
+            return datetime.strptime(text, form)
         except ValueError:
             continue
     try:
@@ -180,7 +180,9 @@ def _relations(given: object, uri: str) -> list[Relation]:
     """Relations as ``[{type, target}]``, ``[{type: target}]`` or ``{type: [targets]}``."""
     if given is None:
         return []
-    entries = [{kind: targets} for kind, targets in given.items()] if isinstance(given, dict) else given
+    entries = (
+        [{kind: targets} for kind, targets in given.items()] if isinstance(given, dict) else given
+    )
     if not isinstance(entries, list):
         raise SourceError(uri, "relations: expected a list of type and target")
     found: list[Relation] = []
@@ -196,7 +198,9 @@ def _pairs(entry: Mapping[object, object]) -> list[tuple[str, str]]:
     if "target" in entry or "type" in entry:
         kind, targets = scalar(entry.get("type")), strings(entry.get("target"))
         return [(kind, target) for target in targets] if kind else []
-    return [(scalar(kind), target) for kind, targets in entry.items() for target in strings(targets)]
+    return [
+        (scalar(kind), target) for kind, targets in entry.items() for target in strings(targets)
+    ]
 
 
 def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:

@@ -121,7 +121,7 @@ def load(source: Source, limits: LoaderLimits) -> list[Document]:
         documents = list(entry.function(source, limits))
     except SourceError:
         raise
-    except Exception as error:  # noqa: BLE001 see below
+    except Exception as error:
         # The one place that catches everything: parsers fed with hostile bytes raise whatever
         # they stumble over, and one bad file must never stop the run.
         logger.warning("%s: the %s loader failed", source.uri, entry.name, exc_info=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -19,6 +20,7 @@ from wellread.ingest.front_matter import (
     entity_of,
     moment,
     split,
+    strings,
     taxonomy_of,
 )
 from wellread.ingest.html import markup_text
@@ -60,7 +62,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         _write_fields(blocks, matter)
     text, marks = blocks.build()
     require_text(source, text)
-    kind: Kind = "entity" if entity else _PAGE_KINDS.get(matter.words("kind", "type").lower(), "page")
+    kind: Kind = (
+        "entity" if entity else _PAGE_KINDS.get(matter.words("kind", "type").lower(), "page")
+    )
     yield Document(
         collection=source.collection,
         uri=source.uri,
@@ -93,7 +97,7 @@ def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
     return title_from_name(name)
 
 
-def date_of(matter: FrontMatter, name: str) -> object:
+def date_of(matter: FrontMatter, name: str) -> datetime | None:
     """The date of publication: a field, or the date that a post's file name begins with."""
     for field_name in ("published_at", "published", "date", "created"):
         found = moment(matter.fields.get(field_name))
@@ -171,48 +175,46 @@ class _Writer:
     def __init__(self, blocks: Blocks, first_line: int) -> None:
         self._blocks = blocks
         self._first_line = first_line
+        self._heading = 0
         self._depth = 0
         self._bullet = False  # the next text is the first of its list item
-        self._tight = False  # the item just written belongs to a list without blank lines
-        self._heading = 0
+        self._listed = False  # an item of the outermost open list has been written
+        self._tight = False  # the paragraph belongs to a list without blank lines
         self._cells: list[str] | None = None
-        self._first_row = False
+        self._rows = 0
+        self._row_line: int | None = None
 
     def take(self, token: Token) -> None:
         if token.type.endswith("list_open"):
+            self._listed = self._listed and self._depth > 0
             self._depth += 1
         elif token.type.endswith("list_close"):
             self._depth -= 1
-            self._tight = self._tight and self._depth > 0
-        elif token.type == "list_item_open":
-            self._bullet = True
+        elif token.type in ("list_item_open", "list_item_close"):
+            self._bullet = token.type == "list_item_open"
+        elif token.type == "paragraph_open":
+            self._tight = token.hidden
         elif token.type == "heading_open":
             self._heading = int(token.tag[1:])
         elif token.type == "table_open":
-            self._first_row = True
+            self._rows = 0
         elif token.type == "tr_open":
             self._cells = []
         elif token.type == "tr_close":
-            self._write_row(token)
-        else:
-            self._take_text(token)
-
-    def _take_text(self, token: Token) -> None:
-        if token.type == "paragraph_open":
-            hidden = token.hidden and self._depth > 0
-            self._tight = hidden and (self._tight or not self._bullet)
-            self._hidden = hidden
-        elif token.type == "inline":
-            self._write_inline(token)
+            self._write_row()
         elif token.type in ("fence", "code_block"):
+            self._tight = False
             self._write_block(token.content.rstrip("\n"), token)
         elif token.type == "html_block":
+            self._tight = False
             self._write_block(markup_text(token.content), token)
+        elif token.type == "inline":
+            self._write_inline(token)
 
     def _write_inline(self, token: Token) -> None:
         if self._cells is not None:
-            self._row_line = self._line(token)
             self._cells.append(inline_text(token).replace("\n", " "))
+            self._row_line = self._line(token)
         elif self._heading:
             self._blocks.heading(self._heading, inline_text(token), self._line(token))
             self._heading = 0
@@ -223,18 +225,34 @@ class _Writer:
         if not text.strip():
             return
         gap = PARAGRAPH
-        if self._bullet and self._depth:
+        if self._bullet:
             text = "  " * (self._depth - 1) + "- " + text
-            gap = "\n" if self._item_follows(token) else PARAGRAPH
+            gap = "\n" if self._tight and self._listed else PARAGRAPH
             self._bullet = False
+            self._listed = True
         self._blocks.block(text, self._line(token), gap)
 
-    def _write_row(self, token: Token) -> None:
-        text = " | ".join(self._cells or ())
-        self._cells = None
-        if text.replace("|", "").strip():
-            self._blocks.block(text, self._row_line, PARAGRAPH if self._first_row else "\n")
-            self._first_row = False
+    def _write_row(self) -> None:
+        cells, self._cells = self._cells or [], None
+        if any(cells):
+            gap = "\n" if self._rows else PARAGRAPH
+            self._blocks.block(" | ".join(cells), self._row_line, gap)
+            self._rows += 1
 
     def _line(self, token: Token) -> int | None:
         return token.map[0] + self._first_line if token.map else None
+
+
+def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
+    """A page without a body is what its fields say: title, aliases, and every sentence."""
+    blocks.block(_plain(matter.words("title")), matter.lines.get("title"))
+    for name, value in matter.fields.items():
+        if name not in _MACHINE_FIELDS:
+            values = strings(value)
+            text = ", ".join(values) if len(values) > 1 else _plain("".join(values))
+            blocks.block(text, matter.lines.get(name))
+
+
+def _plain(text: str) -> str:
+    """One line of Markdown as plain words."""
+    return " ".join(inline_text(token) for token in _parser.parseInline(text)) if text else ""

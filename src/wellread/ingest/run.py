@@ -34,7 +34,7 @@ from wellread.ingest.passages import split
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.models.tokens import count_tokens
 from wellread.store.base import IndexRow
-from wellread.store.catalogue import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ class _Run:
 
     def _read(self, item: FoundFile) -> None:
         known = self.known.get(item.uri)
-        if known and known.status in ("added", "updated"):
+        if known and known.digest and not known.reason:
             same_stat = (known.size, known.mtime_ns) == (item.size, item.mtime_ns)
             if same_stat and is_current(known.loader):
                 self._note(SourceResult(uri=item.uri, status="unchanged"))
@@ -224,7 +224,7 @@ class _Run:
             mtime_ns=item.mtime_ns,
             digest=digest,
             loader=entry.identity,
-            status="updated" if known and known.status in ("added", "updated") else "added",
+            status="updated" if known and known.digest else "added",
             reason="",
         )
         if known and known.digest == digest and known.loader == record.loader:
@@ -236,7 +236,7 @@ class _Run:
     def _collect(self, record: SourceRecord, documents: list[Document]) -> None:
         """Split the documents of one source and put them into the window."""
         by_id = {document_id(doc.collection, doc.uri): doc for doc in documents}
-        live = self.kb.catalogue.live_facts(list(by_id))
+        live = self.kb.catalogue.live_hashes(list(by_id))
         changes = []
         for key, document in by_id.items():
             passages = split(document, self.kb.settings.chunking.tokens, count_tokens)

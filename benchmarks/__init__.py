@@ -1,0 +1,1 @@
+"""Measurements of Wellread: retrieval, answers, locators, ingest, latency. See RESULTS.md."""

@@ -1,0 +1,278 @@
+"""Answers of the built-in extractive answerer: do they hold the gold, and when are they declined.
+
+    python -m benchmarks.extractive --sets sample --show-failures
+    python -m benchmarks.extractive --sets sample,xquad,clapnq,covid --limit 300
+
+Every question goes through ``ask.answer``, as a user's would. Figures go to ``results/``; one row
+per question, with the readings that its confidence was computed from (so that weights can be
+fitted), to ``.cache/cases/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.homes import filled
+from benchmarks.measures import bootstrap, percentile
+from benchmarks.paths import CACHE
+from benchmarks.record import save
+from benchmarks.sets.asked import Asked, AskedSet
+from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
+from benchmarks.sets.sample import SAMPLE_SET
+from wellread.ask import confidence
+from wellread.ask.answer import answer, final
+from wellread.ask.question import analyse
+from wellread.ask.retrieve import retrieve
+from wellread.kb import KnowledgeBase
+from wellread.types import Answer, Citation, Confidence, Question
+
+SETS: dict[str, AskedSet] = {each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID)}
+SEED = 7
+NOBODY = "none"
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One question with what came out.
+
+    Attributes:
+        holds_gold: a delivered sentence overlaps a gold span, or the text has a gold phrase.
+        leads_with_gold: the first citation overlaps a gold span.
+        cited_right: of the citations, how many lie inside a gold passage.
+        gold_rank: place of the first retrieved passage that overlaps gold (from 1; 0: none).
+        readings: what the confidence was computed from; empty when it was not judged.
+    """
+
+    id: str
+    group: str
+    kind: str
+    question: str
+    declined: bool
+    holds_gold: bool
+    leads_with_gold: bool
+    citations: int
+    cited_right: int
+    gold_rank: int
+    confidence: float
+    seconds: float
+    readings: dict[str, float]
+    verdicts: list[str]
+    text: str
+
+
+def main() -> None:
+    """Measure the named sets, print tables, write one result file per set."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--sets", default="sample", help=f"of {','.join(SETS)}; with commas")
+    parser.add_argument("--limit", type=int, default=0, help="questions per group; 0: all")
+    parser.add_argument("--show-failures", action="store_true", help="print each one that failed")
+    options = parser.parse_args()
+    for name in options.sets.split(","):
+        if name not in SETS:
+            parser.error(f"no set {name!r}; there are {', '.join(SETS)}")
+    for name in options.sets.split(","):
+        chosen = SETS[name]
+        with filled(name, chosen.write) as kb:
+            cases = run(kb, sample(chosen.questions(kb), options.limit))
+        figures = summary(cases)
+        found = {"set": name, "about": chosen.about, "questions": len(cases), "figures": figures}
+        save(f"answers-{name}", found)
+        path = keep(name, cases)
+        print("\n".join(table(found)))
+        if options.show_failures:
+            show_failures(cases)
+        print(f"per-question readings: {path}")
+
+
+def keep(name: str, cases: Sequence[Case]) -> Path:
+    """Write one row per question, with its readings, into the cache."""
+    path = CACHE / "cases" / f"answers-{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [asdict(case) for case in cases]
+    path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def sample(asked: Sequence[Asked], limit: int) -> list[Asked]:
+    """At most ``limit`` questions of each group, drawn with a fixed seed, in their order."""
+    if not limit:
+        return list(asked)
+    kept: list[Asked] = []
+    for group in dict.fromkeys(one.group for one in asked):
+        members = [one for one in asked if one.group == group]
+        drawn = random.Random(SEED).sample(range(len(members)), min(limit, len(members)))
+        kept += [members[place] for place in sorted(drawn)]
+    return kept
+
+
+def run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
+    """Ask every question."""
+    return asyncio.run(_run(kb, asked))
+
+
+async def _run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
+    # The first question opens the model and the stores; its time is nobody's figure.
+    await final(answer(kb, Question(text="warm up")))
+    cases = []
+    for one in asked:
+        started = time.perf_counter()
+        with judged() as readings:
+            given = await final(answer(kb, Question(text=one.text)))
+        cases.append(_case(kb, one, given, readings, time.perf_counter() - started))
+    return cases
+
+
+@contextmanager
+def judged() -> Iterator[dict[str, float]]:
+    """The readings of the last judgement made inside; the answer itself does not carry them."""
+    last: dict[str, float] = {}
+    judge = confidence.judge
+
+    def listening(readings: confidence.Readings, *rest: Any, **named: Any) -> Confidence:
+        last.clear()
+        last.update(asdict(readings))
+        return judge(readings, *rest, **named)
+
+    with patch.object(confidence, "judge", listening):
+        yield last
+
+
+def _case(
+    kb: KnowledgeBase, one: Asked, given: Answer, readings: dict[str, float], seconds: float
+) -> Case:
+    on_gold = [_on_gold(citation, one, exact=True) for citation in given.citations]
+    declined = given.answered_by == NOBODY
+    return Case(
+        id=one.id,
+        group=one.group,
+        kind=one.kind,
+        question=one.text,
+        declined=declined,
+        holds_gold=not declined and (any(on_gold) or _says(given.text, one.phrases)),
+        leads_with_gold=bool(on_gold and on_gold[0]),
+        citations=len(given.citations),
+        cited_right=sum(_on_gold(citation, one, exact=False) for citation in given.citations),
+        gold_rank=_gold_rank(kb, one),
+        confidence=given.confidence.score,
+        seconds=round(seconds, 4),
+        readings={name: round(value, 4) for name, value in readings.items()},
+        verdicts=[sentence.verdict.name for sentence in given.sentences],
+        text=given.text,
+    )
+
+
+def _on_gold(citation: Citation, one: Asked, *, exact: bool) -> bool:
+    """Whether the cited span overlaps a gold answer (``exact``) or the passage around one."""
+    return any(
+        citation.document_id == gold.document_id
+        and citation.source_span.overlaps(gold.span if exact else gold.within)
+        for gold in one.gold
+    )
+
+
+def _says(text: str, phrases: Sequence[str]) -> bool:
+    plain = _plain(text)
+    return any(f" {_plain(phrase).strip()} " in plain for phrase in phrases)
+
+
+def _plain(text: str) -> str:
+    """Lower case words between single spaces (the normalisation of SQuAD without articles)."""
+    return " ".join(["", *_WORD.findall(text.lower()), ""])
+
+
+def _gold_rank(kb: KnowledgeBase, one: Asked) -> int:
+    if not one.gold:
+        return 0
+    for rank, found in enumerate(retrieve(kb, analyse(Question(text=one.text))), 1):
+        for gold in one.gold:
+            passage = found.passage
+            if passage.document_id == gold.document_id and passage.span.overlaps(gold.span):
+                return rank
+    return 0
+
+
+# --- figures ---------------------------------------------------------------------------------
+
+
+def summary(cases: Sequence[Case]) -> dict[str, Any]:
+    """Shares with intervals: over all answerable ones, over the answered ones, and declined."""
+    answerable = [case for case in cases if case.group == "answerable"]
+    answered = [case for case in answerable if not case.declined]
+    cited = [case.cited_right / case.citations for case in answered if case.citations]
+    return {
+        "answerable": {
+            "gold retrieved": asdict(bootstrap([float(case.gold_rank > 0) for case in answerable])),
+            "answer holds gold": asdict(bootstrap([float(c.holds_gold) for c in answerable])),
+            "first citation is gold": asdict(
+                bootstrap([float(case.leads_with_gold) for case in answerable])
+            ),
+            "citation precision": asdict(bootstrap(cited)),
+        },
+        "declined": {
+            group: asdict(bootstrap([float(c.declined) for c in cases if c.group == group]))
+            for group in dict.fromkeys(case.group for case in cases)
+        },
+        "by kind": {
+            kind: asdict(bootstrap([float(c.holds_gold) for c in answerable if c.kind == kind]))
+            for kind in dict.fromkeys(case.kind for case in answerable)
+            if kind
+        },
+        "seconds": {
+            "p50": percentile([case.seconds for case in cases], 0.5),
+            "p95": percentile([case.seconds for case in cases], 0.95),
+        },
+    }
+
+
+def table(figures: Mapping[str, Any]) -> list[str]:
+    """The figures of one set as a Markdown table."""
+    found = figures["figures"]
+    lines = [
+        f"**{figures['about']}** ({figures['questions']:,} asked)",
+        "",
+        "| figure | value | n |",
+        "|---|---|---|",
+    ]
+    for part, names in found.items():
+        if part == "seconds":
+            continue
+        for name, row in names.items():
+            label = name if part == "answerable" else f"{part}: {name}"
+            interval = f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+            lines.append(f"| {label} | {interval} | {row['n']} |")
+    seconds = found["seconds"]
+    return [*lines, "", f"Seconds: p50 {seconds['p50']:.2f}, p95 {seconds['p95']:.2f}.", ""]
+
+
+def show_failures(cases: Sequence[Case]) -> None:
+    """Print every question that was answered wrongly, declined wrongly, or should have been."""
+    for case in cases:
+        wrong = _failure(case)
+        if wrong:
+            print(f"\n- [{case.id}] {wrong}: {case.question}")
+            print(f"  gold at rank {case.gold_rank}, confidence {case.confidence}, {case.readings}")
+            print(f"  {' '.join(case.text.split())[:400]}")
+
+
+def _failure(case: Case) -> str:
+    if case.group != "answerable":
+        return "" if case.declined else f"answered though {case.group}"
+    if case.declined:
+        return "declined"
+    return "" if case.holds_gold else "without the gold"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""Locators: random quotations of stored documents, checked against the source files.
+
+    python -m benchmarks.locators --quotes 20
+
+The checks (``places.py``) read the files by other means than Wellread's loaders. The base is the
+sample and real files: PDF papers, newsletters and recaps of Bitcoin Optech, talks, captions, HTML
+pages. Vectors do not matter here, so the quick static embedder fills the home.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import random
+import shutil
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from benchmarks.homes import COLLECTION, documents, refresh
+from benchmarks.paths import CACHE, eval_data
+from benchmarks.places import CHECKS
+from benchmarks.record import save
+from benchmarks.sets.sample import SAMPLE_SET
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.locators import Marks
+from wellread.sentences import sentence_spans
+from wellread.types import DocumentFacts
+
+SEED = 5
+SHORTEST = 40  # characters of a quotation: shorter ones stand in many places
+REAL_FILES = 12  # of each real source
+REAL = (
+    ("aragog/pdf", "*.pdf"),
+    ("docling_pdfs", "**/*.pdf"),
+    ("bitcoin_optech/_posts/en/newsletters", "*.md"),
+    ("bitcoin_optech/_posts/en/podcast", "*.md"),
+    ("bitcoin_transcripts", "**/*.md"),
+    ("s3_patterns/content", "**/*.md"),
+    ("webvtt_samples", "**/*.vtt"),
+    ("webvtt_samples", "**/*.s[rb][tv]"),
+    ("article_extraction/html", "*.html.gz"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One quotation: what its locator says, and what is wrong (empty: nothing)."""
+
+    group: str
+    file: str
+    quote: str
+    label: str
+    wrong: str
+
+
+def main() -> None:
+    """Check, print what is wrong, write ``results/locators.json``."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--quotes", type=int, default=20, help="of each kind of file")
+    parser.add_argument("--home", type=Path, help="check this home instead of the built one")
+    options = parser.parse_args()
+    sources = CACHE / "sources" / "locators"
+    overrides = {} if options.home else {"embedding": {"backend": "static"}}
+    with open_kb(options.home or CACHE / "homes" / "locators", overrides=overrides) as kb:
+        failed: dict[str, str] = {}
+        if options.home is None:
+            refresh(sources, write)
+            report = add(kb, [str(sources)], collection=COLLECTION)
+            failed = {row.uri: row.reason for row in report.rows if row.status == "failed"}
+        checked = check(kb, options.quotes)
+    figures = {
+        "files failed": {Path(uri).name: reason for uri, reason in failed.items()},
+        "groups": summary(checked),
+        "wrong": [asdict(one) for one in checked if one.wrong],
+    }
+    save("locators", figures)
+    print("\n".join(table(figures)))
+
+
+def write(folder: Path) -> None:
+    """The sample base and some real files of each kind."""
+    SAMPLE_SET.write(folder / "sample")
+    for place, pattern in REAL:
+        found = sorted(eval_data(place).glob(pattern))
+        step = max(1, len(found) // REAL_FILES)
+        target = folder / place.replace("/", "-")
+        target.mkdir(parents=True, exist_ok=True)
+        for number, path in enumerate(found[::step][:REAL_FILES]):
+            name = f"{number:02}-{path.name}"
+            if path.suffix == ".gz":
+                page = gzip.decompress(path.read_bytes())
+                (target / name.removesuffix(".gz")).write_bytes(page)
+            else:
+                shutil.copy(path, target / name)
+
+
+def check(kb: KnowledgeBase, quotes: int) -> list[Checked]:
+    """Draw ``quotes`` sentences of each kind of file and check each."""
+    groups: dict[str, list[DocumentFacts]] = defaultdict(list)
+    for fact in documents(kb):
+        path = _file(kb, fact)
+        if path is not None:
+            groups[f"{path.suffix.lower()} ({fact.kind})"].append(fact)
+    draw = random.Random(SEED)
+    checked = []
+    for group, facts in sorted(groups.items()):
+        for _ in range(quotes):
+            checked.append(_check(kb, group, draw.choice(facts), draw))
+    return checked
+
+
+def _check(kb: KnowledgeBase, group: str, fact: DocumentFacts, draw: random.Random) -> Checked:
+    document = kb.catalogue.document(fact.id)
+    path = _file(kb, fact)
+    if document is None or path is None:
+        raise SystemExit(f"{fact.uri} went away while it was being checked")
+    spans = [span for span in sentence_spans(document.text) if len(span) >= SHORTEST]
+    span = draw.choice(spans or sentence_spans(document.text))
+    locator = Marks(document.marks).locate(span)
+    quote = span.of(document.text)
+    wrong = CHECKS[path.suffix.lower()](path, quote, locator, document.url)
+    return Checked(group=group, file=path.name, quote=quote[:160], label=locator.label, wrong=wrong)
+
+
+def _file(kb: KnowledgeBase, fact: DocumentFacts) -> Path | None:
+    """The source file of ``fact``, when it is one that can be checked.
+
+    A feed's or a record's own address is not its file; then the only source that can have
+    yielded it is looked for among the known ones.
+    """
+    known = kb.catalogue.sources(COLLECTION)
+    uri = fact.uri.partition("#")[0]
+    if not uri.startswith("file:"):
+        holders = [
+            name
+            for name in known
+            if name.endswith((".xml", ".jsonl")) and fact.uri in _local(name).read_text("utf-8")
+        ]
+        uri = holders[0] if len(holders) == 1 else ""
+    path = _local(uri) if uri else None
+    return path if path and path.suffix.lower() in CHECKS else None
+
+
+def _local(uri: str) -> Path:
+    return Path(unquote(urlsplit(uri).path))
+
+
+def summary(checked: Sequence[Checked]) -> dict[str, dict[str, int]]:
+    """Right and asked, by kind of file."""
+    figures: dict[str, dict[str, int]] = {}
+    for one in checked:
+        row = figures.setdefault(one.group, {"right": 0, "asked": 0})
+        row["asked"] += 1
+        row["right"] += not one.wrong
+    return figures
+
+
+def table(figures: Mapping[str, Any]) -> list[str]:
+    """Shares by kind, and each one that is wrong."""
+    lines = ["| file (kind) | right | of |", "|---|---|---|"]
+    for group, row in figures["groups"].items():
+        lines.append(f"| {group} | {row['right']} | {row['asked']} |")
+    lines.append("")
+    for one in figures["wrong"]:
+        quote = " ".join(one["quote"].split())[:90].replace("|", "/")
+        lines.append(f"- {one['file']}, {one['label']}: {one['wrong']} – “{quote}”")
+    if figures["files failed"]:
+        lines.append("")
+        lines += [f"- not read: {name}: {why}" for name, why in figures["files failed"].items()]
+    return [*lines, ""]
+
+
+if __name__ == "__main__":
+    main()

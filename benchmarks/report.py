@@ -1,0 +1,147 @@
+"""Writes ``RESULTS.md`` from the result files.
+
+    python -m benchmarks.report
+
+Every figure on the page comes from a file in ``results/``; what was not measured yet says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks import extractive, ingest, latency, locators, record, retrieval
+from benchmarks.paths import RESULTS_PAGE
+
+Figures = dict[str, Any]
+
+INTRODUCTION = """\
+# Results
+
+Measured by the scripts in this folder; each table names its command, commit and machine. A `+`
+after the commit means that the working tree had changes. Brackets hold 95 % bootstrap intervals
+(percentile, 2,000 resamples of the queries). A query without a result scores zero; none is left
+out. The data is public (see `WELLREAD_EVAL_DATA`), so a model may have seen the older sets.
+
+"""
+
+RETRIEVAL = """\
+## Retrieval
+
+Sources go through `wellread add` as a user's would, so loading and cutting into passages are part
+of what is measured. BM25 and vectors are searched to a depth of 100; every fusion is made from
+the same two lists. The last column compares query by query; an interval that holds zero is no
+difference. The lead of one fusion over another on a small set (HotpotQA-100, QMSum) is mostly
+chance.
+
+How each set is put: SciFact, MTRAG and HotpotQA items are JSON lines, ranked by the best passage
+of each document. An MTRAG query is all turns of the conversation, newest first. A COVID-QA passage
+is right within 300 characters of the answer; a QMSum passage when it overlaps a gold turn. Optech
+mentions are looked for in the newsletters alone, items in the recaps alone. Recap files hold no
+times, so "place right" does not test the minute: it says that the best passage of the right
+episode overlaps the transcript section whose title is the item's.
+
+"""
+
+ANSWERS = """\
+## Answers of the extractive answerer
+
+No language model. "Holds gold" means that a cited span overlaps the gold answer or that the text
+contains it; "citation precision" is the share of citations inside a gold passage (for the sample:
+the right document; for COVID-QA: within 300 characters). Unanswerable ClapNQ questions are hard
+on purpose: a passage about their topic is in the base. Off-topic questions for the public sets are
+the sample's, which are about an invented place.
+
+"""
+
+INGEST = """\
+## Ingest
+
+In one process, in turn: `add` into a fresh home, then the bare embedder on the very same texts.
+Memory is the peak resident set of a child process per size.
+
+"""
+
+LATENCY = """\
+## Latency
+
+Milliseconds, warm, one question at a time, every question asked once (no cached query vector).
+The passages are generated: real Optech passages with a third of their words drawn anew from the
+newsletters' word frequencies, vectors of the real passages with noise (cosine about 0.9), written
+through the catalogue and the index. The question is embedded by the default model. Filters:
+collection, two kinds and a date. "Cold ask" is a new `wellread ask` process.
+
+"""
+
+LOCATORS = """\
+## Locators
+
+Random sentences of stored documents, each looked up in the source file by other means than
+Wellread's loaders: the page text by pypdfium2, cues by webvtt, the heading, line and speaker above
+it in the raw file, the feed's entry, the JSON line. The base is the sample and real files, the
+broken ones of the caption set among them.
+
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    RESULTS_PAGE.write_text(page(), encoding="utf-8")
+    print(RESULTS_PAGE)
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    return (
+        "".join(
+            [
+                INTRODUCTION,
+                RETRIEVAL,
+                _many("retrieval-", list(retrieval.SETS), retrieval.table, "benchmarks.retrieval"),
+                ANSWERS,
+                _many("answers-", list(extractive.SETS), extractive.table, "benchmarks.extractive"),
+                INGEST,
+                _one("ingest", ingest.table),
+                LATENCY,
+                _one("latency", latency.table),
+                LOCATORS,
+                _one("locators", locators.table),
+            ]
+        ).rstrip()
+        + "\n"
+    )
+
+
+def _many(
+    prefix: str, names: Sequence[str], table: Callable[[Figures], list[str]], module: str
+) -> str:
+    parts = []
+    missing = []
+    for name in names:
+        figures = record.load(f"{prefix}{name}")
+        if figures is None:
+            missing.append(name)
+        else:
+            parts.append(_section(figures, table))
+    if missing:
+        parts.append(f"Not measured yet: {', '.join(missing)} (`python -m {module}`).\n\n")
+    return "".join(parts)
+
+
+def _one(name: str, table: Callable[[Figures], list[str]]) -> str:
+    figures = record.load(name)
+    if figures is None:
+        return f"Not measured yet (`python -m benchmarks.{name}`).\n\n"
+    return _section(figures, table)
+
+
+def _section(figures: Figures, table: Callable[[Figures], list[str]]) -> str:
+    origin = (
+        f"`{figures['command']}` at {figures['commit']}, {figures['at'][:10]}, "
+        f"{figures['machine']}.\n\n"
+    )
+    return "\n".join(table(figures)).rstrip() + "\n\n" + origin
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One module per data set; each says what its sources and queries are."""

@@ -1,0 +1,99 @@
+"""Files that are derived once from a model and kept under the home.
+
+A file carries the start of its own SHA-256 in its name (``stem.0123456789abcdef.onnx``) and gets
+that name by renaming only when it is whole. So a half-written or damaged file is never used, and
+no second file is needed to say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from wellread.errors import ModelError
+
+DIGITS = 16
+LOCK_SECONDS = 600.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artefact:
+    """A derived file: the folder it lies in, and its name without the hash.
+
+    Attributes:
+        stem: names everything that shapes the content.
+        suffix: file extension with its dot.
+    """
+
+    folder: Path
+    stem: str
+    suffix: str
+
+    def find(self) -> Path | None:
+        """The whole file, or None when it has not been built or is damaged."""
+        for path in sorted(self.folder.glob(f"{self.stem}.*{self.suffix}")):
+            digest = path.name[len(self.stem) + 1 : -len(self.suffix)]
+            if len(digest) == DIGITS and sha256_of(path).startswith(digest):
+                return path
+            logger.warning("%s is damaged and will be built again", path)
+        return None
+
+    def ensure(self, build: Callable[[], bytes]) -> Path:
+        """The whole file; built by ``build`` when it is not there.
+
+        When several processes or threads start at once, one builds and the others wait for it.
+
+        Raises:
+            ModelError: the folder cannot be written, or another process builds for too long.
+        """
+        found = self.find()
+        if found is not None:
+            return found
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.folder / f"{self.stem}.lock", timeout=LOCK_SECONDS):
+                return self.find() or self._save(build())
+        except Timeout as error:
+            raise ModelError(
+                f"{self.folder}: another process has been building {self.stem} for too long",
+                hint="end that process, or choose another home",
+                retryable=True,
+            ) from error
+        except OSError as error:
+            raise ModelError(
+                f"{self.folder} cannot be written: {error}",
+                hint="choose a home that can be written with --home or WELLREAD_HOME",
+            ) from error
+
+    def _save(self, data: bytes) -> Path:
+        digest = hashlib.sha256(data).hexdigest()[:DIGITS]
+        path = self.folder / f"{self.stem}.{digest}{self.suffix}"
+        # One name is enough under the lock; what a killed process left there is overwritten.
+        part = self.folder / f"{self.stem}.part"
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        return path
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hex.
+
+    Raises:
+        ModelError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error}") from error

@@ -1,0 +1,79 @@
+"""An embedder that remembers the vectors of recent queries."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import ModelError
+from wellread.models.base import Embedder, Purpose
+
+CAPACITY = 1_024
+
+
+class CachedEmbedder:
+    """Wraps an embedder; keeps the vectors of the most recently asked queries.
+
+    Passages go straight through: each is embedded once, so that remembering it would only cost
+    memory. Safe to call from several threads; two that ask for the same new query at the same
+    moment may both compute it.
+    """
+
+    def __init__(self, embedder: Embedder, *, capacity: int = CAPACITY) -> None:
+        """Wrap ``embedder``, remembering at most ``capacity`` queries (1 or more)."""
+        if capacity < 1:
+            raise ModelError(f"a cache of {capacity} queries is out of range: 1 or more")
+        self._embedder = embedder
+        self._capacity = capacity
+        self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> str:
+        """That of the embedder inside: caching shapes no vector."""
+        return self._embedder.identity
+
+    @property
+    def dimensions(self) -> int:
+        """That of the embedder inside."""
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        """Unit vectors of ``texts``, in order; the caller may change the array.
+
+        Raises:
+            ModelError: the embedder inside failed; nothing is remembered then.
+        """
+        if purpose != "query" or not texts:
+            return self._embedder.embed(texts, purpose)
+        found = self._recall(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            computed = self._embedder.embed(missing, purpose)
+            # Copies of single rows: a view would keep the whole array alive.
+            fresh = {text: row.copy() for text, row in zip(missing, computed, strict=True)}
+            self._remember(fresh)
+            found |= fresh
+        return np.stack([found[text] for text in texts])
+
+    def _recall(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        found = {}
+        with self._lock:
+            for text in texts:
+                vector = self._vectors.get(text)
+                if vector is not None:
+                    self._vectors.move_to_end(text)
+                    found[text] = vector
+        return found
+
+    def _remember(self, vectors: dict[str, NDArray[np.float32]]) -> None:
+        with self._lock:
+            for text, vector in vectors.items():
+                self._vectors[text] = vector
+                self._vectors.move_to_end(text)
+            while len(self._vectors) > self._capacity:
+                self._vectors.popitem(last=False)

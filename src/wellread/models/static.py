@@ -1,0 +1,182 @@
+"""A very fast embedder: one fixed vector for each word piece, distilled from the default model.
+
+Every word piece is embedded once by the default model as a text of its own. Principal components
+reduce these vectors to 256 dimensions and scale each dimension to the same variance (whitening),
+and a piece counts the less the more common it is (smooth inverse frequency: Arora, Liang and Ma,
+"A simple but tough-to-beat baseline for sentence embeddings", 2017). A text's vector is the
+normalised sum over its pieces: no word order and no context, but some hundred times faster than
+the model. The idea of distilling a sentence encoder like this is that of Model2Vec.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import ModelError
+from wellread.models.artefacts import Artefact
+from wellread.models.base import Purpose
+from wellread.models.tokens import VOCABULARY, word_pieces
+from wellread.models.weights import MODEL, SHORT
+
+DIMENSIONS = 256
+REVISION = 1
+FIRST_PIECE = 999
+"""Ids below are ``[PAD]``, ``[UNK]``, ``[unused…]``: nothing to learn there."""
+FIRST_WORD = 1996
+"""From here on ids stand in order of frequency, "the" first; below are single characters."""
+CHARACTER_RANK = 10
+"""Single characters (marks, digits, "a", "s") are taken to be as common as the tenth word."""
+SMOOTHING = 3e-4
+"""A piece of this relative frequency counts half."""
+RANK_SHIFT = 10
+"""Shift of Zipf's law (relative frequency ~ 1 / (rank + shift)), for the very common words."""
+MAX_PIECES = 8_192
+BLOCK_PIECES = 8_192
+"""Pieces summed up at once: bounds the memory of a call to some 8 MB."""
+DISTIL_BLOCK = 4_096
+SMALLEST_NORM = 1e-6
+
+logger = logging.getLogger(__name__)
+
+
+class StaticEmbedder:
+    """Vectors of 256 dimensions, summed from fixed vectors of word pieces (English).
+
+    Reads the first 8,192 word pieces of a text. A text without a known piece gets one fixed unit
+    vector. Queries and passages are treated alike. Safe to call from several threads.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        model_path: str = "",
+        threads: int = 0,
+        vocabulary: int = VOCABULARY,
+    ) -> None:
+        """Load the table of vectors; distil it under ``home`` (some 20 s) when it is not there.
+
+        Args:
+            home: folder of the installation; the table is kept in ``home/models``.
+            model_path: file of the model to distil from; empty takes the installed package's.
+            threads: threads to distil with; 0 takes all cores.
+            vocabulary: number of word pieces, the most frequent first; the others are ignored.
+
+        Raises:
+            ModelError: the model file is missing or another one, or the home cannot be written.
+        """
+        if not FIRST_WORD + DIMENSIONS <= vocabulary <= VOCABULARY:
+            raise ModelError(
+                f"a vocabulary of {vocabulary} word pieces is out of range: "
+                f"{FIRST_WORD + DIMENSIONS} to {VOCABULARY}"
+            )
+        stem = f"{MODEL}-static.{SHORT}.{vocabulary}.r{REVISION}"
+        artefact = Artefact(folder=home / "models", stem=stem, suffix=".npy")
+        path = artefact.ensure(lambda: _build(home, model_path, threads, vocabulary))
+        self._table = np.load(path).astype(np.float32)
+        self._vocabulary = vocabulary
+
+    @property
+    def identity(self) -> str:
+        """Model distilled from, hash of its file, size of the vocabulary, dimensions, method."""
+        return f"{MODEL}-static/{SHORT}/{self._vocabulary}/{DIMENSIONS}/r{REVISION}"
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector: 256."""
+        return DIMENSIONS
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:  # noqa: ARG002
+        """Unit vectors of ``texts``, in order, shape ``(len(texts), 256)``.
+
+        Raises:
+            ModelError: the tokenizer could not be loaded.
+        """
+        vectors = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
+        start = 0
+        for block in _blocks(word_pieces(texts, MAX_PIECES)):
+            vectors[start : start + len(block)] = self._sums(block)
+            start += len(block)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        empty = norms[:, 0] < SMALLEST_NORM
+        # The last dimension is the one that says least, so nothing is near to an empty text.
+        vectors[empty] = np.eye(1, DIMENSIONS, DIMENSIONS - 1, dtype=np.float32)
+        norms[empty] = 1.0
+        unit: NDArray[np.float32] = vectors / norms
+        return unit
+
+    def _sums(self, pieces: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
+        ids = np.concatenate(pieces)
+        ids[ids >= self._vocabulary] = 0  # row 0 is [PAD]: all zeros
+        ends = np.cumsum([len(part) for part in pieces])
+        starts = np.concatenate(([0], ends[:-1]))
+        filled = starts < ends
+        sums = np.zeros((len(pieces), DIMENSIONS), dtype=np.float32)
+        if filled.any():
+            # reduceat gives a wrong row for an empty stretch, hence only the filled ones.
+            sums[filled] = np.add.reduceat(self._table[ids], starts[filled], axis=0)
+        return sums
+
+
+def _blocks(pieces: Sequence[NDArray[np.int32]]) -> Iterator[Sequence[NDArray[np.int32]]]:
+    """Consecutive runs of ``pieces`` of at most ``BLOCK_PIECES`` in all, or of one text."""
+    start = total = 0
+    for at, part in enumerate(pieces):
+        if at > start and total + len(part) > BLOCK_PIECES:
+            yield pieces[start:at]
+            start, total = at, 0
+        total += len(part)
+    if start < len(pieces):
+        yield pieces[start:]
+
+
+def _build(home: Path, model_path: str, threads: int, vocabulary: int) -> bytes:
+    # onnxruntime takes a while to import and is needed for the distilling only.
+    from wellread.models.local import LocalEmbedder  # noqa: PLC0415
+
+    model = LocalEmbedder(home, model_path=model_path, threads=threads)
+    ids = np.arange(FIRST_PIECE, vocabulary, dtype=np.int32)
+    parts = []
+    for start in range(0, len(ids), DISTIL_BLOCK):
+        parts.append(model.embed_pieces(list(ids[start : start + DISTIL_BLOCK].reshape(-1, 1))))
+        done = min(start + DISTIL_BLOCK, len(ids))
+        logger.info("distilling static vectors: %d of %d word pieces", done, len(ids))
+    table = np.zeros((vocabulary, DIMENSIONS), dtype=np.float16)
+    weights = piece_weights(vocabulary)[FIRST_PIECE:, None]
+    table[FIRST_PIECE:] = whitened(np.concatenate(parts)) * weights
+    buffer = io.BytesIO()
+    np.save(buffer, table, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def whitened(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The first 256 principal components of the rows, each of variance 1.
+
+    The sign of a component is arbitrary; the one that makes its largest weight positive is taken,
+    so that every machine gets the same.
+    """
+    centred = vectors.astype(np.float64)
+    centred -= centred.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred / len(centred))
+    variances, axes = variances[::-1][:DIMENSIONS], axes[:, ::-1][:, :DIMENSIONS]
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.sign(axes[largest, np.arange(DIMENSIONS)])
+    scaled: NDArray[np.float64] = centred @ (axes / np.sqrt(variances))
+    return scaled
+
+
+def piece_weights(vocabulary: int) -> NDArray[np.float64]:
+    """Weight of each word piece, between 0 and 1, by its rank in the vocabulary."""
+    every = np.arange(VOCABULARY - FIRST_WORD)
+    total = (1.0 / (every + RANK_SHIFT)).sum()
+    ranks = np.arange(vocabulary) - FIRST_WORD
+    ranks[:FIRST_WORD] = CHARACTER_RANK
+    frequency = 1.0 / ((ranks + RANK_SHIFT) * total)
+    weights: NDArray[np.float64] = SMOOTHING / (SMOOTHING + frequency)
+    return weights

@@ -1,0 +1,143 @@
+"""BERT (uncased) word pieces, by blingfire.
+
+blingfire's last release is of 2021, so nothing else may call it for word pieces: replacing it
+means replacing this module. Its ids equal those of the model's own tokenizer, except that a word
+of more than 100 letters is split here where the original gives one ``[UNK]``.
+
+Every function takes any Python string. Lone surrogates are dropped, as BERT drops characters it
+cannot read; blingfire would refuse the whole text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wellread.errors import ModelError
+
+CLS = 101
+SEP = 102
+UNKNOWN = 100
+VOCABULARY = 30_522
+VOCABULARY_FILE = "bert_base_tok.bin"
+SECTION_CHARACTERS = 32_768
+"""Longest text given to blingfire at once: bounds its buffers, whose cost grows faster than the
+text past some megabytes."""
+SMALLEST_SECTION = 512
+"""Longer than any real word, so that a section ends at white space."""
+CHARACTERS_PER_PIECE = 8
+"""Generous first guess of how much text holds a number of pieces (English has 4 to 5)."""
+
+_PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_int,
+)
+_LOADING = threading.Lock()
+
+
+def word_pieces(texts: Sequence[str], max_length: int) -> list[NDArray[np.int32]]:
+    """The first ``max_length`` word piece ids of each text, without ``[CLS]`` and ``[SEP]``.
+
+    Safe to call from several threads. A text without a word gives an empty array.
+
+    Raises:
+        ModelError: the tokenizer could not be loaded.
+    """
+    return [_first_pieces(text, max_length) for text in texts]
+
+
+def count_tokens(text: str) -> int:
+    """The number of word pieces of ``text``, without ``[CLS]`` and ``[SEP]``.
+
+    Raises:
+        ModelError: the tokenizer could not be loaded.
+    """
+    return sum(len(_pieces(section)) for section in _sections(text, SECTION_CHARACTERS))
+
+
+def _first_pieces(text: str, max_length: int) -> NDArray[np.int32]:
+    guess = max_length * CHARACTERS_PER_PIECE
+    size = min(max(guess, SMALLEST_SECTION), SECTION_CHARACTERS)
+    if len(text) <= size:
+        return _pieces(text)[:max_length]
+    found: list[NDArray[np.int32]] = []
+    missing = max_length
+    for section in _sections(text, size):
+        pieces = _pieces(section)[:missing]
+        found.append(pieces)
+        missing -= len(pieces)
+        if missing <= 0:
+            break
+    return np.concatenate(found)
+
+
+def _sections(text: str, size: int) -> Iterator[str]:
+    """``text`` in sections of at most ``size`` characters, cut at white space where there is any.
+
+    No word piece reaches over white space, so the pieces of the sections are those of the text.
+    """
+    start = 0
+    while len(text) - start > size:
+        cut = max(text.rfind(space, start, start + size) for space in " \n\t")
+        end = cut + 1 if cut > start else start + size
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _pieces(text: str) -> NDArray[np.int32]:
+    data = _utf8(text)
+    # A piece stands for one byte at least, so this is always room enough.
+    buffer = np.empty(len(data) + 1, dtype=np.int32)
+    count = _text_to_ids()(data, len(data), buffer.ctypes.data, len(buffer))
+    return buffer[:count]
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "ignore")
+
+
+def _text_to_ids() -> Callable[[bytes, int, int, int], int]:
+    with _LOADING:
+        return _load()
+
+
+@cache
+def _load() -> Callable[[bytes, int, int, int], int]:
+    try:
+        package: Any = import_module("blingfire")
+    except (ImportError, OSError) as error:
+        raise ModelError(
+            f"the tokenizer blingfire could not be loaded: {error}",
+            hint="install it again: pip install --force-reinstall blingfire",
+        ) from error
+    path = Path(str(package.__file__)).parent / VOCABULARY_FILE
+    handle = package.load_model(str(path))
+    if not handle:
+        raise ModelError(
+            f"the tokenizer's vocabulary {path} could not be loaded",
+            hint="install it again: pip install --force-reinstall blingfire",
+        )
+    # An own prototype: setting argtypes on the shared function would change it for other callers.
+    text_to_ids = _PROTOTYPE(("TextToIds", package.blingfire))
+
+    def call(data: bytes, size: int, buffer: int, room: int) -> int:
+        return int(text_to_ids(handle, data, size, buffer, room, UNKNOWN))
+
+    return call

@@ -1,0 +1,124 @@
+"""``POST /api/ask``: one JSON answer, or its events as they happen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from wellread.ask.answer import answer, final
+from wellread.errors import RequestError, UnknownCollectionError, WellreadError
+from wellread.kb import KnowledgeBase
+from wellread.serve.api.failures import ProblemError
+from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, ErrorBody
+from wellread.serve.dates import first_moment, last_moment
+from wellread.serve.present import answer_body, event_body
+from wellread.serve.problems import INTERNAL, QA_SWITCHED_OFF, Problem, problem_of
+from wellread.types import Event, Filters, Question
+
+logger = logging.getLogger(__name__)
+
+
+def ask_router(kb: KnowledgeBase) -> APIRouter:
+    """The route over ``kb``."""
+
+    def switched_on() -> None:
+        if not kb.settings.qa.enabled:
+            raise ProblemError(QA_SWITCHED_OFF)
+
+    router = APIRouter()
+
+    @router.post(
+        "/api/ask",
+        response_model=AskResponse,
+        dependencies=[Depends(switched_on)],
+        responses={
+            400: {"model": ErrorBody, "description": "Missing or empty question, or a bad option"},
+            403: {"model": ErrorBody, "description": "Answering is switched off"},
+            404: {"model": ErrorBody, "description": "Unknown topic"},
+            413: {"model": ErrorBody, "description": "The body is too large"},
+            "4XX": {"model": ErrorBody, "description": "Another fault of the request"},
+            "5XX": {"model": ErrorBody, "description": "A model or a store failed"},
+        },
+    )
+    async def ask(request: AskRequest) -> Response | AskResponse:
+        """Answer a question; with ``stream`` the events step, token, sentence, final or error."""
+        question = question_of(request)
+        await to_thread.run_sync(_check_topics, kb, question.filters.collections)
+        events = answer(kb, question)
+        if not request.stream:
+            return answer_body(await final(events))
+        # The first event comes before the response starts: what is wrong with the question
+        # itself still ends in an HTTP status.
+        first = await anext(events)
+        return EventSourceResponse(_stream(first, events))
+
+    return router
+
+
+def question_of(request: AskRequest) -> Question:
+    """What a request asks.
+
+    Raises:
+        RequestError: the time window ends before it begins.
+    """
+    return Question(
+        text=request.question,
+        filters=_filters(request.topic_id, request.options),
+        mode=request.mode,
+        session_id=request.session_id or "",
+        strict=request.options.strict,
+    )
+
+
+def _filters(topic: str | None, options: AskOptions) -> Filters:
+    window = options.time_window
+    start = first_moment(window.from_) if window and window.from_ else None
+    end = last_moment(window.to) if window and window.to else None
+    if start and end and start > end:
+        raise RequestError("options.timeWindow ends before it begins", hint="swap from and to")
+    return Filters(
+        collections=(topic,) if topic else (),
+        kinds=options.kinds,
+        speakers=options.speakers,
+        published_from=start,
+        published_to=end,
+    )
+
+
+def _check_topics(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
+    """Raise before a stream begins what retrieval would raise in the middle of it."""
+    known = {facts.name for facts in kb.catalogue.collections()} if names else set()
+    for name in names:
+        if name not in known:
+            raise UnknownCollectionError(
+                f"there is no topic named {name!r}",
+                hint=f"known: {', '.join(sorted(known)) or 'none yet; add sources first'}",
+            )
+
+
+async def _stream(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[ServerSentEvent]:
+    """The events as server-sent ones; an error on the way is the last of them."""
+    try:
+        yield _sent(first)
+        async for event in events:
+            yield _sent(event)
+    except WellreadError as error:
+        yield _failed(problem_of(error))
+    except Exception:
+        # The status has gone out already, so the client is told in the stream.
+        logger.exception("answering failed in the middle of a stream")
+        yield _failed(INTERNAL)
+
+
+def _sent(event: Event) -> ServerSentEvent:
+    name, body = event_body(event)
+    return ServerSentEvent(event=name, data=body.model_dump_json())
+
+
+def _failed(problem: Problem) -> ServerSentEvent:
+    body = ErrorBody(**problem.body())
+    return ServerSentEvent(event="error", data=body.model_dump_json())

@@ -1,0 +1,122 @@
+"""Limits and headers around every request: host names, size of the body, security headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wellread.serve.problems import Problem, problem_of_status
+
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+class SecurityHeaders:
+    """Adds the strict content-security policy and its companions to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; add the headers as the response starts."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+class LocalNames:
+    """Refuses requests that name another host than this machine.
+
+    A web page could otherwise point a name of its own at 127.0.0.1 and read the answers (DNS
+    rebinding); the browser then sends that name.
+    """
+
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+        self.app = app
+        self.names = frozenset(names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on when it names this machine."""
+        if scope["type"] != "http" or _host(scope) in self.names:
+            await self.app(scope, receive, send)
+            return
+        problem = problem_of_status(
+            421,
+            f"This server does not answer for the host {_host(scope)!r}.",
+            "Use http://127.0.0.1 with the port that it printed.",
+        )
+        await _refuse(problem, send)
+
+
+class BodyLimit:
+    """Refuses a body of more than ``limit`` bytes, by its announced size or while it arrives."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, counting its body."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "")
+        if announced.isdigit() and int(announced) > self.limit:
+            await _refuse(too_large(self.limit), send)
+            return
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > self.limit:
+                # Raised inside the route that reads the body, so it ends as any HTTP error does.
+                raise HTTPException(413, too_large(self.limit).detail)
+            return message
+
+        await self.app(scope, counted, send)
+
+
+def too_large(limit: int) -> Problem:
+    """The problem of a body that is larger than ``limit`` bytes."""
+    return problem_of_status(
+        413,
+        f"The request body is larger than {limit:,} bytes.",
+        "Shorten it, or raise serve.max_request_bytes.",
+    )
+
+
+def _host(scope: Scope) -> str:
+    """The host that the request names, without its port."""
+    named = Headers(scope=scope).get("host", "").lower()
+    if named.startswith("["):
+        return named.partition("]")[0] + "]"
+    return named.partition(":")[0]
+
+
+async def _refuse(problem: Problem, send: Send) -> None:
+    body = json.dumps(problem.body()).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": problem.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,82 @@
+"""Commands about the material: ``add``, ``stats``, ``verify``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellread.serve import tables
+from wellread.serve.progress import shown
+from wellread.serve.terminal import terminal_of
+
+NOTHING_TO_ADD = 2
+
+
+def register(app: typer.Typer) -> None:
+    """Put the commands into ``app``."""
+    app.command()(add)
+    app.command()(stats)
+    app.command()(verify)
+
+
+def add(
+    context: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, folders and globs.")
+    ],
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="Where the documents go.")
+    ] = "default",
+) -> None:
+    """Read files and folders into a collection. Unchanged files are skipped.
+
+    Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to add.
+    """
+    from wellread.ingest.run import add as run  # noqa: PLC0415 - loads the stores and parsers
+
+    terminal = terminal_of(context)
+    with terminal.open() as kb, shown(terminal) as on_progress:
+        report = run(kb, paths, collection=collection, on_progress=on_progress)
+    if terminal.json:
+        terminal.write_json(tables.report_body(report, collection))
+    else:
+        tables.print_report(terminal.out, report, collection)
+    if not report.rows:
+        raise typer.Exit(NOTHING_TO_ADD)
+    if report.counts()["failed"]:
+        raise typer.Exit(1)
+
+
+def stats(context: typer.Context) -> None:
+    """Show what the knowledge base holds."""
+    from wellread.serve.holdings import holdings_of  # noqa: PLC0415 - loads the stores
+
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        holdings = holdings_of(kb)
+    if terminal.json:
+        terminal.write_json(tables.holdings_body(holdings))
+    else:
+        tables.print_holdings(terminal.out, holdings)
+
+
+def verify(
+    context: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
+) -> None:
+    """Check that catalogue and index hold the same.
+
+    Exit status: 0 when they match or were mended, 1 when a problem is left.
+    """
+    from wellread.ingest.verify import verify as run  # noqa: PLC0415 - loads the stores
+
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        report = run(kb, repair=repair)
+    if terminal.json:
+        terminal.write_json(tables.verify_body(report))
+    else:
+        tables.print_verify(terminal.out, report)
+    if any(not problem.repaired for problem in report.problems):
+        raise typer.Exit(1)

@@ -1,0 +1,79 @@
+"""How an error looks outside: one table for the HTTP interface and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from wellread import errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error as a caller sees it.
+
+    Attributes:
+        error: a short name to program against (``unknown_topic``).
+        detail: what happened, in words.
+        hint: what to do about it; may be empty.
+        status: the HTTP status.
+    """
+
+    error: str
+    detail: str
+    hint: str = ""
+    status: int = HTTPStatus.INTERNAL_SERVER_ERROR
+
+    def body(self) -> dict[str, str]:
+        """The JSON body: ``{error, detail, hint}``."""
+        return {"error": self.error, "detail": self.detail, "hint": self.hint}
+
+
+# The first class that fits wins, so the finer classes come first.
+_TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
+    (errors.UnknownCollectionError, "unknown_topic", HTTPStatus.NOT_FOUND),
+    (errors.RequestError, "bad_request", HTTPStatus.BAD_REQUEST),
+    (errors.SettingsError, "settings", HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.SourceError, "source", HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.FingerprintError, "index_outdated", HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.StoreError, "store", HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.ModelTimeoutError, "model_timeout", HTTPStatus.GATEWAY_TIMEOUT),
+    (errors.ModelError, "model", HTTPStatus.BAD_GATEWAY),
+    (errors.WellreadError, "internal", HTTPStatus.INTERNAL_SERVER_ERROR),
+)
+
+_STATUS_NAMES = {
+    HTTPStatus.BAD_REQUEST: "bad_request",
+    HTTPStatus.FORBIDDEN: "forbidden",
+    HTTPStatus.NOT_FOUND: "not_found",
+    HTTPStatus.METHOD_NOT_ALLOWED: "method_not_allowed",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too_large",
+    HTTPStatus.MISDIRECTED_REQUEST: "misdirected_request",
+}
+
+
+def problem_of(error: errors.WellreadError) -> Problem:
+    """The problem that a raised error stands for."""
+    name, status = next((name, status) for kind, name, status in _TABLE if isinstance(error, kind))
+    detail = str(error.args[0]) if error.args else type(error).__name__
+    return Problem(error=name, detail=detail, hint=error.hint, status=status)
+
+
+def problem_of_status(status: int, detail: str, hint: str = "") -> Problem:
+    """The problem for a bare HTTP status, named after it."""
+    known = HTTPStatus(status)
+    name = _STATUS_NAMES.get(known, known.phrase.lower().replace(" ", "_"))
+    return Problem(error=name, detail=detail, hint=hint, status=status)
+
+
+QA_SWITCHED_OFF = Problem(
+    error="qa_disabled",
+    detail="Answering questions is switched off (qa.enabled is false).",
+    hint="Set qa.enabled to true in wellread.yaml, or WELLREAD_QA_ENABLED=true, and start again.",
+    status=HTTPStatus.FORBIDDEN,
+)
+INTERNAL = Problem(
+    error="internal",
+    detail="Something went wrong inside the server.",
+    hint="The server's log has the details.",
+)

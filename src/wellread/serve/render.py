@@ -1,0 +1,194 @@
+"""Answers, sources and hits for the eye, on a terminal or in a file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wellread.serve.api.schemas import EvidenceBody, HitBody, SourceBody
+from wellread.serve.terminal import harmless
+from wellread.types import Answer, Citation, Sentence, VerdictName
+
+LONGEST_QUOTE = 240
+INDENT = 4
+NOBODY = "none"
+
+SIGNS: dict[VerdictName, tuple[str, str]] = {
+    "supported": ("✓", "green"),
+    "partial": ("~", "yellow"),
+    "unsupported": ("✗", "bold red"),
+    "uncited": ("?", "magenta"),
+    "not_checked": ("·", "dim"),
+}
+_WORDS: dict[VerdictName, str] = {
+    "supported": "supported",
+    "partial": "partly supported",
+    "unsupported": "unsupported",
+    "uncited": "uncited",
+    "not_checked": "not checked",
+}
+_BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
+_MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
+_MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
+
+
+def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: bool) -> None:
+    """The answer with a sign per sentence, then sources, confidence, gaps and notes."""
+    if answer.answered_by == NOBODY:
+        console.print(Text("No answer in this material", style="bold yellow"))
+        console.print(Text(harmless(answer.text), style="yellow"))
+    else:
+        console.print(answer_text(answer))
+        _print_checks(console, answer.sentences)
+    if answer.citations:
+        console.print()
+        console.print(Text("Sources", style="bold"))
+        for citation in answer.citations:
+            _print_citation(console, citation)
+    console.print()
+    console.print(_confidence(answer))
+    _print_list(console, "Missing", answer.data_gaps)
+    _print_list(console, "Sources disagree", answer.conflicts)
+    _print_list(console, "Related", ["; ".join(answer.related)] if answer.related else [])
+    _print_list(console, "Note", _notes(answer))
+    console.print(Text(_byline(answer, seconds), style="dim"))
+    if detailed:
+        for step in answer.steps:
+            line = f"  {step.name:<14}{step.seconds:>9.3f} s{step.found:>7,} found"
+            console.print(Text(line, style="dim"))
+
+
+def answer_text(answer: Answer) -> Text:
+    """The delivered text, the sign of each sentence after it, citation markers in colour."""
+    shown = harmless(answer.text)
+    text = Text()
+    at = 0
+    for sentence in sorted(answer.sentences, key=lambda item: item.span.start):
+        end = max(at, sentence.span.end)
+        markers = _MARKERS_AFTER.match(shown, end)
+        end = markers.end() if markers else end
+        text.append(shown[at:end])
+        sign, style = SIGNS[sentence.verdict.name]
+        text.append(f" {sign}", style=style)
+        at = end
+    text.append(shown[at:])
+    text.highlight_regex(_MARKER, "bold cyan")
+    return text
+
+
+def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
+    """The passages that an answer could rest on."""
+    if not pieces:
+        console.print(Text("Nothing in this material is near the question.", style="yellow"))
+    for number, piece in enumerate(pieces, start=1):
+        _print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
+
+
+def print_hits(console: Console, hits: Sequence[HitBody], query: str) -> None:
+    """What a search found, with its place in each ranked list."""
+    if not hits:
+        console.print(Text(f"Nothing found for “{harmless(query)}”.", style="yellow"))
+    for number, hit in enumerate(hits, start=1):
+        places = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
+        _print_source(console, f"{number}.", hit, f"{hit.score:.3f} ({places})")
+
+
+def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
+    """How many sentences have which verdict, and the reason of each that is not supported."""
+    if not sentences:
+        return
+    counts = Counter(sentence.verdict.name for sentence in sentences)
+    line = Text("\nChecked: ", style="dim")
+    for place, (name, (sign, style)) in enumerate(
+        (name, look) for name, look in SIGNS.items() if counts[name]
+    ):
+        line.append(", " if place else "", style="dim")
+        line.append(sign, style=style)
+        line.append(f" {counts[name]} {_WORDS[name]}", style="dim")
+    console.print(line)
+    for sentence in sentences:
+        if sentence.verdict.name != "supported" and sentence.verdict.reason:
+            sign, style = SIGNS[sentence.verdict.name]
+            note = Text(f"{sign} ", style=style)
+            note.append(f"“{_short(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
+            console.print(Padding(note, (0, 0, 0, 2)))
+
+
+def _print_citation(console: Console, citation: Citation) -> None:
+    sign, style = SIGNS[citation.verdict]
+    head = Text(f"[{citation.id}] ", style="bold cyan")
+    head.append(_titled(citation.title, citation.locator.label), style=_linked(citation.link))
+    head.append(f" — “{_short(citation.quote, LONGEST_QUOTE)}” ")
+    head.append(sign, style=style)
+    console.print(head)
+    _print_link(console, citation.link)
+
+
+def _print_source(console: Console, mark: str, source: SourceBody, score: str) -> None:
+    head = Text(f"{mark} ", style="bold cyan")
+    head.append(_titled(source.title, source.locator), style=_linked(source.link))
+    head.append(f"  {source.kind}", style="dim")
+    if source.published_at:
+        head.append(f", {source.published_at:%Y-%m-%d}", style="dim")
+    head.append(f", {score}", style="dim")
+    console.print(head)
+    quote = Text(f"“{_short(source.quote, LONGEST_QUOTE)}”")
+    console.print(Padding(quote, (0, 0, 0, INDENT)))
+    _print_link(console, source.link)
+
+
+def _print_link(console: Console, link: str) -> None:
+    """The link on a line of its own, never broken, so that it can be copied or clicked."""
+    if link:
+        console.print(Text(" " * INDENT + harmless(link), style="dim"), soft_wrap=True)
+
+
+def _titled(title: str, locator: str) -> str:
+    return harmless(f"{title}, {locator}" if locator else title)
+
+
+def _linked(link: str) -> str:
+    clean = harmless(link)
+    return f"bold link {clean}" if clean and not re.search(r"\s", clean) else "bold"
+
+
+def _confidence(answer: Answer) -> Text:
+    confidence = answer.confidence
+    line = Text("Confidence ")
+    line.append(f"{confidence.score:.2f} ({confidence.band})", style=_BANDS[confidence.band])
+    if confidence.reasoning:
+        line.append(f": {harmless(confidence.reasoning)}")
+    return line
+
+
+def _notes(answer: Answer) -> list[str]:
+    notes = list(answer.notes)
+    if answer.fallback:
+        notes.insert(0, f"written by {answer.answered_by}: {answer.fallback}")
+    if answer.hallucinated_citations:
+        notes.append(f"{answer.hallucinated_citations} citations of unknown sources were removed")
+    return notes
+
+
+def _byline(answer: Answer, seconds: float) -> str:
+    who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
+    tokens = answer.usage.input_tokens + answer.usage.output_tokens
+    spent = f", {tokens:,} tokens" if tokens else ""
+    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{spent})")
+
+
+def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:
+    for line in lines:
+        text = Text(f"{name}: ", style="bold")
+        text.append(harmless(line), style="not bold")
+        console.print(text)
+
+
+def _short(text: str, limit: int) -> str:
+    flat = " ".join(harmless(text).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"

@@ -1,0 +1,88 @@
+"""Runs the HTTP interface: ``wellread serve``."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from wellread.errors import RequestError
+from wellread.kb import KnowledgeBase
+from wellread.serve.api.app import create_app
+
+SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
+
+
+def serve(
+    kb: KnowledgeBase, host: str, port: int, *, on_ready: Callable[[str], None] | None = None
+) -> None:
+    """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on.
+
+    Raises:
+        RequestError: the address is not this machine alone, or the port is taken.
+        FingerprintError: the index was built with other settings.
+    """
+    listener = listen(host, port)
+    with listener:
+        # Opened before the first request, so that a damaged home is told at once.
+        _ = kb.catalogue, kb.index
+        kb.embedder.embed(["ready"], "query")
+        app = create_app(kb)
+        if on_ready:
+            on_ready(address_of(listener))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one.
+
+    Raises:
+        RequestError: the address is not this machine alone, or the port is taken.
+    """
+    address = loopback(host)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((str(address), port))
+    except OSError as error:
+        listener.close()
+        raise RequestError(
+            f"cannot listen on {address}, port {port}: {error.strerror}",
+            hint="choose another with --port; --port 0 takes a free one",
+        ) from error
+    return listener
+
+
+def loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address of ``host``.
+
+    Raises:
+        RequestError: other machines could reach it. That needs users, which do not exist yet.
+    """
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        address = None
+    if address is None or not address.is_loopback:
+        raise RequestError(
+            f"listening on {host} is refused: other machines could read the knowledge base, "
+            "and there are no users yet to limit that",
+            hint="use 127.0.0.1, and reach it from elsewhere through an SSH tunnel",
+        )
+    return address
+
+
+def address_of(listener: socket.socket) -> str:
+    """The URL of a bound socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,209 @@
+"""Reports about the material: of ``add``, ``stats``, ``verify`` and the table of settings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from wellread.serve.terminal import harmless
+
+if TYPE_CHECKING:
+    from wellread.config import SettingRow
+    from wellread.ingest.run import Report
+    from wellread.ingest.verify import VerifyReport
+    from wellread.serve.holdings import Holdings
+
+MOST_REASONS = 20
+_STATUS_STYLE = {"added": "green", "updated": "cyan", "skipped": "yellow", "failed": "bold red"}
+
+
+def report_body(report: Report, collection: str) -> dict[str, object]:
+    """The JSON of a run of ``add``."""
+    return {
+        "collection": collection,
+        "counts": report.counts(),
+        "passages": report.passages,
+        "seconds": report.seconds,
+        "sources": [
+            {
+                "uri": row.uri,
+                "status": row.status,
+                "reason": row.reason,
+                "documents": row.documents,
+                "passages": row.passages,
+            }
+            for row in report.rows
+        ],
+    }
+
+
+def print_report(console: Console, report: Report, collection: str) -> None:
+    """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    if not report.rows:
+        console.print(Text("Nothing to add: no file was found there.", style="yellow"))
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for status, count in report.counts().items():
+        table.add_row(
+            Text(status, style=_STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}"
+        )
+    console.print(table)
+    _print_reasons(console, report)
+    rate = report.passages / report.seconds if report.seconds else 0.0
+    speed = f" ({rate:,.0f}/s)" if report.passages else ""
+    line = f"{report.passages:,} passages in {report.seconds:.1f} s{speed} into “{collection}”"
+    console.print(Text(harmless(line), style="dim"))
+
+
+def _print_reasons(console: Console, report: Report) -> None:
+    """One line per failed source; skipped ones and long lists are grouped by reason."""
+    failed = [row for row in report.rows if row.status == "failed"]
+    lines = [(f"failed   {_named(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
+    if len(failed) > MOST_REASONS:
+        counts = Counter(row.reason for row in failed[MOST_REASONS:])
+        lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
+    skipped = Counter(row.reason for row in report.rows if row.status == "skipped")
+    for reason, count in skipped.most_common():
+        example = next(
+            row.uri for row in report.rows if row.status == "skipped" and row.reason == reason
+        )
+        which = _named(example) if count == 1 else f"{count:,} files, for example {_named(example)}"
+        lines.append((f"skipped  {which}: ", reason))
+    for head, reason in lines[:MOST_REASONS]:
+        text = Text(harmless(head), style="red" if head.startswith("failed") else "yellow")
+        text.append(harmless(reason), style="default")
+        console.print(text, soft_wrap=True)
+    if len(lines) > MOST_REASONS:
+        console.print(
+            f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
+        )
+
+
+def holdings_body(holdings: Holdings) -> dict[str, object]:
+    """The JSON of ``stats``."""
+    return {
+        "home": str(holdings.home),
+        "bytes": holdings.size,
+        "documents": holdings.documents,
+        "passages": holdings.passages,
+        "fingerprint": asdict(holdings.fingerprint) if holdings.fingerprint else None,
+        "collections": [
+            {
+                "name": row.collection,
+                "kind": row.kind,
+                "documents": row.documents,
+                "passages": row.passages,
+            }
+            for row in holdings.rows
+        ],
+    }
+
+
+def print_holdings(console: Console, holdings: Holdings) -> None:
+    """Documents and passages per collection and kind, the index and the size on disk."""
+    if holdings.rows:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("collection")
+        table.add_column("kind")
+        table.add_column("documents", justify="right")
+        table.add_column("passages", justify="right")
+        for row in holdings.rows:
+            table.add_row(
+                Text(harmless(row.collection)), row.kind, f"{row.documents:,}", f"{row.passages:,}"
+            )
+        table.add_section()
+        table.add_row("all", "", f"{holdings.documents:,}", f"{holdings.passages:,}")
+        console.print(table)
+    else:
+        console.print("The knowledge base is empty. Add something: wellread add PATH")
+    console.print(Text(f"\nHome   {holdings.home}, {_size(holdings.size)}"), soft_wrap=True)
+    index = holdings.fingerprint
+    shape = f"{index.embedder}, {index.chunking}" if index else "not built yet"
+    console.print(Text(f"Index  {shape}"), soft_wrap=True)
+
+
+def verify_body(report: VerifyReport) -> dict[str, object]:
+    """The JSON of ``verify``."""
+    return {
+        "counts": dict(report.counts),
+        "problems": [
+            {
+                "kind": problem.kind,
+                "subject": problem.subject,
+                "detail": problem.detail,
+                "repaired": problem.repaired,
+            }
+            for problem in report.problems
+        ],
+    }
+
+
+def print_verify(console: Console, report: VerifyReport) -> None:
+    """What each store counts, and what does not match."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    for name, count in report.counts.items():
+        table.add_row(Text(name.replace("_", " ")), f"{count:,}")
+    console.print(table)
+    for problem in report.problems:
+        state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
+        text = Text(f"{state}  ", style=style)
+        text.append(
+            harmless(f"{problem.kind}: {problem.subject}: {problem.detail}"), style="default"
+        )
+        console.print(text, soft_wrap=True)
+    left = sum(not problem.repaired for problem in report.problems)
+    if left:
+        hint = "`wellread verify --repair` mends what can be mended"
+        console.print(Text(f"{left:,} problems. {hint}.", style="bold red"))
+    else:
+        console.print(Text("Everything matches.", style="green"))
+
+
+def settings_body(rows: list[SettingRow], current: dict[str, object]) -> list[dict[str, object]]:
+    """The JSON of ``settings``."""
+    return [
+        {
+            "name": row.name,
+            "value": current[row.name],
+            "default": row.default,
+            "variable": row.variable,
+            "help": row.help,
+        }
+        for row in rows
+    ]
+
+
+def print_settings(console: Console, rows: list[SettingRow], current: dict[str, object]) -> None:
+    """Every setting with its value in this home; those that differ from the default stand out."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("setting", "value", "what it does"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        value = current[row.name]
+        style = "" if value == row.default else "bold cyan"
+        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        table.add_row(Text(row.name), Text(harmless(shown), style=style), Text(row.help))
+    console.print(table)
+
+
+def _named(uri: str) -> str:
+    return unquote(uri.removeprefix("file://"))
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "bytes" else f"{size:,.1f} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"

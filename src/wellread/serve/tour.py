@@ -1,0 +1,77 @@
+"""``wellread demo``: the packaged sample, added to a home of its own and asked three questions."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from wellread.ingest.run import Report, add
+from wellread.serve import tables
+from wellread.serve.commands.asking import answer_of, show_answer
+from wellread.serve.present import answer_body
+from wellread.serve.progress import shown
+from wellread.serve.terminal import Terminal
+from wellread.types import Question
+
+if TYPE_CHECKING:
+    from wellread.kb import KnowledgeBase
+
+HOME = Path("wellread-demo")
+COLLECTION = "halden-sound"
+FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
+QUESTIONS = (
+    "How many of the ferry's crew are women?",
+    "According to the Harbour Herald, what broke down first on the morning Oldwick went dark?",
+    "How far away is the Andromeda galaxy?",  # not in the material: it has to be declined
+)
+
+
+def tour(terminal: Terminal) -> None:
+    """Add the sample, answer the questions (the last is not in the material), say what is next."""
+    home = terminal.home or HOME
+    if not terminal.json:
+        terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")
+    with terminal.open(home) as kb:
+        report = _add_sample(terminal, kb)
+        if terminal.json:
+            terminal.write_json(_body(terminal, kb, report))
+            return
+        tables.print_report(terminal.out, report, COLLECTION)
+        for question in QUESTIONS:
+            terminal.out.print()
+            terminal.out.print(Text(f"» {question}", style="bold cyan"))
+            show_answer(terminal, kb, Question(text=question))
+    _say_what_is_next(terminal, home)
+
+
+def _add_sample(terminal: Terminal, kb: KnowledgeBase) -> Report:
+    with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
+        inputs = [str(folder / name) for name in FOLDERS]
+        return add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
+
+
+def _body(terminal: Terminal, kb: KnowledgeBase, report: Report) -> dict[str, object]:
+    answers = [answer_of(terminal, kb, Question(text=question)) for question in QUESTIONS]
+    return {
+        "home": str(kb.home),
+        "added": tables.report_body(report, COLLECTION),
+        "answers": [answer_body(answer).model_dump(mode="json") for answer in answers],
+    }
+
+
+def _say_what_is_next(terminal: Terminal, home: Path) -> None:
+    named = shlex.quote(str(home))
+    lines = (
+        f'wellread --home {named} ask "Who runs the tool library?"',
+        f"wellread --home {named} search seagrass",
+        f"wellread --home {named} serve",
+        "wellread add YOUR-FOLDER        (into your own home, ~/.wellread)",
+    )
+    terminal.out.print()
+    terminal.out.print(Text("Next", style="bold"))
+    for line in lines:
+        terminal.out.print(Text(f"  {line}"), soft_wrap=True)

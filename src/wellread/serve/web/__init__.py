@@ -1,0 +1,1 @@
+"""Pages for people: templates, style and what they are filled with."""

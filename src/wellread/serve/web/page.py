@@ -1,0 +1,190 @@
+"""What the viewer shows: a document cut into blocks at its landmarks, the cited span marked.
+
+Pure: the same document and span give the same page. Nothing of the text is lost or added: the
+pieces of all blocks, joined, are the document's text; the marked ones, joined, are the span.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from wellread.locators import Marks, format_time, link_to
+from wellread.types import (
+    Document,
+    HeadingMark,
+    Locator,
+    Mark,
+    PageMark,
+    Span,
+    SpeakerMark,
+    TimeMark,
+)
+
+SECONDS_BETWEEN_TIMES = 30.0
+
+M = TypeVar("M", bound=Mark)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landmark:
+    """A place that a reader knows: a page, a speaker with the time, a heading path.
+
+    Attributes:
+        link: opens the source at the place, where that is possible.
+    """
+
+    kind: str
+    label: str
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A stretch of text; ``first`` is set on the first piece of the cited span."""
+
+    text: str
+    cited: bool = False
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The text from one landmark to the next."""
+
+    landmarks: tuple[Landmark, ...]
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A document as the viewer shows it.
+
+    Attributes:
+        locator: where the cited span stands; None when nothing is cited.
+        link: opens the source, at the cited place if there is one; empty when it is no web page.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    locator: Locator | None
+    link: str
+
+
+def page_of(document: Document, span: Span | None) -> Page:
+    """Lay out ``document``; ``span`` is marked when it is given (it must lie in the text)."""
+    landmarks = _landmarks(document)
+    starts = sorted({0, *(place for place in landmarks if place < len(document.text))})
+    ends = [*starts[1:], len(document.text)]
+    blocks = tuple(
+        Block(
+            landmarks=tuple(landmarks.get(start, ())),
+            pieces=tuple(_pieces(document.text, start, end, span)),
+        )
+        for start, end in zip(starts, ends, strict=True)
+    )
+    locator = Marks(document.marks).locate(span) if span else None
+    link = link_to(
+        document.url or document.uri,
+        locator or Locator(label=""),
+        span.of(document.text) if span else "",
+        media_url=document.media_url,
+    )
+    return Page(title=document.title, blocks=blocks, locator=locator, link=_web_only(link))
+
+
+def _pieces(text: str, start: int, end: int, span: Span | None) -> Iterator[Piece]:
+    """The text of one block, cut where the cited span begins and ends."""
+    if span is None or span.end <= start or end <= span.start or not len(span):
+        yield Piece(text=text[start:end])
+        return
+    begin, finish = max(start, span.start), min(end, span.end)
+    if start < begin:
+        yield Piece(text=text[start:begin])
+    yield Piece(text=text[begin:finish], cited=True, first=begin == span.start)
+    if finish < end:
+        yield Piece(text=text[finish:end])
+
+
+def _landmarks(document: Document) -> dict[int, list[Landmark]]:
+    """Landmarks by the place in the text where they stand: page, then heading, then speech."""
+    found: dict[int, list[Landmark]] = {}
+    for place, mark in _pages(document) + _headings(document) + _speech(document):
+        found.setdefault(place, []).append(mark)
+    return found
+
+
+def _pages(document: Document) -> list[tuple[int, Landmark]]:
+    """The first mark of every page; a page may have many marks, one for each box."""
+    found: list[tuple[int, Landmark]] = []
+    last = 0
+    for mark in _in_order(mark for mark in document.marks if isinstance(mark, PageMark)):
+        if mark.page != last:
+            found.append((mark.start, Landmark(kind="page", label=f"p. {mark.page}")))
+        last = mark.page
+    return found
+
+
+def _headings(document: Document) -> list[tuple[int, Landmark]]:
+    found: list[tuple[int, Landmark]] = []
+    last: tuple[str, ...] = ()
+    for mark in _in_order(mark for mark in document.marks if isinstance(mark, HeadingMark)):
+        if mark.path and mark.path != last:
+            label = "§ " + " › ".join(mark.path)
+            found.append((mark.start, Landmark(kind="heading", label=label)))
+        last = mark.path
+    return found
+
+
+def _speech(document: Document) -> list[tuple[int, Landmark]]:
+    """Who speaks and when: at every change of speaker, and now and then in a long turn."""
+    times = _in_order(mark for mark in document.marks if isinstance(mark, TimeMark))
+    turns = _in_order(mark for mark in document.marks if isinstance(mark, SpeakerMark))
+    names = {turn.start: turn.speaker for turn in _changes(turns)}
+    found: list[tuple[int, Landmark]] = []
+    told: float | None = None
+    for start in sorted({*names, *(mark.start for mark in times)}):
+        time = _time_at(times, start)
+        due = time and (told is None or time.begin - told >= SECONDS_BETWEEN_TIMES)
+        if start in names or due:
+            found.append((start, _spoken(document, names.get(start, ""), time)))
+            told = time.begin if time else told
+    return found
+
+
+def _in_order(marks: Iterable[M]) -> list[M]:
+    return sorted(marks, key=lambda mark: (mark.start, -mark.end))
+
+
+def _changes(turns: list[SpeakerMark]) -> Iterator[SpeakerMark]:
+    last = ""
+    for turn in turns:
+        if turn.speaker != last:
+            yield turn
+        last = turn.speaker
+
+
+def _time_at(times: list[TimeMark], place: int) -> TimeMark | None:
+    index = bisect_right(times, place, key=lambda mark: mark.start) - 1
+    return times[index] if index >= 0 and times[index].end > place else None
+
+
+def _spoken(document: Document, speaker: str, time: TimeMark | None) -> Landmark:
+    parts = [format_time(time.begin) if time else "", speaker]
+    link = ""
+    if time and document.media_url:
+        place = Locator(label="", begin=time.begin)
+        link = _web_only(link_to(document.url, place, "", media_url=document.media_url))
+    return Landmark(
+        kind="speech",
+        label=" · ".join(part for part in parts if part),
+        link=link,
+    )
+
+
+def _web_only(link: str) -> str:
+    """``link`` when a browser may follow it from a page of ours; a script or a file may not."""
+    return link if urlsplit(link).scheme in ("http", "https") else ""

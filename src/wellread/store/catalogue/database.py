@@ -1,0 +1,148 @@
+"""Connections and transactions; the only place that knows one database from another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from wellread.errors import StoreError
+
+BUSY_SECONDS = 30
+UPGRADE_SECONDS = 600.0
+SCHEMA_LOCK = 0x77656C6C  # any number will do, as long as no other program takes it
+WRITE_OPTION = "wellread_write"
+# FULL, not NORMAL: once a commit has flipped a version, the old version's rows leave the index.
+# A flip that a power cut could undo would leave a live version without rows.
+PRAGMAS = (
+    f"busy_timeout={BUSY_SECONDS * 1000}",
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "secure_delete=ON",  # what a deleted document said is overwritten, not only unlinked
+    "cache_size=-32768",
+    "mmap_size=268435456",
+    "temp_store=MEMORY",
+)
+
+
+class Database:
+    """One engine with its pool. Methods may be called from any thread."""
+
+    def __init__(self, where: str | Path) -> None:
+        """Raises StoreError when ``where`` is neither a path nor a database URL."""
+        self.path = _path_of(where)
+        url = f"sqlite:///{self.path}" if self.path else str(where)
+        with _errors("open the catalogue"):
+            if self.path:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.engine = create_engine(url, pool_pre_ping=not self.path)
+        if self.engine.dialect.name == "sqlite":
+            _set_up_sqlite(self.engine)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that only reads: one snapshot, never blocked by a writer."""
+        with _errors("read the catalogue"), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction that writes: committed at the end, undone by an exception."""
+        with _errors("write to the catalogue"), self.engine.connect() as plain:
+            connection = plain.execution_options(**{WRITE_OPTION: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Only one process at a time is in here: for setting up and upgrading.
+
+        Other databases than SQLite have a lock of their own for it (``lock_schema``).
+        """
+        if self.path is None:
+            yield
+            return
+        try:
+            with FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=UPGRADE_SECONDS):
+                yield
+        except Timeout as error:
+            raise StoreError(
+                f"{self.path} has been in the hands of another process for "
+                f"{UPGRADE_SECONDS:.0f} seconds",
+                hint="wait for its upgrade to end and try again",
+            ) from error
+
+    def lock_schema(self, connection: Connection) -> None:
+        """Wait for other upgrades of the same database; ends with the transaction."""
+        if self.engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"))
+
+    def forget_deleted(self) -> None:
+        """Take deleted content out of the write-ahead log too, where there is one of our own.
+
+        A reader that is busy just now makes SQLite leave it to the next call.
+        """
+        if self.engine.dialect.name != "sqlite":
+            return
+        with _errors("clean up the catalogue"), self.engine.connect() as plain:
+            connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+
+def _path_of(where: str | Path) -> Path | None:
+    """The SQLite file that ``where`` names; None for another database's URL."""
+    if isinstance(where, Path):
+        return where
+    if "://" not in where:
+        return Path(where)
+    try:
+        url = make_url(where)
+    except ArgumentError as error:
+        raise StoreError(
+            f"{where!r} is not a database URL", hint="give a path, or postgresql+psycopg://…"
+        ) from error
+    if url.get_backend_name() != "sqlite":
+        return None
+    if not url.database or url.database == ":memory:":
+        raise StoreError("a catalogue in memory would be lost", hint="give the path of a file")
+    return Path(url.database)
+
+
+def _set_up_sqlite(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def prepare(raw: Any, _record: object) -> None:
+        # The driver's own transactions leave SELECT and DDL outside; "begin" below opens ours.
+        raw.isolation_level = None
+        cursor = raw.cursor()
+        for pragma in PRAGMAS:
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer takes its lock at once: to upgrade a stale snapshot fails without waiting.
+        writes = connection.get_execution_options().get(WRITE_OPTION)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _errors(action: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OSError, UnicodeError) as error:
+        reason = getattr(error, "orig", None) or error
+        raise StoreError(
+            f"could not {action}: {reason}",
+            hint="check that the database is reachable, unlocked and has room",
+        ) from error

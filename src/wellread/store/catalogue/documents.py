@@ -1,0 +1,297 @@
+"""Writing documents: one transaction flips whole sources from their old to their new content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from wellread.errors import StoreError
+from wellread.identity import document_id, facts_of, version_of
+from wellread.store.catalogue.answers import forget_evidence, mark_stale
+from wellread.store.catalogue.codec import marks_to_blob, to_plain
+from wellread.store.catalogue.pending import plan_removals, settle
+from wellread.store.catalogue.schema import (
+    PIECE,
+    documents,
+    entities,
+    marks,
+    passages,
+    past_questions,
+    relations,
+    sources,
+    texts,
+)
+from wellread.store.catalogue.values import (
+    DocumentChange,
+    SourceChange,
+    SourceRecord,
+    VersionKey,
+)
+
+AT_ONCE = 500  # values in one IN (...): far below every database's limit
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+
+def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> None:
+    """Make ``changes`` the live content; see ``Catalogue.commit``."""
+    now = datetime.now(UTC)
+    rows = {
+        row["id"]: (row, new)
+        for change in changes
+        for new in change.documents
+        for row in [_document_row(change.record, new, now)]
+    }
+    before = _versions(connection, rows)
+    gone = {key[0]: key[1] for key in _yielded_by(connection, changes) if key[0] not in rows}
+    replaced = [
+        (known, version)
+        for known, version in before.items()
+        if version != rows[known][0]["version"]
+    ]
+    _clear(connection, list(before))
+    _write(connection, rows, before)
+    delete_documents(connection, gone)
+    record_sources(connection, [change.record for change in changes])
+    settle(connection, [(row["id"], row["version"]) for row, _ in rows.values()])
+    plan_removals(connection, replaced)
+    mark_stale(connection, replaced)
+
+
+def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
+    """Delete documents with all that hangs on them; plan the removal of their index rows."""
+    for ids in chunks(versions):
+        connection.execute(delete(documents).where(documents.c.id.in_(ids)))
+    plan_removals(connection, list(versions.items()))
+    forget_evidence(connection, set(versions))
+
+
+def documents_of_sources(
+    connection: Connection, collection: str, uris: Iterable[str]
+) -> dict[str, str]:
+    """Document id to version of everything that the sources yielded."""
+    statement = select(documents.c.id, documents.c.version).where(
+        documents.c.collection == collection,
+        documents.c.source_uri.in_(bindparam("values", expanding=True)),
+    )
+    return {row.id: row.version for row in rows_in(connection, statement, uris)}
+
+
+def delete_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
+    """Delete the records of the sources themselves."""
+    for names in chunks(uris):
+        connection.execute(
+            delete(sources).where(sources.c.collection == collection, sources.c.uri.in_(names))
+        )
+
+
+def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> None:
+    """Write each record in place of what was known of that source."""
+    now = datetime.now(UTC)
+    latest = {(record.collection, record.uri): record for record in records}
+    keys = [{"c": collection, "u": uri} for collection, uri in latest]
+    if not keys:
+        return
+    connection.execute(
+        delete(sources).where(
+            sources.c.collection == bindparam("c"), sources.c.uri == bindparam("u")
+        ),
+        keys,
+    )
+    connection.execute(
+        insert(sources),
+        [
+            {
+                "collection": record.collection,
+                "uri": record.uri,
+                "size": record.size,
+                "mtime_ns": record.mtime_ns,
+                "digest": record.digest,
+                "loader": record.loader,
+                "status": record.status,
+                "reason": record.reason,
+                "seen_at": record.seen_at or now,
+            }
+            for record in latest.values()
+        ],
+    )
+
+
+def chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """``values`` in lists of at most ``AT_ONCE``."""
+    iterator = iter(values)
+    while chunk := list(islice(iterator, AT_ONCE)):
+        yield chunk
+
+
+def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str]) -> Iterator[Any]:
+    """The rows of ``statement`` for all ``values`` of its expanding parameter ``values``."""
+    for chunk in chunks(dict.fromkeys(values)):
+        yield from connection.execute(statement, {"values": chunk})
+
+
+def _versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    statement = select(documents.c.id, documents.c.version).where(
+        documents.c.id.in_(bindparam("values", expanding=True))
+    )
+    return {row.id: row.version for row in rows_in(connection, statement, ids)}
+
+
+def _yielded_by(connection: Connection, changes: Sequence[SourceChange]) -> Iterator[VersionKey]:
+    by_collection: dict[str, list[str]] = {}
+    for change in changes:
+        by_collection.setdefault(change.record.collection, []).append(change.record.uri)
+    for collection, uris in by_collection.items():
+        yield from documents_of_sources(connection, collection, uris).items()
+
+
+def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -> Row:
+    document = change.document
+    known = document_id(document.collection, document.uri)
+    version = (
+        change.passages[0].version if change.passages else version_of(document.text, document.marks)
+    )
+    for passage in change.passages:
+        if passage.document_id != known or passage.version != version:
+            raise StoreError(
+                f"passage {passage.id} is not of version {version} of {document.uri}",
+                hint="cut the passages from the document that they are committed with",
+            )
+    return {
+        "id": known,
+        "collection": document.collection,
+        "uri": document.uri,
+        "kind": document.kind,
+        "title": document.title,
+        "url": document.url,
+        "source_type": document.source_type,
+        "language": document.language,
+        "authors": document.authors,
+        "published_at": document.published_at,
+        "summary": document.summary,
+        "media_url": document.media_url,
+        "taxonomy": {name: list(values) for name, values in document.taxonomy.items()},
+        "version": version,
+        "facts": facts_of(document),
+        "characters": len(document.text),
+        "passages": len(change.passages),
+        "source_uri": record.uri,
+        "added_at": now,
+        "updated_at": now,
+    }
+
+
+def _clear(connection: Connection, ids: Sequence[str]) -> None:
+    keys = [{"known": known} for known in ids]
+    if not keys:
+        return
+    for table in (texts, marks, passages, entities, relations, past_questions):
+        connection.execute(delete(table).where(table.c.document_id == bindparam("known")), keys)
+
+
+def _write(
+    connection: Connection,
+    rows: dict[str, tuple[Row, DocumentChange]],
+    before: dict[str, str],
+) -> None:
+    fresh = [row for known, (row, _) in rows.items() if known not in before]
+    again = [
+        {f"new_{name}": value for name, value in row.items() if name != "added_at"}
+        for known, (row, _) in rows.items()
+        if known in before
+    ]
+    _insert(connection, documents, fresh)
+    if again:
+        kept: dict[str, BindParameter[Any]] = {
+            column.name: bindparam(f"new_{column.name}")
+            for column in documents.c
+            if column.name not in ("id", "added_at")
+        }
+        connection.execute(
+            update(documents).where(documents.c.id == bindparam("new_id")).values(kept), again
+        )
+    for table, make in (
+        (texts, _text_rows),
+        (marks, _marks_rows),
+        (passages, _passage_rows),
+        (entities, _entity_rows),
+        (relations, _relation_rows),
+        (past_questions, _past_question_rows),
+    ):
+        _insert(
+            connection,
+            table,
+            [
+                {"document_id": known, **values}
+                for known, (_, change) in rows.items()
+                for values in make(change)
+            ],
+        )
+
+
+def _insert(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    if rows:
+        connection.execute(insert(table), rows)
+
+
+def _text_rows(change: DocumentChange) -> Iterator[Row]:
+    text = change.document.text
+    for piece, start in enumerate(range(0, max(len(text), 1), PIECE)):
+        yield {"piece": piece, "text": text[start : start + PIECE]}
+
+
+def _marks_rows(change: DocumentChange) -> Iterator[Row]:
+    yield {"blob": marks_to_blob(change.document.marks)}
+
+
+def _passage_rows(change: DocumentChange) -> Iterator[Row]:
+    for ordinal, passage in enumerate(change.passages):
+        yield {
+            "id": passage.id,
+            "version": passage.version,
+            "ordinal": ordinal,
+            "start": passage.span.start,
+            "end": passage.span.end,
+            "context": passage.context,
+            "speakers": passage.speakers,
+        }
+
+
+def _entity_rows(change: DocumentChange) -> Iterator[Row]:
+    if entity := change.document.entity:
+        yield {
+            "entity_id": entity.entity_id,
+            "entity_type": entity.entity_type,
+            "aliases": entity.aliases,
+        }
+
+
+def _relation_rows(change: DocumentChange) -> Iterator[Row]:
+    if entity := change.document.entity:
+        for ordinal, relation in enumerate(entity.relations):
+            yield {
+                "ordinal": ordinal,
+                "source": entity.entity_id,
+                "type": relation.type,
+                "target": relation.target,
+            }
+
+
+def _past_question_rows(change: DocumentChange) -> Iterator[Row]:
+    if past := change.document.past_question:
+        yield {"question": past.question, "score": past.score, "body": to_plain(past)}

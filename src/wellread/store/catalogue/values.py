@@ -1,0 +1,125 @@
+"""What goes into the catalogue and comes out of it, beside the values of ``types``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from wellread.types import Document, Kind, Passage, Span
+
+SourceStatus = Literal["added", "updated", "unchanged", "failed", "skipped"]
+WriteAction = Literal["write", "remove"]
+VersionKey = tuple[str, str]  # (document_id, version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """One input as it was last seen.
+
+    Attributes:
+        digest: hash of the bytes; with size and mtime it says whether to read them again.
+        reason: why it failed or was skipped; empty otherwise.
+        seen_at: when it was last looked at; None takes the time of recording.
+    """
+
+    collection: str
+    uri: str
+    size: int = 0
+    mtime_ns: int = 0
+    digest: str = ""
+    loader: str = ""
+    status: SourceStatus = "added"
+    reason: str = ""
+    seen_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentChange:
+    """A new or changed document with all passages of its new version, in reading order."""
+
+    document: Document
+    passages: Sequence[Passage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceChange:
+    """Everything that one source yields now; what it yielded before and no more is deleted."""
+
+    record: SourceRecord
+    documents: Sequence[DocumentChange]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingWrite:
+    """Index rows that may be there and should not (``remove``), or may be half there (``write``).
+
+    Attributes:
+        run: the ingest run that meant to write them; empty for removals.
+    """
+
+    document_id: str
+    version: str
+    action: WriteAction
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionFacts:
+    """How much a collection holds."""
+
+    name: str
+    documents: int
+    passages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindCount:
+    """How many documents and passages of one kind a collection holds."""
+
+    collection: str
+    kind: Kind
+    documents: int
+    passages: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageRow:
+    """A live passage without its text."""
+
+    id: str
+    document_id: str
+    version: str
+    ordinal: int
+    span: Span
+    context: str
+    speakers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer:
+    """Facts about an answer that was given.
+
+    Attributes:
+        stale: a source that it rests on has changed or is gone since.
+    """
+
+    id: str
+    question: str
+    session_id: str
+    answered_by: str
+    confidence: float
+    created_at: datetime
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A question that the material could not answer, and why."""
+
+    id: int
+    question: str
+    reason: str
+    created_at: datetime

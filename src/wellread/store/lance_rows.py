@@ -1,0 +1,177 @@
+"""What a LanceDB row holds, and how rows, keys and filters are put into its terms.
+
+The text is kept once, as the column that full-text search reads. Everything that a candidate
+needs is packed into one column (``key``), because fetching a hundred scattered rows costs a read
+per column.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from wellread.errors import StoreError
+from wellread.store.base import IndexKey, IndexRow
+from wellread.types import Candidate, Filters, Span
+
+
+def table_schema(dimensions: int) -> pa.Schema:
+    """The columns of a table of passages whose vectors have ``dimensions`` numbers."""
+    words = pa.list_(pa.string())
+    return pa.schema(
+        [
+            pa.field("passage_id", pa.string(), nullable=False),
+            pa.field("document_id", pa.string(), nullable=False),
+            pa.field("edition", pa.string(), nullable=False),
+            pa.field("key", pa.string(), nullable=False),
+            pa.field("collection", pa.string(), nullable=False),
+            pa.field("kind", pa.string(), nullable=False),
+            pa.field("source_type", pa.string(), nullable=False),
+            pa.field("language", pa.string(), nullable=False),
+            pa.field("authors", words, nullable=False),
+            pa.field("speakers", words, nullable=False),
+            pa.field("taxonomy", words, nullable=False),
+            pa.field("published_at", pa.timestamp("us", tz="UTC")),
+            pa.field("search_text", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+        ]
+    )
+
+
+def to_arrow(rows: Sequence[IndexRow], vectors: NDArray[np.float32], dimensions: int) -> pa.Table:
+    """The rows as an Arrow table; of rows with the same id the last one counts.
+
+    Raises:
+        StoreError: the vectors do not fit the rows or the table, or are not finite.
+    """
+    if vectors.shape != (len(rows), dimensions):
+        raise StoreError(
+            f"{len(rows)} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
+            hint="embed every row with the embedder that the index was opened for",
+        )
+    places = list({row.passage_id: place for place, row in enumerate(rows)}.values())
+    kept = [rows[place] for place in places]
+    columns: dict[str, list[Any]] = {  # in the order of the schema
+        "passage_id": [row.passage_id for row in kept],
+        "document_id": [row.document_id for row in kept],
+        "edition": [edition(row.document_id, row.version) for row in kept],
+        "key": [_pack(row) for row in kept],
+        "collection": [row.collection for row in kept],
+        "kind": [row.kind for row in kept],
+        "source_type": [row.source_type for row in kept],
+        "language": [row.language for row in kept],
+        "authors": [_folded(row.authors) for row in kept],
+        "speakers": [_folded(row.speakers) for row in kept],
+        "taxonomy": [list(row.taxonomy) for row in kept],
+        "published_at": [utc(row.published_at) if row.published_at else None for row in kept],
+        "search_text": [f"{row.context}\n{row.text}" if row.context else row.text for row in kept],
+    }
+    schema = table_schema(dimensions)
+    arrays = [
+        pa.array(columns[field.name], field.type) for field in schema if field.name in columns
+    ]
+    numbers = pa.array(unit(vectors[places]).ravel(), pa.float32())
+    arrays.append(pa.FixedSizeListArray.from_arrays(numbers, dimensions))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The vectors (last axis) at length 1, so that a dot product is a cosine; zero stays zero.
+
+    Raises:
+        StoreError: a number is not finite.
+    """
+    wide = np.asarray(vectors, dtype=np.float64)
+    if not np.isfinite(wide).all():
+        raise StoreError("a vector holds numbers that are not finite", hint="check the embedder")
+    largest = np.abs(wide).max(axis=-1, keepdims=True, initial=0.0)
+    # Scaling first keeps the squares of very large or very small numbers in range.
+    scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
+    lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    result = np.divide(scaled, lengths, out=np.zeros_like(scaled), where=lengths > 0)
+    return np.ascontiguousarray(result, dtype=np.float32)
+
+
+def edition(document_id: str, version: str) -> str:
+    """One version of one document, as the value of the ``edition`` column."""
+    return json.dumps([document_id, version])
+
+
+def to_candidate(key: str, score: float) -> Candidate:
+    """The candidate that a packed key stands for."""
+    passage_id, document_id, version, start, end = json.loads(key)
+    return Candidate(
+        passage_id=passage_id,
+        document_id=document_id,
+        version=version,
+        span=Span(start=start, end=end),
+        score=score,
+    )
+
+
+def to_index_key(key: str) -> IndexKey:
+    """The identity part of a packed key."""
+    passage_id, document_id, version, _, _ = json.loads(key)
+    return IndexKey(passage_id=passage_id, document_id=document_id, version=version)
+
+
+def utc(moment: datetime) -> datetime:
+    """``moment`` in UTC; without a zone it is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def where(filters: Filters) -> str:
+    """``filters`` as a condition in LanceDB's SQL; empty when nothing is limited."""
+    plain = {
+        "collection": filters.collections,
+        "kind": filters.kinds,
+        "document_id": filters.document_ids,
+        "source_type": filters.source_types,
+        "language": filters.languages,
+    }
+    parts = [one_of(column, values) for column, values in plain.items() if values]
+    if filters.authors:
+        parts.append(_any_of("authors", _folded(filters.authors)))
+    if filters.speakers:
+        parts.append(_any_of("speakers", _folded(filters.speakers)))
+    if filters.published_from:
+        parts.append(f"published_at >= {_moment(filters.published_from)}")
+    if filters.published_to:
+        parts.append(f"published_at <= {_moment(filters.published_to)}")
+    dimensions: dict[str, list[str]] = {}
+    for dimension, value in filters.taxonomy:
+        dimensions.setdefault(dimension, []).append(f"{dimension}={value}")
+    parts += [_any_of("taxonomy", values) for values in dimensions.values()]
+    return " AND ".join(parts)
+
+
+def one_of(column: str, values: Iterable[str]) -> str:
+    """The condition that ``column`` is one of ``values``."""
+    return f"{column} IN ({', '.join(quoted(value) for value in values)})"
+
+
+def quoted(value: str) -> str:
+    """``value`` as an SQL string: the quote is the only character with a meaning in it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _any_of(column: str, values: Iterable[str]) -> str:
+    return f"array_has_any({column}, make_array({', '.join(quoted(value) for value in values)}))"
+
+
+def _moment(moment: datetime) -> str:
+    return f"timestamp '{utc(moment).isoformat(timespec='microseconds')}'"
+
+
+def _folded(names: Iterable[str]) -> list[str]:
+    return [name.casefold() for name in names]
+
+
+def _pack(row: IndexRow) -> str:
+    return json.dumps([row.passage_id, row.document_id, row.version, row.span.start, row.span.end])

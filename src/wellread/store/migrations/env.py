@@ -1,0 +1,15 @@
+"""Alembic's entry: runs migrations on the connection that ``catalogue.upgrade`` hands over."""
+
+from __future__ import annotations
+
+from alembic import context
+
+from wellread.store.catalogue.schema import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

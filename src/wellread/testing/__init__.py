@@ -1,0 +1,1 @@
+"""Contract tests and doubles for the seams, shipped so that plug-ins can use them."""

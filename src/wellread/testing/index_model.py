@@ -1,0 +1,251 @@
+"""A dictionary that an index is compared with, call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+from numpy.typing import NDArray
+
+from wellread.store.base import Index, IndexRow
+from wellread.types import Candidate, Filters, Span
+
+DIMENSIONS = 8
+WORDS = ("ferry", "gannet", "harbour", "kelp", "lichen")
+NAMES = ("Ann", "ann", "O'Brien", "Jörg")
+DATES = (None, datetime(1950, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, 7, tzinfo=UTC))
+EXAMPLES = 12
+STEPS = 14
+
+
+# Opens the index of that name: the same name opens the same rows again.
+OpenIndex = Callable[[str], Index]
+
+
+def axes(*numbers: int) -> NDArray[np.float32]:
+    """Unit vectors along the numbered axes."""
+    return np.eye(DIMENSIONS, dtype=np.float32)[list(numbers)]
+
+
+def write(index: Index, rows: Sequence[IndexRow]) -> None:
+    """Write rows whose vectors do not matter, each along an axis of its own, repeating."""
+    index.write(rows, axes(*(number % DIMENSIONS for number in range(len(rows)))))
+
+
+def ids(found: Iterable[Candidate]) -> list[str]:
+    """The passage ids, in order."""
+    return [candidate.passage_id for candidate in found]
+
+
+def held(index: Index) -> list[str]:
+    """The passage ids of all rows, sorted."""
+    return sorted(key.passage_id for key in list(index.keys()))
+
+
+def make_row(passage_id: str, text: str, **fields: Any) -> IndexRow:
+    """A row with plain values for all that is not given; its document is ``doc-<id>``."""
+    values: dict[str, Any] = {
+        "document_id": f"doc-{passage_id}",
+        "version": "v1",
+        "span": Span(start=0, end=len(text)),
+        "collection": "main",
+        "kind": "page",
+        **fields,
+    }
+    return IndexRow(passage_id=passage_id, text=text, **values)
+
+
+def matches(row: IndexRow, filters: Filters) -> bool:
+    """Whether ``filters`` lets ``row`` through: the meaning of ``types.Filters`` in plain code."""
+    plain = (
+        (filters.collections, row.collection),
+        (filters.kinds, row.kind),
+        (filters.document_ids, row.document_id),
+        (filters.source_types, row.source_type),
+        (filters.languages, row.language),
+    )
+    named: dict[str, set[str]] = {}
+    for dimension, value in filters.taxonomy:
+        named.setdefault(dimension, set()).add(f"{dimension}={value}")
+    return (
+        all(not allowed or value in allowed for allowed, value in plain)
+        and _share(filters.authors, row.authors)
+        and _share(filters.speakers, row.speakers)
+        and _between(row.published_at, filters.published_from, filters.published_to)
+        and all(wanted.intersection(row.taxonomy) for wanted in named.values())
+    )
+
+
+def check_against_model(open_index: OpenIndex) -> None:
+    """Run random calls on the index and on a dictionary; they must agree after each."""
+
+    class Machine(IndexMachine):
+        numbers = count()
+
+    Machine.open_index = staticmethod(open_index)
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def _share(wanted: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    folded = {name.casefold() for name in there}
+    return not wanted or any(name.casefold() in folded for name in wanted)
+
+
+def _between(moment: datetime | None, first: datetime | None, last: datetime | None) -> bool:
+    if first is None and last is None:
+        return True
+    if moment is None:
+        return False
+    return (first is None or _utc(first) <= _utc(moment)) and (
+        last is None or _utc(moment) <= _utc(last)
+    )
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+_versions = st.sampled_from(("v1", "v2"))
+_documents = st.sampled_from(("d1", "d2", "d3"))
+_collections = st.sampled_from(("main", "side"))
+_taxonomy = st.sampled_from(("s=1", "s=2", "t=1"))
+
+
+@st.composite
+def _rows(draw: st.DrawFn) -> IndexRow:
+    return make_row(
+        f"p{draw(st.integers(0, 11))}",
+        " ".join(draw(st.lists(st.sampled_from(WORDS), max_size=4))),
+        document_id=draw(_documents),
+        version=draw(_versions),
+        collection=draw(_collections),
+        kind=draw(st.sampled_from(("page", "article"))),
+        authors=tuple(draw(st.lists(st.sampled_from(NAMES), max_size=2))),
+        speakers=tuple(draw(st.lists(st.sampled_from(NAMES), max_size=2))),
+        taxonomy=tuple(draw(st.lists(_taxonomy, max_size=2, unique=True))),
+        published_at=draw(st.sampled_from(DATES)),
+    )
+
+
+_filters = st.builds(
+    Filters,
+    collections=st.lists(_collections, max_size=1).map(tuple),
+    kinds=st.lists(st.sampled_from(("page", "article")), max_size=1).map(tuple),
+    document_ids=st.lists(_documents, max_size=2).map(tuple),
+    authors=st.lists(st.sampled_from(NAMES), max_size=1).map(tuple),
+    speakers=st.lists(st.sampled_from(NAMES), max_size=1).map(tuple),
+    published_from=st.sampled_from(DATES),
+    taxonomy=st.lists(st.sampled_from((("s", "1"), ("s", "2"), ("t", "1"))), max_size=2).map(tuple),
+)
+_vectors = st.lists(
+    st.sampled_from((-1.0, 0.0, 0.5, 1.0)), min_size=DIMENSIONS, max_size=DIMENSIONS
+)
+
+
+class IndexMachine(RuleBasedStateMachine):
+    """Writes, removes, optimizes, reopens and searches, beside a dictionary."""
+
+    open_index: OpenIndex
+    numbers: Iterator[int]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._name = f"machine-{next(self.numbers)}"
+        self._index = self._open()
+        self._model: dict[str, tuple[IndexRow, NDArray[np.float64]]] = {}
+
+    def _open(self) -> Index:
+        return type(self).open_index(self._name)
+
+    @rule(rows=st.lists(st.tuples(_rows(), _vectors), max_size=6))
+    def write(self, rows: list[tuple[IndexRow, list[float]]]) -> None:
+        """Add and replace rows."""
+        numbers = np.array([vector for _, vector in rows], dtype=np.float32)
+        self._index.write([row for row, _ in rows], numbers.reshape(-1, DIMENSIONS))
+        for row, vector in rows:
+            self._model[row.passage_id] = (row, np.array(vector))
+
+    @rule(keys=st.lists(st.tuples(_documents, _versions), max_size=3))
+    def remove(self, keys: list[tuple[str, str]]) -> None:
+        """Remove versions of documents."""
+        gone = [
+            known
+            for known, (row, _) in self._model.items()
+            if (row.document_id, row.version) in keys
+        ]
+        assert self._index.remove(keys) == len(gone)
+        for known in gone:
+            del self._model[known]
+
+    @rule()
+    def optimize(self) -> None:
+        """Fold in."""
+        self._index.optimize()
+
+    @rule()
+    def reopen(self) -> None:
+        """Open it anew."""
+        self._index = self._open()
+
+    @rule(word=st.sampled_from(WORDS), filters=_filters)
+    def search_text(self, word: str, filters: Filters) -> None:
+        """Exactly the rows with the word are found."""
+        expected = {
+            known
+            for known, (row, _) in self._model.items()
+            if word in row.text.split() and matches(row, filters)
+        }
+        found = self._index.search_text(word, filters, 50)
+        assert len(found) == len(expected)
+        assert {hit.passage_id for hit in found} == expected
+
+    @rule(numbers=_vectors, filters=_filters)
+    def search_vector(self, numbers: list[float], filters: Filters) -> None:
+        """All rows are found with their cosines, best first."""
+        query = np.array(numbers)
+        expected = {
+            known: _cosine(query, vector)
+            for known, (row, vector) in self._model.items()
+            if matches(row, filters)
+        }
+        found = self._index.search_vector(query.astype(np.float32), filters, 50)
+        assert len(found) == len(expected)
+        for hit in found:
+            assert abs(hit.score - expected[hit.passage_id]) < 1e-4
+        scores = [hit.score for hit in found]
+        assert scores == sorted(scores, reverse=True)
+
+    @invariant()
+    def keys_agree(self) -> None:
+        """The index holds the rows of the dictionary."""
+        rows = list(self._index.keys())
+        there = sorted((key.passage_id, key.document_id, key.version) for key in rows)
+        expected = sorted(
+            (known, row.document_id, row.version) for known, (row, _) in self._model.items()
+        )
+        assert there == expected
+
+
+def _cosine(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0

@@ -1,0 +1,150 @@
+"""A language model that says what it is told to, and the contract every language model keeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import pytest
+
+from wellread.errors import ModelError
+from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A reply that fails with ``error`` after ``text``."""
+
+    text: str
+    error: Exception
+
+
+class ScriptedModel:
+    """Gives the replies of a script, one per call, in pieces of ``chunk`` characters.
+
+    Token counts are numbers of words. Attributes:
+        prompts: what it was asked, in order.
+    """
+
+    def __init__(
+        self,
+        replies: Sequence[str | Exception | Broken],
+        *,
+        chunk: int = 8,
+        identity: str = "scripted:model",
+    ) -> None:
+        if chunk < 1:
+            raise ValueError(f"chunk is {chunk}, expected 1 or more")
+        self.prompts: list[Prompt] = []
+        self._replies = list(replies)
+        self._chunk = chunk
+        self._identity = identity
+
+    @property
+    def identity(self) -> str:
+        """As given."""
+        return self._identity
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        """The next reply of the script.
+
+        Raises:
+            LookupError: the script has no reply left. Not an error of the model, so that the
+                fallbacks of the code under test do not hide it.
+        """
+        place = len(self.prompts)
+        self.prompts.append(prompt)
+        if place >= len(self._replies):
+            raise LookupError(f"call {place + 1}, but the script has {len(self._replies)} replies")
+        reply = self._replies[place]
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply.text if isinstance(reply, Broken) else reply
+        for start in range(0, len(text), self._chunk):
+            # A real model is waited for; a reader that counts on getting all at once shows here.
+            await asyncio.sleep(0)
+            yield TextDelta(text=text[start : start + self._chunk])
+        if isinstance(reply, Broken):
+            raise reply.error
+        yield ModelUsage(
+            model=self._identity,
+            input_tokens=len(f"{prompt.system} {prompt.user}".split()),
+            output_tokens=len(text.split()),
+        )
+
+
+async def collect(model: LanguageModel, prompt: Prompt) -> tuple[str, list[TextDelta | ModelUsage]]:
+    """The whole text of one reply, and the pieces it came in."""
+    pieces: list[TextDelta | ModelUsage] = []
+    stream = model.stream(prompt)
+    if isinstance(stream, AsyncGenerator):
+        async with aclosing(stream):
+            pieces = [piece async for piece in stream]
+    else:
+        pieces = [piece async for piece in stream]
+    return "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)), pieces
+
+
+class LanguageModelContract:
+    """What every language model keeps. Inherit it and give the two fixtures.
+
+    ``model`` answers any prompt with some text, twice at least; ``failing_model`` fails.
+    """
+
+    PROMPT = Prompt(system="Answer in one word.", user="Which colour has the sky?")
+
+    @pytest.fixture
+    def model(self) -> LanguageModel:
+        """A model that answers."""
+        raise LookupError("override the fixture 'model'")
+
+    @pytest.fixture
+    def failing_model(self) -> LanguageModel:
+        """A model that refuses or cannot be reached."""
+        raise LookupError("override the fixture 'failing_model'")
+
+    def test_text_comes_first_then_one_usage(self, model: LanguageModel) -> None:
+        """Any number of pieces of text, one usage at the very end."""
+        text, pieces = asyncio.run(collect(model, self.PROMPT))
+        assert text.strip()
+        assert isinstance(pieces[-1], ModelUsage)
+        assert all(isinstance(piece, TextDelta) and piece.text for piece in pieces[:-1])
+
+    def test_counts_and_cost_are_not_negative(self, model: LanguageModel) -> None:
+        """An unknown count is 0."""
+        _, pieces = asyncio.run(collect(model, self.PROMPT))
+        usage = pieces[-1]
+        assert isinstance(usage, ModelUsage)
+        assert usage.model
+        assert min(usage.input_tokens, usage.output_tokens, usage.cost) >= 0
+
+    def test_it_can_be_asked_again_in_another_event_loop(self, model: LanguageModel) -> None:
+        """No connection is tied to the loop of the first call."""
+        first, _ = asyncio.run(collect(model, self.PROMPT))
+        second, _ = asyncio.run(collect(model, self.PROMPT))
+        assert first.strip()
+        assert second.strip()
+
+    def test_a_reader_may_stop_early(self, model: LanguageModel) -> None:
+        """Leaving after the first piece neither hangs nor raises."""
+
+        async def first_piece() -> TextDelta | ModelUsage | None:
+            stream = model.stream(self.PROMPT)
+            piece = await anext(aiter(stream), None)
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()
+            return piece
+
+        assert isinstance(asyncio.run(first_piece()), TextDelta)
+
+    def test_failures_are_model_errors(self, failing_model: LanguageModel) -> None:
+        """The library underneath does not shine through."""
+        with pytest.raises(ModelError):
+            asyncio.run(collect(failing_model, self.PROMPT))
+
+    def test_it_has_a_name(self, model: LanguageModel) -> None:
+        """The reader is told who wrote the answer."""
+        assert model.identity.strip()
+        assert model.identity == model.identity.strip()

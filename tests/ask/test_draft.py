@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from wellread.ask.draft import Draft, VisibleStream, parse_draft
+from wellread.ask.tail import Tail, find_tail
+
+KNOWN = {"e1", "e2", "e3", "e4"}
+TAIL = (
+    '\n---\n{"confidence": 0.8, "reasoning": "Two sources agree.", "data_gaps": ["costs"],'
+    ' "conflicts": [], "relevance": {"e1": 0.9, "e2": 0.4}}'
+)
+
+
+def cited(reply: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(claim.text, claim.keys) for claim in parse_draft(reply, KNOWN).claims]
+
+
+# --- markers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "[e1, e3]",
+        "[e1,e3]",
+        "[e1; e3]",
+        "[e1 and e3]",
+        "[e1][e3]",
+        "[e1] [e3]",
+        "[e1], [e3]",
+        "(e1)(e3)",
+        "(e1, e3)",
+        "(see e1 and e3)",
+        "【e1】【e3】",
+        "【e1†L3-L9】【e3†source】",
+        "[Source: e1, e3]",
+        "[Sources: e1; e3]",
+        "(Source: e1, e3)",
+        "([e1], [e3])",
+        "[E1, E3]",
+        "[[e1]][[e3]]",
+        "[^e1][^e3]",
+        "[e1](#e1) [e3](https://example.org/a_b)",
+        "[e1, p. 5; e3, p. 7]",
+        "[e1, 12:14][e3]",
+        "**[e1][e3]**",
+        "**[e1]** *[e3]*",
+        "`[e1]` `[e3]`",
+        "<sup>[e1]</sup><sup>[e3]</sup>",
+        r"\[e1\]\[e3\]",
+    ],
+)
+@pytest.mark.parametrize("place", [" {}.", ". {}", ".{}", ". {}.", "{}."])
+def test_every_shape_of_marker_is_read_and_removed(marker: str, place: str) -> None:
+    reply = "Solar power grew fast" + place.format(marker) + " Wind power fell."
+    draft = parse_draft(reply, KNOWN)
+    assert draft.text == "Solar power grew fast. Wind power fell."
+    assert [claim.text for claim in draft.claims] == ["Solar power grew fast.", "Wind power fell."]
+    assert draft.claims[0].keys == ("e1", "e3")
+    assert draft.claims[1].keys == ()
+    assert draft.unknown_keys == 0
+
+
+def test_a_label_goes_with_its_markers() -> None:
+    draft = parse_draft("Solar power grew. Source: [e1], [e3]\nIt rained. (Sources: [e2])", KNOWN)
+    assert draft.text == "Solar power grew.\nIt rained."
+    assert [claim.keys for claim in draft.claims] == [("e1", "e3"), ("e2",)]
+
+
+@pytest.mark.parametrize("marker", ["[e1–e3]", "[e1-e3]", "[e1 to e3]", "[e1 - e3]", "[e1-3]"])
+def test_a_range_names_the_keys_between(marker: str) -> None:
+    assert set(cited(f"Solar power grew {marker}.")[0][1]) == {"e1", "e2", "e3"}
+
+
+def test_a_range_without_end_is_not_counted_through() -> None:
+    draft = parse_draft("Solar grew [e1-e9999].", KNOWN)
+    assert set(draft.claims[0].keys) == KNOWN
+    assert draft.unknown_keys == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It rose by 4 % [12].",
+        "Oestradiol (E2) rose.",
+        "See [the report](https://example.org/e1).",
+        "The list [a, b] has two parts (and more).",
+        "Open e1.txt first.",
+        "An array x[e] and f(e) here.",
+        "Mail [ed] says [e1x] too.",
+    ],
+)
+def test_what_is_no_marker_stays(text: str) -> None:
+    draft = parse_draft(text, KNOWN)
+    assert draft.text == text
+    assert draft.unknown_keys == 0
+    assert draft.claims[0].keys == ()
+
+
+def test_unknown_keys_are_removed_and_counted() -> None:
+    draft = parse_draft("Solar grew [e7]. Wind fell [e1, e9]. Rain (e8) fell.", KNOWN)
+    assert draft.text == "Solar grew. Wind fell. Rain fell."
+    assert [claim.keys for claim in draft.claims] == [(), ("e1",), ()]
+    assert draft.unknown_keys == 3
+
+
+def test_other_shapes_of_key_are_known_when_given() -> None:
+    draft = parse_draft("Solar grew [g12]. Wind fell (n.1) [x1].", {"g12", "n.1"})
+    assert [claim.keys for claim in draft.claims] == [("g12",), ("n.1",)]
+    assert draft.text == "Solar grew. Wind fell [x1]."
+
+
+def test_a_marker_in_a_sentence_leaves_one_space() -> None:
+    draft = parse_draft("Solar [e1] grew, wind[e2]fell, rain [e3], too.", KNOWN)
+    assert draft.text == "Solar grew, wind fell, rain, too."
+    assert draft.claims[0].keys == ("e1", "e2", "e3")
+
+
+def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before() -> None:
+    assert cited("Solar power grew. [e1] Wind power fell.[e2] It rained.") == [
+        ("Solar power grew.", ("e1",)),
+        ("Wind power fell.", ("e2",)),
+        ("It rained.", ()),
+    ]
+
+
+def test_a_marker_ends_a_sentence_that_an_abbreviation_hides() -> None:
+    assert cited("The plant belongs to Foo Inc. [e1] The price fell. [e2]") == [
+        ("The plant belongs to Foo Inc.", ("e1",)),
+        ("The price fell.", ("e2",)),
+    ]
+
+
+def test_markers_in_front_of_sentences_belong_to_what_follows() -> None:
+    assert cited("[e1] Solar power grew. [e2] Wind power fell.") == [
+        ("Solar power grew.", ("e1",)),
+        ("Wind power fell.", ("e2",)),
+    ]
+
+
+def test_markers_on_a_line_of_their_own_belong_to_the_line_above() -> None:
+    draft = parse_draft("Solar power grew.\n[e1][e2]\n\nWind power fell.\n- [e3]", KNOWN)
+    assert draft.text == "Solar power grew.\n\nWind power fell."
+    assert [claim.keys for claim in draft.claims] == [("e1", "e2"), ("e3",)]
+
+
+def test_removing_a_marker_uncovers_no_other() -> None:
+    draft = parse_draft("Solar [e[e1]2] grew ((e3)e4).", KNOWN)
+    assert "e1" not in draft.text
+    assert parse_draft(draft.text, KNOWN).text == draft.text
+
+
+@pytest.mark.parametrize("end", ["[e1", "[", " [e", "(e1, e", "【e1", "[Source: e1"])
+def test_a_marker_that_was_cut_off_is_not_shown(end: str) -> None:
+    assert parse_draft(f"Solar power grew {end}", KNOWN).text == "Solar power grew"
+
+
+# --- structure -------------------------------------------------------------------------------
+
+PAGE = """\
+## Growth [e4]
+
+Solar grew by 12.5 % in 2024 [e1]. Anna Roe doubts it [e2].
+
+- Wind fell. [e2]
+- Rain stayed [e3]
+  1. Snow went [e1].
+
+**In short**
+
+| source | share |
+|:-------|------:|
+| Solar | 34 % [e1] |
+| Wind [e2] | 3 % |
+
+> "Solar is **cheap**" [e3].
+"""
+
+
+def test_markdown_keeps_its_structure() -> None:
+    draft = parse_draft(PAGE, KNOWN)
+    lines = [re.sub(r" ?\[e\d\]", "", line) for line in PAGE.strip().split("\n")]
+    assert draft.text.split("\n") == lines
+
+
+def test_claims_are_sentences_items_and_rows_but_no_headings() -> None:
+    assert cited(PAGE) == [
+        ("Solar grew by 12.5 % in 2024.", ("e4", "e1")),
+        ("Anna Roe doubts it.", ("e2",)),
+        ("Wind fell.", ("e2",)),
+        ("Rain stayed", ("e3",)),
+        ("Snow went.", ("e1",)),
+        ("Solar | 34 %", ("e1",)),
+        ("Wind | 3 %", ("e2",)),
+        ('"Solar is **cheap**".', ("e3",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "references",
+    [
+        "Sources:\n[e1] Annual report\n[e7] Another",
+        "**Sources:**\n- [e1] Annual report\n\n- [e7]: Another",
+        "## References\n1. [e1] - Annual report\n2. [e7] - Another",
+        "[^e1]: Annual report\n[^e7]: Another",
+    ],
+)
+def test_a_list_of_sources_at_the_end_is_taken_off(references: str) -> None:
+    draft = parse_draft(f"Solar grew [e1].\n\n{references}\n{TAIL}", KNOWN)
+    assert draft.text == "Solar grew."
+    assert [claim.text for claim in draft.claims] == ["Solar grew."]
+    assert draft.unknown_keys == 1
+
+
+def test_a_list_of_findings_is_not_a_list_of_sources() -> None:
+    draft = parse_draft("Two things:\n- [e1] Solar grew.\n- [e2] Wind fell.", KNOWN)
+    assert draft.text == "Two things:\n- Solar grew.\n- Wind fell."
+    assert [claim.keys for claim in draft.claims] == [(), ("e1",), ("e2",)]
+
+
+# --- tail ------------------------------------------------------------------------------------
+
+OBJECT = TAIL.removeprefix("\n---\n")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"Solar grew [e1].\n---\n{OBJECT}",
+        f"Solar grew [e1].\n\n---\n\n{OBJECT}\n",
+        f"Solar grew [e1].\r\n-----\r\n{OBJECT}",
+        f"Solar grew [e1].\n---\n```json\n{OBJECT}\n```",
+        f"Solar grew [e1].\n```json\n{OBJECT}\n```\nI hope this helps!",
+        f"Solar grew [e1].\n\n```\n{OBJECT}\n```",
+        f"Solar grew [e1].\n{OBJECT}",
+    ],
+)
+def test_the_tail_is_read_wherever_it_stands(reply: str) -> None:
+    draft = parse_draft(reply, KNOWN)
+    assert draft.text == "Solar grew."
+    assert not draft.broken_tail
+    assert draft.tail == Tail(
+        confidence=0.8,
+        reasoning="Two sources agree.",
+        data_gaps=("costs",),
+        relevance={"e1": 0.9, "e2": 0.4},
+    )
+
+
+def test_a_missing_tail_is_not_an_error() -> None:
+    draft = parse_draft("Solar grew [e1].", KNOWN)
+    assert draft.tail is None
+    assert not draft.broken_tail
+
+
+def test_a_rule_between_paragraphs_is_not_a_tail() -> None:
+    reply = "Solar grew [e1].\n\n---\n\nWind fell [e2].\n---\n"
+    draft = parse_draft(reply + OBJECT, KNOWN)
+    assert draft.text == "Solar grew.\n\n---\n\nWind fell."
+    assert draft.tail is not None
+    assert parse_draft(reply, KNOWN).text == draft.text
+
+
+def test_of_a_tail_that_was_cut_off_the_rest_is_kept() -> None:
+    draft = parse_draft("Solar grew [e1]." + TAIL[: TAIL.index("costs") + 2], KNOWN)
+    assert draft.text == "Solar grew."
+    assert draft.broken_tail
+    assert draft.tail is not None
+    assert draft.tail.confidence == 0.8
+    assert draft.tail.reasoning == "Two sources agree."
+
+
+@pytest.mark.parametrize("end", ["{", "{not json}", '{"conf', "```json\n{", "```json"])
+def test_a_tail_that_cannot_be_read_is_broken_and_hidden(end: str) -> None:
+    draft = parse_draft(f"Solar grew [e1].\n---\n{end}", KNOWN)
+    assert draft.text == "Solar grew."
+    assert draft.broken_tail
+    assert draft.tail in (None, Tail())
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("0.75", 0.75),
+        ("1", 1.0),
+        ("75", 0.75),
+        ('"0.75"', 0.75),
+        ('"75 %"', 0.75),
+        ("-3", 0.0),
+        ("1e400", None),
+        ("NaN", None),
+        ('"high"', None),
+        ("true", None),
+        ("null", None),
+        ("[1]", None),
+    ],
+)
+def test_a_confidence_is_a_share_or_nothing(given: str, meant: float | None) -> None:
+    draft = parse_draft(
+        f'A.\n---\n{{"confidence": {given}, "relevance": {{"e1": {given}}}}}', KNOWN
+    )
+    assert draft.tail is not None
+    assert draft.tail.confidence == meant
+    assert draft.tail.relevance == ({} if meant is None else {"e1": meant})
+
+
+def test_a_tail_of_other_types_gives_what_it_can() -> None:
+    reply = (
+        'A.\n---\n{"data_gaps": "costs", "conflicts": ["X [e1] against Y [e9].", 3, " "],'
+        ' "reasoning": ["no"], "relevance": {"E1": 1, "[e2]": 0.5, "e9": 1}}'
+    )
+    tail = parse_draft(reply, KNOWN).tail
+    assert tail is not None
+    assert tail.data_gaps == ("costs",)
+    assert tail.conflicts == ("X against Y.",)
+    assert tail.reasoning == ""
+    assert tail.relevance == {"e1": 1.0, "e2": 0.5}
+
+
+def test_a_deeply_nested_tail_is_only_broken() -> None:
+    draft = parse_draft("A.\n---\n{" + '"relevance":' + "[" * 40_000, KNOWN)
+    assert draft.broken_tail
+    assert draft.text == "A."
+
+
+# --- properties ------------------------------------------------------------------------------
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *("[e1] [e9] (e2) 【e3】 [ ( e1 ] ) [Source: e2-e4] --- - ``` ```json { } | #".split()),
+            *("** . , Solar grew A. e 1 [[ ]] \\ ` \u2028".split(" ")),
+            *(" ", "\n", "\n---\n", "\r\n", TAIL, '{"confidence"', "\n- ", "\n| ", ""),
+        ]
+    ),
+    max_size=25,
+)
+REPLIES = st.one_of(PIECES.map("".join), PIECES.map(" ".join), st.text(max_size=80))
+
+
+def check(draft: Draft) -> None:
+    place = 0
+    for claim in draft.claims:
+        assert set(claim.keys) <= KNOWN
+        assert claim.text
+        found = draft.text.find(claim.text, place)
+        assert found >= 0
+        place = found + len(claim.text)
+    assert not re.search(r"\[e\d{1,4}\]|\(e\d{1,4}\)|【e\d{1,4}】", draft.text)
+    if draft.tail is not None:
+        assert set(draft.tail.relevance) <= KNOWN
+
+
+@given(REPLIES)
+@example("((e1)e2)")
+@example("[e1]\n[e2]")
+@example("Sources:\n[e1]")
+@example("| [e1]")
+def test_every_text_is_a_reply(reply: str) -> None:
+    check(parse_draft(reply, KNOWN))
+
+
+def shown(pieces: list[str]) -> str:
+    stream = VisibleStream()
+    return "".join([*map(stream.feed, pieces), stream.finish()])
+
+
+@given(REPLIES, st.lists(st.integers(min_value=0, max_value=200), max_size=12))
+@example("Solar.\n---\n", [8])
+@example("A\n```", [3])
+def test_how_a_reply_is_cut_does_not_change_what_is_shown(reply: str, cuts: list[int]) -> None:
+    borders = sorted({0, len(reply), *(cut for cut in cuts if cut < len(reply))})
+    pieces = [reply[start:end] for start, end in pairwise(borders)]
+    assert shown(pieces) == shown([reply]) == shown(list(reply))
+
+
+@given(REPLIES)
+def test_what_is_shown_is_the_reply_before_its_tail(reply: str) -> None:
+    place, _ = find_tail(reply)
+    assert shown(list(reply)) == reply[:place].rstrip()
+
+
+def test_text_is_shown_as_it_comes_and_the_tail_never() -> None:
+    stream = VisibleStream()
+    assert stream.feed("Solar ") == "Solar"
+    assert stream.feed("grew") == " grew"
+    assert stream.feed(" [e") == ""
+    assert stream.feed("1") == ""
+    assert stream.feed("]. Wi") == " [e1]. Wi"
+    assert stream.feed("nd (of") == "nd"
+    assert stream.feed(" the North Sea") == " (of the North Sea"
+    assert stream.feed(") fell.\n") == ") fell."
+    assert stream.feed("--") == ""
+    assert stream.feed("-\n") == ""
+    assert stream.feed("Rain") == "\n---\nRain"
+    assert stream.feed("\n---\n{") == ""
+    assert stream.feed('"confidence": 1}') == ""
+    assert stream.finish() == ""
+
+
+def test_what_was_held_back_is_shown_at_the_end() -> None:
+    stream = VisibleStream()
+    assert stream.feed("Sum it (") == "Sum it"
+    assert stream.finish() == " ("

@@ -1,0 +1,103 @@
+"""The cache of query vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.errors import ModelError
+from wellread.models.base import Embedder, Purpose
+from wellread.models.cached import CachedEmbedder
+from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
+
+
+class Counting(ReadableEmbedder):
+    """Remembers the texts it was asked for; fails when told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.broken = False
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        if self.broken:
+            raise ModelError("broken")
+        self.asked += texts
+        return super().embed(texts, purpose)
+
+
+class TestCachedEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return CachedEmbedder(ReadableEmbedder(), capacity=3)
+
+
+def test_a_query_is_embedded_once() -> None:
+    inner = Counting()
+    cached = CachedEmbedder(inner)
+    first = cached.embed(["ferry", "bread", "ferry"], "query")
+    second = cached.embed(["bread", "ferry"], "query")
+    assert inner.asked == ["ferry", "bread"]
+    assert np.array_equal(second, first[[1, 0]])
+
+
+def test_passages_are_not_remembered() -> None:
+    inner = Counting()
+    cached = CachedEmbedder(inner)
+    cached.embed(["ferry"], "passage")
+    cached.embed(["ferry"], "query")
+    cached.embed(["ferry"], "passage")
+    assert inner.asked == ["ferry"] * 3
+
+
+def test_the_query_unused_for_longest_is_forgotten() -> None:
+    inner = Counting()
+    cached = CachedEmbedder(inner, capacity=2)
+    for query in ("a", "b", "a", "c", "a", "b"):
+        cached.embed([query], "query")
+    assert inner.asked == ["a", "b", "c", "b"]
+
+
+def test_more_queries_than_the_cache_holds_are_all_answered() -> None:
+    cached = CachedEmbedder(ReadableEmbedder(), capacity=2)
+    texts = [f"query {n}" for n in range(10)]
+    assert np.array_equal(cached.embed(texts, "query"), ReadableEmbedder().embed(texts, "query"))
+
+
+def test_a_changed_result_does_not_change_the_cache() -> None:
+    cached = CachedEmbedder(ReadableEmbedder())
+    cached.embed(["ferry"], "query")[:] = 0
+    assert np.array_equal(
+        cached.embed(["ferry"], "query"), ReadableEmbedder().embed(["ferry"], "query")
+    )
+
+
+def test_a_failure_is_not_remembered() -> None:
+    inner = Counting()
+    cached = CachedEmbedder(inner)
+    inner.broken = True
+    with pytest.raises(ModelError):
+        cached.embed(["ferry"], "query")
+    inner.broken = False
+    assert cached.embed(["ferry"], "query").shape == (1, inner.dimensions)
+
+
+def test_threads_get_the_right_vectors() -> None:
+    cached = CachedEmbedder(ReadableEmbedder(), capacity=5)
+    texts = [f"query {n % 12}" for n in range(600)]
+    with ThreadPoolExecutor(8) as pool:
+        found = np.concatenate(list(pool.map(lambda text: cached.embed([text], "query"), texts)))
+    assert np.array_equal(found, ReadableEmbedder().embed(texts, "query"))
+
+
+def test_it_counts_as_the_embedder_inside() -> None:
+    assert CachedEmbedder(ReadableEmbedder()).identity == ReadableEmbedder().identity
+
+
+def test_a_cache_for_nothing_is_refused() -> None:
+    with pytest.raises(ModelError, match="out of range"):
+        CachedEmbedder(ReadableEmbedder(), capacity=0)

@@ -1,0 +1,206 @@
+"""The built-in model and its static form, with the real weights."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.config import EmbeddingSettings
+from wellread.errors import ModelError
+from wellread.models.base import Embedder
+from wellread.models.local import LocalEmbedder
+from wellread.models.open import open_embedder
+from wellread.models.runtime import batches
+from wellread.models.static import StaticEmbedder
+from wellread.models.weights import SHA256, find_weights
+from wellread.testing.embedding import EmbedderContract
+
+SMALL_VOCABULARY = 9_000
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def local(home: Path) -> LocalEmbedder:
+    return LocalEmbedder(home)
+
+
+@pytest.fixture(scope="module")
+def static(home: Path) -> StaticEmbedder:
+    return StaticEmbedder(home, vocabulary=SMALL_VOCABULARY)
+
+
+class TestLocalEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, local: LocalEmbedder) -> Embedder:
+        return local
+
+
+class TestStaticEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, static: StaticEmbedder) -> Embedder:
+        return static
+
+
+def test_identity_names_what_shapes_a_vector(local: LocalEmbedder, static: StaticEmbedder) -> None:
+    assert local.identity == "all-MiniLM-L6-v2/8199be6f/fp32-fused/256"
+    assert static.identity == f"all-MiniLM-L6-v2-static/8199be6f/{SMALL_VOCABULARY}/256/r1"
+
+
+def test_meaning_counts_more_than_words(local: LocalEmbedder) -> None:
+    vectors = local.embed(
+        ["How do I repair a bike?", "Fixing a bicycle", "How do I bake a cake?"], "query"
+    )
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+def test_only_the_first_256_pieces_count(local: LocalEmbedder) -> None:
+    start = "ferry " * 254
+    same = local.embed([start, f"{start} bread"], "passage")
+    assert np.array_equal(same[0], same[1])
+    shorter = local.embed([start[: -len("ferry ")] + "bread"], "passage")
+    assert shorter[0] @ same[0] < 0.99999
+
+
+def test_threads_get_the_right_vectors(local: LocalEmbedder) -> None:
+    texts = [f"Ferry number {n} leaves at {n} o'clock." for n in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        found = np.concatenate(list(pool.map(lambda text: local.embed([text], "query"), texts)))
+    np.testing.assert_allclose(found, local.embed(texts, "passage"), atol=1e-4)
+
+
+def test_pieces_outside_the_vocabulary_are_ignored(static: StaticEmbedder) -> None:
+    rare = "yeast mitochondrion"
+    vectors = static.embed(["the house", f"the house {rare}", rare, ""], "passage")
+    full = [piece for piece in vectors[2] if piece]
+    assert np.array_equal(vectors[0], vectors[1]) == (len(full) == 1)
+    assert np.array_equal(vectors[3], np.eye(256, dtype=np.float32)[255])
+
+
+def test_common_words_count_little_in_static_vectors(static: StaticEmbedder) -> None:
+    vectors = static.embed(["harbour", "the of and harbour", "the of and"], "passage")
+    assert vectors[0] @ vectors[1] > 0.7
+    assert vectors[1] @ vectors[2] < vectors[0] @ vectors[1]
+
+
+def test_a_small_vocabulary_is_refused(home: Path) -> None:
+    with pytest.raises(ModelError, match="out of range"):
+        StaticEmbedder(home, vocabulary=100)
+
+
+def test_distilling_tells_its_progress(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="wellread.models.static"):
+        StaticEmbedder(home, vocabulary=2_300)
+    assert "1301 of 1301" in caplog.text
+
+
+def test_what_was_built_is_not_built_again(
+    local: LocalEmbedder, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="wellread.models"):
+        again = LocalEmbedder(home, threads=1)
+    assert "building" not in caplog.text
+    np.testing.assert_allclose(
+        again.embed(["ferry"], "query"), local.embed(["ferry"], "query"), atol=1e-5
+    )
+
+
+def test_a_damaged_graph_is_built_again(
+    tmp_path: Path, local: LocalEmbedder, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (built,) = (home / "models").glob("all-MiniLM-L6-v2.*.onnx")
+    data = built.read_bytes()
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / built.name).write_bytes(data[: len(data) // 2])
+    (models / built.with_suffix(".part").name).write_bytes(data[:1000])
+    again = LocalEmbedder(tmp_path)
+    assert "damaged" in caplog.text
+    assert (models / built.name).read_bytes() == data
+    np.testing.assert_allclose(
+        again.embed(["ferry"], "query"), local.embed(["ferry"], "query"), atol=1e-5
+    )
+
+
+def test_the_wrong_file_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "other.onnx"
+    wrong.write_bytes(b"not the model")
+    with pytest.raises(ModelError) as caught:
+        LocalEmbedder(tmp_path, model_path=str(wrong))
+    assert str(wrong) in str(caught.value)
+    assert SHA256 in str(caught.value)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"nowhere\.onnx does not exist.*model_path"):
+        LocalEmbedder(tmp_path, model_path=str(tmp_path / "nowhere.onnx"))
+
+
+def test_a_folder_with_the_same_file_serves(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(find_weights("").read_bytes())
+    assert find_weights(str(tmp_path)) == tmp_path / "model.onnx"
+
+
+def test_a_home_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file where the folder should be")
+    with pytest.raises(ModelError, match="cannot be written"):
+        LocalEmbedder(tmp_path)
+
+
+def test_two_processes_that_start_at_once_share_one_graph(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from wellread.models.local import LocalEmbedder; "
+        "v = LocalEmbedder(Path(sys.argv[1])).embed(['ferry'], 'query'); print(v.shape)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for process in running:
+        output, errors = process.communicate(timeout=120)
+        assert (process.returncode, output.strip(), errors) == (0, "(1, 384)", "")
+    assert len(list((tmp_path / "models").glob("*.onnx"))) == 1
+    assert not list((tmp_path / "models").glob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([5], [[0]]),
+        ([50], [[0]]),
+        ([3, 5, 4, 1], [[1, 2], [0, 3]]),
+        ([2, 2, 2, 2, 2, 2], [[0, 1, 2, 3, 4], [5]]),
+    ],
+)
+def test_batches_are_sorted_and_bounded(lengths: list[int], expected: list[list[int]]) -> None:
+    assert list(batches(lengths, 10)) == expected
+
+
+def test_settings_choose_the_embedder(home: Path, local: LocalEmbedder) -> None:
+    opened = open_embedder(EmbeddingSettings(threads=1), home)
+    assert isinstance(opened, LocalEmbedder)
+    assert opened.identity == local.identity
+
+
+def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from wellread.config import EmbeddingSettings; "
+        "from wellread.models.open import open_embedder; "
+        "open_embedder(EmbeddingSettings(backend='http', url='http://localhost/v1', model='m'), "
+        "Path(sys.argv[1])); "
+        "sys.exit('onnxruntime' in sys.modules or 'onnx' in sys.modules)"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == 0
+    )

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from wellread.identity import document_id
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase
+from wellread.types import Span
+
+VOID = {"meta", "link", "br"}
+
+
+class Parsed(HTMLParser):
+    """Elements with their ids, the text inside ``mark`` and inside ``.text``, and balance."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[tuple[str, str]] = []
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.marked = ""
+        self.text = ""
+        self.landmarks: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert not any(name.startswith("on") or name == "style" for name in given)
+        self.tags.append(tag)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        if tag == "a":
+            self.links.append(str(given["href"]))
+        if "landmark" in str(given.get("class")):
+            self.landmarks.append("")
+        if tag not in VOID:
+            self.open.append((tag, str(given.get("class") or "")))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        inside = [shape for _, shape in self.open]
+        if any(tag == "mark" for tag, _ in self.open):
+            self.marked += data
+        if "text" in inside:
+            self.text += data
+        if any("landmark" in shape for shape in inside):
+            self.landmarks[-1] += data.strip()
+
+
+def found(kb: KnowledgeBase, collection: str, name: str) -> str:
+    facts = next(facts for facts in kb.catalogue.documents(collection) if facts.uri.endswith(name))
+    return facts.id
+
+
+async def test_the_marked_text_is_the_span_whatever_it_holds(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    known = found(kb, "town", "/signs.txt")
+    document = kb.catalogue.document(known)
+    assert document is not None
+    text = document.text
+    assert "<script>" in text
+    assert "😀" in text
+    places = [
+        (text.index("<script>"), text.index("per") + 3),
+        (text.index("<script>") + 3, text.index("</mark>") + 4),
+        (text.index("😀"), text.index("😀") + 1),
+        (0, len(text)),
+    ]
+    for start, end in places:
+        response = await client.get(f"/view/{known}", params={"start": start, "end": end})
+        assert response.status_code == 200
+        page = Parsed(response.text)
+        assert page.marked == text[start:end]
+        assert page.text == text
+        assert "script" not in page.tags
+        assert page.ids.count("cited") == 1
+
+
+async def test_a_recording_shows_who_speaks_when(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    known = found(kb, "town", "/talk.vtt")
+    page = Parsed((await client.get(f"/view/{known}")).text)
+    assert page.landmarks == ["00:01 · Ana", "01:10 · Ben"]
+    assert page.marked == ""
+    assert "cited" not in page.ids
+
+
+async def test_the_sample_s_paper_opens_at_its_page(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    import wellread.sample
+
+    folder = Path(wellread.sample.__file__).parent
+    report = add(kb, [str(folder / "papers" / "seagrass.pdf")], collection="papers")
+    assert report.counts()["added"] == 1
+    known = found(kb, "papers", "/seagrass.pdf")
+    document = kb.catalogue.document(known)
+    assert document is not None
+    middle = Span(start=len(document.text) // 3, end=2 * len(document.text) // 3)
+    response = await client.get(f"/view/{known}?start={middle.start}&end={middle.end}")
+    page = Parsed(response.text)
+    assert page.marked == middle.of(document.text)
+    assert page.ids.count("cited") == 1
+    assert [label for label in page.landmarks if label.startswith("p. ")][:2] == ["p. 1", "p. 2"]
+
+
+async def test_every_citation_s_view_url_opens_its_quote(client: httpx.AsyncClient) -> None:
+    questions = (
+        "How much was the ferry Osprey bought for?",
+        "When will the boathouse roof be repaired?",
+        "How much carbon do seagrass meadows store in the sediment?",
+    )
+    kinds = set()
+    for question in questions:
+        body = (await client.post("/api/ask", json={"question": question})).json()
+        assert body["citations"]
+        for citation in body["citations"]:
+            assert urlsplit(citation["viewUrl"]).fragment == "cited"
+            page = Parsed((await client.get(citation["viewUrl"])).text)
+            assert page.marked == citation["quote"]
+            kinds.add(citation["kind"])
+    assert kinds >= {"page", "transcript"}
+
+
+async def test_a_source_that_changed_since_says_so_and_marks_nothing(
+    client: httpx.AsyncClient, kb: KnowledgeBase, material: Path
+) -> None:
+    add(kb, [str(material / "ferry.md")], collection="ferries")
+    known = found(kb, "ferries", "/ferry.md")
+    version = kb.catalogue.live_versions([known])[known]
+    address = f"/view/{known}?start=0&end=9&version={version}"
+    before = Parsed((await client.get(address)).text)
+    assert len(before.marked) == 9
+    (material / "ferry.md").write_text("# The ferry\n\nIt was sold.\n", encoding="utf-8")
+    add(kb, [str(material / "ferry.md")], collection="ferries")
+    response = await client.get(address)
+    assert Parsed(response.text).marked == ""
+    assert "has changed since it was cited" in response.text
+    assert "It was sold." in response.text
+
+
+@pytest.mark.parametrize("query", ["start=5&end=99999", "start=9&end=3", "start=4&end=4"])
+async def test_a_place_outside_the_text_says_so(
+    client: httpx.AsyncClient, kb: KnowledgeBase, query: str
+) -> None:
+    response = await client.get(f"/view/{found(kb, 'town', '/ferry.md')}?{query}")
+    assert response.status_code == 200
+    assert "The cited place is not in this text." in response.text
+    assert Parsed(response.text).marked == ""
+
+
+async def test_what_is_no_number_is_a_bad_request(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    known = found(kb, "town", "/ferry.md")
+    for query in ("start=x", "start=-1", "end=1.5"):
+        response = await client.get(f"/view/{known}?{query}")
+        assert response.status_code == 400
+        assert response.json()["error"] == "bad_request"
+
+
+async def test_an_unknown_document_is_a_page_of_its_own(client: httpx.AsyncClient) -> None:
+    for known in (document_id("town", "file:///gone.md"), "<script>"):
+        response = await client.get(f"/view/{known}")
+        assert response.status_code == 404
+        assert response.headers["content-type"].startswith("text/html")
+        assert "script" not in Parsed(response.text).tags
+        assert "not here" in response.text
+
+
+async def test_the_style_is_served_and_the_page_asks_for_nothing_else(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    html = (await client.get(f"/view/{found(kb, 'town', '/ferry.md')}")).text
+    assert '<link rel="stylesheet" href="/static/wellread.css">' in html
+    assert 'name="viewport"' in html
+    style = await client.get("/static/wellread.css")
+    assert style.headers["content-type"].startswith("text/css")
+    assert "prefers-color-scheme: dark" in style.text
+    assert "url(" not in style.text

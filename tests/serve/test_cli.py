@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.kb import KnowledgeBase
+from wellread.serve import options
+from wellread.serve.cli import app, global_first
+from wellread.types import KINDS
+
+FERRY_QUESTION = "How much was the ferry Osprey bought for?"
+
+
+def run(runner: CliRunner, *words: str | Path) -> tuple[int, str, str]:
+    result = runner.invoke(app, [str(word) for word in words])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def row(name: str, count: int) -> re.Pattern[str]:
+    return re.compile(rf"^{name}\s+{count}\s*$", re.MULTILINE)
+
+
+def test_global_options_may_stand_anywhere_before_two_dashes() -> None:
+    words = ["ask", "why", "--json", "--home", "a", "--home=b", "-v", "--", "--json"]
+    assert global_first(words) == [
+        "--json",
+        "--home",
+        "a",
+        "--home=b",
+        "-v",
+        "ask",
+        "why",
+        "--",
+        "--json",
+    ]
+    assert global_first(["stats", "--home"]) == ["--home", "stats"]
+
+
+def test_kinds_of_the_option_are_the_kinds_of_documents() -> None:
+    assert tuple(kind.value for kind in options.KindName) == KINDS
+
+
+# --- add -------------------------------------------------------------------------------------
+
+
+def test_add_counts_and_a_second_run_finds_everything_unchanged(
+    runner: CliRunner, material: Path
+) -> None:
+    code, out, _ = run(runner, "add", material, "-c", "town")
+    assert code == 0
+    assert row("added", 3).search(out)
+    assert "“town”" in out
+    code, out, _ = run(runner, "add", material, "-c", "town")
+    assert code == 0
+    assert row("added", 0).search(out)
+    assert row("unchanged", 3).search(out)
+
+
+def test_add_names_what_failed_and_why_and_keeps_the_rest(
+    runner: CliRunner, material: Path
+) -> None:
+    (material / "bad.md").write_bytes(b"no \x80 text \x81")
+    (material / "paper.pdf").write_text("this is no PDF", encoding="utf-8")
+    code, out, _ = run(runner, "add", material)
+    assert code == 1
+    assert row("added", 3).search(out)
+    assert row("failed", 2).search(out)
+    assert re.search(r"^failed +\S*/paper\.pdf: \S", out, re.MULTILINE)
+    assert re.search(r"^failed +\S*/bad\.md: \S", out, re.MULTILINE)
+
+
+def test_add_groups_what_was_skipped(runner: CliRunner, material: Path) -> None:
+    for number in range(30):
+        (material / f"picture{number}.bin").write_bytes(b"\x00\x01\x02")
+    code, out, _ = run(runner, "add", material)
+    assert code == 0
+    assert row("skipped", 30).search(out)
+    assert out.count("picture") == 1
+    assert "30 files, for example " in out
+
+
+def test_add_lists_twenty_failures_and_counts_the_rest(runner: CliRunner, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(25):
+        (folder / f"broken{number:02}.pdf").write_text("no", encoding="utf-8")
+    code, out, _ = run(runner, "add", folder)
+    assert code == 1
+    assert row("failed", 25).search(out)
+    assert len(re.findall(r"^failed +\S*broken", out, re.MULTILINE)) == 20
+    assert "more" in out
+
+
+def test_add_json_is_one_object_and_nothing_else(runner: CliRunner, material: Path) -> None:
+    code, out, err = run(runner, "add", material, "--json")
+    body = json.loads(out)
+    assert code == 0
+    assert err == ""
+    assert body["counts"] == {"added": 3, "updated": 0, "unchanged": 0, "skipped": 0, "failed": 0}
+    assert {source["status"] for source in body["sources"]} == {"added"}
+    assert body["passages"] == sum(source["passages"] for source in body["sources"]) > 0
+
+
+def test_add_without_anything_to_add_is_status_2(runner: CliRunner, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run(runner, "add")[0] == 2
+    code, out, _ = run(runner, "add", empty)
+    assert code == 2
+    assert "Nothing to add" in out
+
+
+def test_add_of_a_path_that_is_not_there_fails(runner: CliRunner, tmp_path: Path) -> None:
+    code, out, _ = run(runner, "add", tmp_path / "nowhere.md")
+    assert code == 1
+    assert "nowhere.md" in out
+
+
+# --- ask, search -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def filled(runner: CliRunner, kb: KnowledgeBase) -> CliRunner:
+    kb.close()
+    return runner
+
+
+def test_ask_shows_the_answer_its_verdicts_and_where_it_stands(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "ask", FERRY_QUESTION)
+    assert code == 0
+    assert "2.6 million euros" in out
+    assert "✓" in out
+    assert re.search(r"^\[1\] .*The ferry", out, re.MULTILINE)
+    assert "Confidence" in out
+    assert "Answered by extractive in" in out
+
+
+def test_ask_json_is_the_shape_of_the_api(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "--json", "ask", FERRY_QUESTION, "--topic", "town")
+    body = json.loads(out)
+    assert code == 0
+    assert body["answeredBy"] == "extractive"
+    citation = body["citations"][0]
+    assert "2.6 million" in citation["quote"]
+    assert citation["viewUrl"].startswith(f"/view/{citation['documentId']}?start=")
+    assert body["sentences"][0]["verdict"] == "supported"
+    assert {step["name"] for step in body["steps"]} >= {"retrieval", "verification"}
+
+
+def test_ask_without_an_answer_is_status_0_but_says_so(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "ask", "Zyzzyva quokka xylophone?")
+    assert code == 0
+    assert "No answer in this material" in out
+    assert "Declined" in out
+
+
+def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "ask", FERRY_QUESTION, "--sources-only")
+    assert code == 0
+    assert "The ferry" in out
+    assert "Confidence" not in out
+    _, out, _ = run(filled, "ask", FERRY_QUESTION, "--sources-only", "--json")
+    sources = json.loads(out)["sources"]
+    assert sources[0]["key"] == "e1"
+    assert all({"link", "viewUrl", "quote", "locator"} <= set(source) for source in sources)
+
+
+def test_ask_detailed_adds_the_steps(filled: CliRunner) -> None:
+    assert "retrieval" not in run(filled, "ask", FERRY_QUESTION)[1]
+    assert "retrieval" in run(filled, "ask", FERRY_QUESTION, "--detailed")[1]
+
+
+def test_search_stays_inside_its_filters(filled: CliRunner) -> None:
+    def titles(*words: str) -> set[str]:
+        code, out, _ = run(filled, "search", "seagrass ferry boathouse", "--json", *words)
+        assert code == 0
+        return {result["kind"] for result in json.loads(out)["results"]}
+
+    assert titles("--kind", "transcript") == {"transcript"}
+    assert titles("--speaker", "Ben") == {"transcript"}
+    assert titles("--topic", "nature") == {"page"}
+    assert titles("--from", "2025") == set()
+
+
+def test_search_shows_place_and_ranks(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "search", "boathouse roof", "--mode", "text", "--limit", "1")
+    assert code == 0
+    assert re.search(r"text #1", out)
+    assert out.count("“") == 1
+
+
+def test_search_without_a_hit_says_so(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "search", "zyzzyva", "--mode", "text")
+    assert code == 0
+    assert "Nothing found for “zyzzyva”" in out
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+
+def test_an_error_is_one_readable_line_with_a_hint(filled: CliRunner) -> None:
+    code, out, err = run(filled, "ask", "Anything?", "--topic", "atlantis")
+    assert code == 1
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert err.startswith("Error: ")
+    assert "atlantis" in err
+    assert "nature, town" in err
+    assert "Traceback" not in err
+
+
+def test_an_error_with_json_is_an_object(filled: CliRunner) -> None:
+    code, out, err = run(filled, "ask", "Anything?", "--topic", "atlantis", "--json")
+    body = json.loads(err)
+    assert code == 1
+    assert out == ""
+    assert set(body) == {"error", "detail", "hint"}
+    assert body["error"] == "unknown_topic"
+
+
+def test_verbose_adds_the_traceback(filled: CliRunner) -> None:
+    _, _, err = run(filled, "ask", "Anything?", "--topic", "atlantis", "-v")
+    assert "Traceback" in err
+
+
+def test_a_wrong_setting_is_an_error_not_a_crash(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_SERVE_PORT", "far too large")
+    code, _, err = run(runner, "stats")
+    assert code == 1
+    assert "serve.port" in err
+
+
+def test_a_date_that_is_none_and_an_empty_window_are_errors(filled: CliRunner) -> None:
+    assert "'soon' is not a date" in run(filled, "search", "x", "--from", "soon")[2]
+    assert "is empty" in run(filled, "search", "x", "--from", "2025", "--to", "2024")[2]
+
+
+def test_the_system_s_errors_are_one_line_too(runner: CliRunner, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("", encoding="utf-8")
+    code, _, err = run(runner, "stats", "--home", file / "below")
+    assert code == 1
+    assert err.startswith("Error: ")
+
+
+def test_wrong_usage_is_status_2(runner: CliRunner) -> None:
+    assert run(runner, "ask")[0] == 2
+    assert run(runner, "ask", "x", "--kind", "poem")[0] == 2
+    assert run(runner, "search", "x", "--limit", "0")[0] == 2
+    assert run(runner, "frobnicate")[0] == 2
+
+
+def test_switched_off_says_how_to_switch_on(
+    filled: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QA_ENABLED", "false")
+    code, _, err = run(filled, "ask", "Anything?")
+    assert code == 1
+    assert "qa.enabled" in err
+
+
+# --- stats, verify, settings, serve ----------------------------------------------------------
+
+
+def test_stats_counts_per_collection_and_kind(filled: CliRunner) -> None:
+    code, out, _ = run(filled, "stats")
+    assert code == 0
+    assert re.search(r"^town +page +2 +\d", out, re.MULTILINE)
+    assert re.search(r"^town +transcript +1 +\d", out, re.MULTILINE)
+    assert "readable/128" in out
+    _, out, _ = run(filled, "stats", "--json")
+    body = json.loads(out)
+    assert body["documents"] == 4
+    assert body["passages"] == sum(line["passages"] for line in body["collections"])
+    assert body["fingerprint"]["embedder"] == "readable/128"
+    assert body["bytes"] > 0
+
+
+def test_stats_of_an_empty_home_says_what_to_do(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "stats")
+    assert code == 0
+    assert "wellread add" in out
+
+
+def test_verify_is_status_1_until_it_is_mended(filled: CliRunner, kb: KnowledgeBase) -> None:
+    assert run(filled, "verify")[0] == 0
+    found = next(iter(kb.catalogue.passage_keys()))
+    kb.index.remove([(found.document_id, found.version)])
+    code, out, _ = run(filled, "verify")
+    assert code == 1
+    assert found.document_id in out
+    assert "--repair" in out
+    code, out, _ = run(filled, "verify", "--repair", "--json")
+    assert code == 0
+    assert [problem["repaired"] for problem in json.loads(out)["problems"]] == [True]
+    code, out, _ = run(filled, "verify")
+    assert code == 0
+    assert "Everything matches" in out
+
+
+def test_settings_shows_the_values_in_force(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_SERVE_PORT", "9999")
+    code, out, _ = run(runner, "settings", "--json")
+    rows = {line["name"]: line for line in json.loads(out)}
+    assert code == 0
+    assert (rows["serve.port"]["value"], rows["serve.port"]["default"]) == (9999, 8756)
+    assert "9999" in run(runner, "settings")[1]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.4", "::", "example.org", ""])
+def test_serve_refuses_addresses_that_others_can_reach(runner: CliRunner, host: str) -> None:
+    code, out, err = run(runner, "serve", "--host", host, "--port", "0")
+    assert code == 1
+    assert out == ""
+    assert "is refused" in err
+
+
+def test_the_demo_answers_declines_and_works_again(runner: CliRunner, tmp_path: Path) -> None:
+    home = tmp_path / "demo home"
+    code, out, err = run(runner, "demo", "--home", home)
+    assert code == 0, out + err
+    assert "No answer in this material" in out
+    assert f"wellread --home '{home}' ask" in out
+    code, out, _ = run(runner, "demo", "--home", home, "--json")
+    body = json.loads(out)
+    counts = body["added"]["counts"]
+    assert code == 0
+    assert counts["unchanged"] > 20
+    assert counts["added"] == counts["failed"] == 0
+    assert [answer["answeredBy"] for answer in body["answers"]] == [
+        "extractive",
+        "extractive",
+        "none",
+    ]

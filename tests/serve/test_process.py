@@ -1,0 +1,156 @@
+"""The program as a person runs it: processes, a real port, the packaged model."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
+HEAVY = ("numpy", "lancedb", "sqlalchemy", "onnxruntime", "fastapi", "httpx")
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"}
+
+
+def wellread(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *words],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_help_and_version_load_nothing_heavy(tmp_path: Path) -> None:
+    check = (
+        "import sys\n"
+        "from wellread.serve.cli import app\n"
+        "for words in (['--help'], ['--version'], ['ask', '--help'], ['add', '--help']):\n"
+        "    try:\n"
+        "        app(words)\n"
+        "    except SystemExit as stop:\n"
+        "        assert stop.code == 0\n"
+        f"sys.stderr.write(','.join(set({HEAVY!r}) & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", check],
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "Usage:" in done.stdout
+    assert re.search(r"^wellread \d+\.\d+", done.stdout, re.MULTILINE)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
+    """A home that a process filled, with the model that comes with the package."""
+    root = tmp_path_factory.mktemp("process")
+    added = wellread(root / "a home", "add", str(town), "--json")
+    assert added.returncode == 0, added.stderr
+    assert json.loads(added.stdout)["counts"]["added"] == 3
+    assert added.stderr == ""
+    return root / "a home"
+
+
+def test_ask_with_the_packaged_model(filled: Path) -> None:
+    asked = wellread(filled, "ask", "What did the ferry Osprey cost?", "--json")
+    assert asked.returncode == 0, asked.stderr
+    assert "2.6 million euros" in json.loads(asked.stdout)["answer"]
+    assert asked.stderr == ""
+
+
+def test_what_is_shown_elsewhere_than_on_a_terminal_has_no_escapes(filled: Path) -> None:
+    done = wellread(filled, "add", str(filled / "nothing.md"))
+    assert done.returncode == 1
+    assert "nothing.md" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_an_error_leaves_standard_output_empty(filled: Path) -> None:
+    done = wellread(filled, "serve", "--host", "0.0.0.0", "--json")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert set(json.loads(done.stderr)) == {"error", "detail", "hint"}
+
+
+@pytest.fixture
+def server(filled: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """``wellread serve`` on a free port over the material."""
+    process = subprocess.Popen(
+        [*PROGRAM, "serve", "--port", "0", "--json"],
+        env=environment(filled),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    line = "".join(iter(process.stdout.readline, "}\n"))
+    try:
+        yield json.loads(line + "}")["url"], process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def test_a_stream_over_a_real_socket_and_a_clean_end(
+    server: tuple[str, subprocess.Popen[str]],
+) -> None:
+    url, process = server
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
+    body = {"question": "What did the ferry Osprey cost?", "stream": True}
+    names: list[str] = []
+    data = ""
+    with (
+        httpx.Client(trust_env=False, timeout=60) as client,
+        client.stream("POST", f"{url}/api/ask", json=body) as response,
+    ):
+        assert response.status_code == 200
+        assert response.headers["transfer-encoding"] == "chunked"
+        for line in response.iter_lines():
+            if line.startswith("event: "):
+                names.append(line.removeprefix("event: "))
+            elif line.startswith("data: "):
+                data = line.removeprefix("data: ")
+    assert names[0] == "step"
+    assert names[-1] == "final"
+    answer = json.loads(data)
+    with httpx.Client(trust_env=False, timeout=60, base_url=url) as client:
+        view = client.get(answer["citations"][0]["viewUrl"])
+        assert view.status_code == 200
+        assert 'id="cited"' in view.text
+        assert client.post("/api/ask", content=b"x" * 2_000_000).status_code == 413
+        assert client.get("/healthz").json()["documents"] == 3
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken_is_told(filled: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = wellread(filled, "serve", "--port", str(port))
+    assert done.returncode == 1
+    assert "--port" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,57 @@
+"""The documentation of the serve layer is what the code says."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from wellread.config import settings_table
+from wellread.serve.api.schemas import AskRequest, AskResponse, ErrorBody, HealthBody
+from wellread.serve.settings_page import settings_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def examples(name: str) -> list[str]:
+    """JSON blocks of ``docs/api.md`` under a comment that names their schema."""
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    return re.findall(rf"<!-- {name} -->\n+```json\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_page_of_settings_is_what_the_program_writes() -> None:
+    assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_page()
+
+
+def test_the_page_of_settings_has_every_setting_with_its_help() -> None:
+    page = settings_page()
+    for row in settings_table():
+        assert f"| `{row.name}` |" in page
+        assert f"| `{row.variable}` | {row.help} |" in page
+        assert row.help
+
+
+@pytest.mark.parametrize("model", [AskRequest, AskResponse, ErrorBody, HealthBody])
+def test_the_examples_fit_their_schemas_and_show_every_field(
+    model: type[AskRequest | AskResponse | ErrorBody | HealthBody],
+) -> None:
+    found = examples(model.__name__)
+    assert found
+    shown: set[str] = set()
+    for example in found:
+        body = json.loads(example)
+        shown |= set(body)
+        assert model.model_validate(body)
+    assert shown == {field.alias or name for name, field in model.model_fields.items()}
+
+
+def test_every_error_name_and_status_is_documented() -> None:
+    from wellread.serve import problems
+
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    for _, name, status in problems._TABLE:
+        assert f"| {status.value} | `{name}` |" in text
+    for status, name in problems._STATUS_NAMES.items():
+        assert f"| {status.value} | `{name}` |" in text

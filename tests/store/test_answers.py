@@ -1,0 +1,192 @@
+"""Stored answers: kept whole, stale when a source changes, without quotes when it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from wellread.identity import document_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import (
+    Answer,
+    Box,
+    Citation,
+    Confidence,
+    Document,
+    Locator,
+    Sentence,
+    Span,
+    Step,
+    Usage,
+    Verdict,
+)
+
+TEXT = "The ferry runs at noon."
+OTHER = "It is said that gannets rest."
+ANSWER = f"{TEXT} [1] {OTHER} [2]"
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    opened.commit([change("ferry", TEXT), change("gannet", OTHER)])
+    yield opened
+    opened.close()
+
+
+def change(name: str, text: str) -> SourceChange:
+    document = Document(
+        collection="main", uri=f"file:///{name}", kind="page", title=name, text=text
+    )
+    return SourceChange(
+        record=SourceRecord(collection="main", uri=name),
+        documents=[DocumentChange(document=document, passages=[])],
+    )
+
+
+def known(name: str) -> str:
+    return document_id("main", f"file:///{name}")
+
+
+def citation(number: int, name: str, text: str, span: Span) -> Citation:
+    return Citation(
+        id=number,
+        document_id=known(name),
+        version=version_of(text, ()),
+        title=name,
+        url="u",
+        link="u#page=3",
+        kind="page",
+        source_type="md",
+        published_at=datetime(2025, 1, 2, tzinfo=UTC),
+        relevance=0.5,
+        locator=Locator(
+            label="p. 3", page=3, box=Box(left=0.1, top=0, right=1, bottom=1), heading=("A", "B")
+        ),
+        quote=text,
+        answer_span=span,
+        source_span=Span(start=0, end=len(text)),
+        verdict="supported",
+    )
+
+
+def sentence(number: int, text: str, method: str) -> Sentence:
+    start = ANSWER.index(text)
+    return Sentence(
+        text=text,
+        span=Span(start=start, end=start + len(text)),
+        verdict=Verdict(
+            name="supported",
+            method=method,
+            score=1,
+            key=f"e{number}",
+            source=Span(start=0, end=len(text)),
+        ),
+        citations=(number,),
+    )
+
+
+def answer(name: str = "ans_1") -> Answer:
+    sentences = (sentence(1, TEXT, "verbatim"), sentence(2, OTHER, "support"))
+    return Answer(
+        id=name,
+        question="When?",
+        text=ANSWER,
+        citations=(
+            citation(1, "ferry", TEXT, sentences[0].span),
+            citation(2, "gannet", OTHER, sentences[1].span),
+        ),
+        sentences=sentences,
+        confidence=Confidence(score=0.75, band="high", reasoning="two sources"),
+        answered_by="extractive",
+        session_id="ses_1",
+        data_gaps=("winter",),
+        usage=Usage(input_tokens=3, cost=0.25),
+        steps=(Step(name="retrieve", seconds=0.5, found=2),),
+    )
+
+
+def stale(catalogue: Catalogue) -> dict[str, bool]:
+    return {stored.id: stored.stale for stored in catalogue.answers()}
+
+
+def test_an_answer_comes_back_whole(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    assert catalogue.answer("ans_1") == answer()
+    assert catalogue.answer("nobody") is None
+    (stored,) = catalogue.answers()
+    assert (stored.id, stored.question, stored.session_id) == ("ans_1", "When?", "ses_1")
+    assert (stored.answered_by, stored.confidence, stored.stale) == ("extractive", 0.75, False)
+
+
+def test_recording_again_replaces(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.record_answer(replace(answer(), question="How often?", citations=()))
+    assert [stored.question for stored in catalogue.answers()] == ["How often?"]
+
+
+def test_answers_come_newest_first(catalogue: Catalogue) -> None:
+    for number in range(4):
+        catalogue.record_answer(answer(f"ans_{number}"))
+    assert [stored.id for stored in catalogue.answers(limit=2)] == ["ans_3", "ans_2"]
+
+
+def test_a_changed_source_makes_the_answer_stale(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.commit([change("gannet", OTHER)])
+    assert stale(catalogue) == {"ans_1": False}
+    catalogue.commit([change("gannet", "Gannets fly.")])
+    assert stale(catalogue) == {"ans_1": True}
+    assert catalogue.answer("ans_1") == answer()
+
+
+def test_a_removed_source_takes_its_words_out_of_the_answer(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.record_answer(replace(answer("ans_2"), citations=answer().citations[1:]))
+    catalogue.remove_sources("main", ["ferry"])
+    assert stale(catalogue) == {"ans_1": True, "ans_2": False}
+    kept = catalogue.answer("ans_1")
+    assert kept is not None
+    assert [cited.quote for cited in kept.citations] == ["", OTHER]
+    assert kept.text == f"███ █████ ████ ██ █████ [1] {OTHER} [2]"
+    for one in kept.sentences:
+        assert one.span.of(kept.text) == one.text
+    assert catalogue.answer("ans_2") == replace(answer("ans_2"), citations=answer().citations[1:])
+
+
+def test_a_source_that_yields_no_more_counts_as_removed(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.commit([replace(change("ferry", TEXT), documents=[])])
+    kept = catalogue.answer("ans_1")
+    assert kept is not None
+    assert [cited.quote for cited in kept.citations] == ["", OTHER]
+
+
+def test_a_sentence_in_other_words_keeps_its_words(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.remove_sources("main", ["gannet"])
+    kept = catalogue.answer("ans_1")
+    assert kept is not None
+    assert kept.text == ANSWER
+    assert [cited.quote for cited in kept.citations] == [TEXT, ""]
+
+
+def test_an_answer_recorded_after_its_source_changed_is_stale(catalogue: Catalogue) -> None:
+    catalogue.commit([change("ferry", "The ferry is gone.")])
+    catalogue.record_answer(answer())
+    assert stale(catalogue) == {"ans_1": True}
+
+
+def test_an_answer_recorded_after_its_source_went_has_no_quote(catalogue: Catalogue) -> None:
+    catalogue.remove_sources("main", ["ferry", "gannet"])
+    catalogue.record_answer(answer())
+    kept = catalogue.answer("ans_1")
+    assert kept is not None
+    assert TEXT not in kept.text
+    assert [cited.quote for cited in kept.citations] == ["", ""]
+    assert stale(catalogue) == {"ans_1": True}

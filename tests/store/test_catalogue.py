@@ -1,0 +1,498 @@
+"""The catalogue: what goes in comes out, flips are whole, and nothing outlives a removal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wellread.errors import StoreError
+from wellread.identity import document_id, passage_id, version_of
+from wellread.store.base import Fingerprint, IndexKey
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.schema import PIECE
+from wellread.store.catalogue.values import (
+    CollectionFacts,
+    DocumentChange,
+    PendingWrite,
+    SourceChange,
+    SourceRecord,
+    VersionKey,
+)
+from wellread.types import (
+    Document,
+    EntityFacts,
+    LineMark,
+    Passage,
+    PastQuestion,
+    Relation,
+    SentenceFeedback,
+    Span,
+    TimeMark,
+)
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def doc(name: str, text: str = "One. Two. Three.", **fields: Any) -> Document:
+    plain = Document(collection="main", uri=f"file:///{name}", kind="page", title=name, text=text)
+    return replace(plain, **fields)
+
+
+def cut(document: Document, size: int = 5) -> DocumentChange:
+    known = document_id(document.collection, document.uri)
+    version = version_of(document.text, document.marks)
+    spans = [
+        Span(start=start, end=min(start + size, len(document.text)))
+        for start in range(0, len(document.text), size)
+    ]
+    return DocumentChange(
+        document=document,
+        passages=[
+            Passage(
+                id=passage_id(known, version, span),
+                document_id=known,
+                version=version,
+                span=span,
+                text=span.of(document.text),
+                context=document.title,
+                speakers=("Ann",),
+            )
+            for span in spans
+        ],
+    )
+
+
+def change(source: str, *documents: Document, collection: str = "main") -> SourceChange:
+    record = SourceRecord(collection=collection, uri=source, size=3, mtime_ns=9, digest="d")
+    return SourceChange(record=record, documents=[cut(document) for document in documents])
+
+
+def key(document: Document) -> VersionKey:
+    return (
+        document_id(document.collection, document.uri),
+        version_of(document.text, document.marks),
+    )
+
+
+def pending(catalogue: Catalogue) -> set[tuple[str, str, str]]:
+    return {(one.document_id, one.version, one.action) for one in catalogue.pending()}
+
+
+def removals(*documents: Document) -> set[tuple[str, str, str]]:
+    return {(*key(document), "remove") for document in documents}
+
+
+# --- documents ---
+
+
+def test_a_whole_document_comes_back_as_it_went_in(catalogue: Catalogue) -> None:
+    document = doc(
+        "a",
+        "Ferry 🚲 e\u0301 times",
+        marks=(LineMark(start=0, end=5, line=1), TimeMark(start=2, end=9, begin=0.1, finish=None)),
+        kind="qa",
+        url="https://example.org/a",
+        source_type="md",
+        language="de",
+        authors=("Ann", "Bo"),
+        published_at=datetime(2025, 2, 3, 4, 5, 6, 789, tzinfo=UTC),
+        summary="Short.",
+        media_url="https://example.org/a.mp3",
+        taxonomy={"sectors": ("energy", "water"), "scale": ()},
+        entity=EntityFacts(
+            entity_id="e:a",
+            entity_type="place",
+            aliases=("A", "Ah"),
+            relations=(Relation(type="uses", target="e:z"), Relation(type="in", target="e:b")),
+        ),
+        past_question=PastQuestion(
+            question="Why?",
+            flow=("Hm?",),
+            score=40,
+            sentences=(SentenceFeedback(score=3, harmful=True), SentenceFeedback()),
+        ),
+    )
+    catalogue.commit([change("s", document)])
+    assert catalogue.document(key(document)[0]) == document
+
+
+def test_facts_passages_texts_and_marks_of_a_document(catalogue: Catalogue) -> None:
+    document = doc("a", "One. Two. Three.", marks=(LineMark(start=0, end=9, line=1),))
+    catalogue.commit([change("s", document)])
+    known, version = key(document)
+    facts = catalogue.facts([known, "nobody"])[known]
+    assert (facts.version, facts.title, facts.characters) == (version, "a", 16)
+    assert catalogue.find("main", "file:///a") == facts
+    assert catalogue.find("other", "file:///a") is None
+    assert catalogue.documents("main") == [facts]
+    assert catalogue.live_versions([known, "nobody"]) == {known: version}
+    assert catalogue.marks([known, "nobody"]) == {known: document.marks}
+    passages = cut(document).passages
+    rows = catalogue.passages(known)
+    assert [(row.id, row.span, row.ordinal) for row in rows] == [
+        (passage.id, passage.span, ordinal) for ordinal, passage in enumerate(passages)
+    ]
+    assert catalogue.live_passages([passage.id for passage in passages] + ["nobody"]) == {
+        passage.id: passage for passage in passages
+    }
+    assert set(catalogue.passage_keys()) == {
+        IndexKey(passage_id=passage.id, document_id=known, version=version) for passage in passages
+    }
+    assert catalogue.document("nobody") is None
+
+
+def test_spans_are_read_across_the_pieces_of_a_long_text(catalogue: Catalogue) -> None:
+    text = "".join(chr(0x1F600 + number % 70) for number in range(3 * PIECE + 7))
+    document = doc("long", text)
+    changed = SourceChange(
+        record=SourceRecord(collection="main", uri="s"), documents=[cut(document, PIECE - 3)]
+    )
+    catalogue.commit([changed])
+    known = key(document)[0]
+    edges = (0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE, 3 * PIECE, len(text))
+    spans = [Span(start=a, end=b) for a in edges for b in edges if a < b]
+    assert catalogue.texts([(known, span) for span in spans]) == [span.of(text) for span in spans]
+    passages = changed.documents[0].passages
+    found = catalogue.live_passages([passage.id for passage in passages])
+    assert [found[passage.id] for passage in passages] == list(passages)
+    whole = catalogue.document(known)
+    assert whole is not None
+    assert whole.text == text
+
+
+def test_text_of_an_unknown_document_is_an_error(catalogue: Catalogue) -> None:
+    with pytest.raises(StoreError, match="nobody"):
+        catalogue.texts([("nobody", Span(start=0, end=1))])
+
+
+def test_marks_over_a_span_are_those_that_touch_it(catalogue: Catalogue) -> None:
+    marks = tuple(LineMark(start=n * 4, end=n * 4 + 4, line=n + 1) for n in range(4))
+    document = doc("a", "One. Two. Three.", marks=marks)
+    catalogue.commit([change("s", document)])
+    known = key(document)[0]
+    spans = [Span(start=4, end=8), Span(start=3, end=9), Span(start=8, end=8)]
+    assert catalogue.marks_over([*((known, span) for span in spans), ("nobody", spans[0])]) == [
+        marks[1:2],
+        marks[0:3],
+        marks[2:3],
+        (),
+    ]
+
+
+def test_neighbours_come_in_reading_order_and_stop_at_the_ends(catalogue: Catalogue) -> None:
+    document = doc("a", "aaaaabbbbbcccccddddd")
+    catalogue.commit([change("s", document, doc("b", "other text of its own"))])
+    ids = [passage.id for passage in cut(document).passages]
+    assert [one.text for one in catalogue.neighbours(ids[1], 1, 1)] == ["aaaaa", "bbbbb", "ccccc"]
+    assert [one.text for one in catalogue.neighbours(ids[0], 5, 0)] == ["aaaaa"]
+    assert [one.text for one in catalogue.neighbours(ids[2], 0, 9)] == ["ccccc", "ddddd"]
+    assert catalogue.neighbours("nobody", 1, 1) == []
+
+
+def test_moments_are_kept_in_utc(catalogue: Catalogue) -> None:
+    east = datetime(2025, 1, 1, 1, tzinfo=timezone(timedelta(hours=3)))
+    naive = datetime(2025, 1, 1, 1)
+    catalogue.commit([change("s", doc("a", published_at=east), doc("b", published_at=naive))])
+    by_uri = {facts.uri: facts.published_at for facts in catalogue.documents("main")}
+    assert by_uri == {"file:///a": east, "file:///b": naive.replace(tzinfo=UTC)}
+    assert {moment.utcoffset() for moment in by_uri.values() if moment} == {timedelta()}
+
+
+def test_an_empty_text_is_kept(catalogue: Catalogue) -> None:
+    document = doc("a", "")
+    catalogue.commit([change("s", document)])
+    assert catalogue.document(key(document)[0]) == document
+
+
+def test_text_that_no_database_keeps_is_a_store_error(catalogue: Catalogue) -> None:
+    with pytest.raises(StoreError, match="could not write"):
+        catalogue.commit(
+            [
+                SourceChange(
+                    record=SourceRecord(collection="main", uri="s"),
+                    documents=[DocumentChange(document=doc("a", title="\ud800"), passages=[])],
+                )
+            ]
+        )
+    assert catalogue.collections() == []
+
+
+def test_passages_of_another_version_are_refused(catalogue: Catalogue) -> None:
+    wrong = DocumentChange(document=doc("a"), passages=cut(doc("b")).passages)
+    with pytest.raises(StoreError, match="not of version"):
+        catalogue.commit(
+            [SourceChange(record=SourceRecord(collection="main", uri="s"), documents=[wrong])]
+        )
+    assert catalogue.sources("main") == {}
+
+
+# --- flips ---
+
+
+def test_a_new_version_replaces_the_old_one_whole(catalogue: Catalogue) -> None:
+    old, new = doc("a", "old words"), doc("a", "new words, more")
+    catalogue.commit([change("s", old)])
+    catalogue.settle([key(old)])
+    catalogue.intend([key(new)], run="r1")
+    assert catalogue.pending() == [
+        PendingWrite(document_id=key(new)[0], version=key(new)[1], action="write", run="r1")
+    ]
+    catalogue.commit([change("s", new)])
+    assert pending(catalogue) == removals(old)
+    assert catalogue.live_versions([key(new)[0]]) == dict([key(new)])
+    assert catalogue.live_passages([one.id for one in cut(old).passages]) == {}
+    assert len(catalogue.live_passages([one.id for one in cut(new).passages])) == 3
+    catalogue.settle([key(old)])
+    assert catalogue.pending() == []
+
+
+def test_changed_facts_alone_remove_nothing_from_the_index(catalogue: Catalogue) -> None:
+    catalogue.commit([change("s", doc("a", title="Old"))])
+    catalogue.commit([change("s", doc("a", title="New"))])
+    assert catalogue.pending() == []
+    assert [facts.title for facts in catalogue.documents("main")] == ["New"]
+
+
+def test_going_back_to_an_earlier_version_cancels_its_removal(catalogue: Catalogue) -> None:
+    first, second = doc("a", "first"), doc("a", "second")
+    for document in (first, second, first):
+        catalogue.commit([change("s", document)])
+    assert pending(catalogue) == removals(second)
+
+
+def test_documents_that_a_source_no_longer_yields_are_deleted(catalogue: Catalogue) -> None:
+    kept, gone = doc("kept"), doc("gone", "gone for good")
+    other = doc("other", "of another source")
+    catalogue.commit([change("feed", kept, gone), change("file", other)])
+    catalogue.commit([change("feed", kept)])
+    assert [facts.title for facts in catalogue.documents("main")] == ["kept", "other"]
+    assert pending(catalogue) == removals(gone)
+    assert catalogue.live_passages([one.id for one in cut(gone).passages]) == {}
+
+
+def test_a_document_that_moved_to_another_source_stays(catalogue: Catalogue) -> None:
+    document = doc("a")
+    catalogue.commit([change("one", document)])
+    catalogue.commit([change("one"), change("two", document)])
+    assert [facts.title for facts in catalogue.documents("main")] == ["a"]
+    assert catalogue.pending() == []
+    assert catalogue.remove_sources("main", ["one"]) == []
+    assert catalogue.remove_sources("main", ["two"]) == [key(document)]
+
+
+def test_one_document_twice_in_a_source_counts_once(catalogue: Catalogue) -> None:
+    catalogue.commit([change("feed", doc("a", "first"), doc("a", "second"))])
+    assert catalogue.live_versions([key(doc("a"))[0]]) == dict([key(doc("a", "second"))])
+
+
+def test_a_failed_commit_changes_nothing(catalogue: Catalogue) -> None:
+    before = doc("a", "before")
+    catalogue.commit([change("s", before)])
+    bad = DocumentChange(document=doc("b", summary="\ud800"), passages=[])
+    broken = SourceChange(record=SourceRecord(collection="main", uri="t"), documents=[bad])
+    with pytest.raises(StoreError):
+        catalogue.commit([change("s", doc("a", "after")), broken])
+    assert catalogue.live_versions([key(before)[0]]) == dict([key(before)])
+    assert catalogue.pending() == []
+
+
+def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: Path) -> None:
+    secret = doc("a", "the word is xyzzyplugh", entity=EntityFacts(entity_id="e:a"))
+    catalogue.commit([change("s", secret), change("t", doc("b"))])
+    assert _holds(tmp_path, b"xyzzyplugh")
+    assert catalogue.remove_sources("main", ["s", "nobody"]) == [key(secret)]
+    assert not _holds(tmp_path, b"xyzzyplugh")
+    assert pending(catalogue) == removals(secret)
+    assert set(catalogue.sources("main")) == {"t"}
+    assert catalogue.entity_names(["main"]) == {}
+    assert catalogue.collections() == [CollectionFacts(name="main", documents=1, passages=4)]
+
+
+def test_single_documents_can_be_removed(catalogue: Catalogue) -> None:
+    catalogue.commit([change("s", doc("a"), doc("b"))])
+    assert catalogue.remove_documents([key(doc("a"))[0], "nobody"]) == [key(doc("a"))]
+    assert [facts.title for facts in catalogue.documents("main")] == ["b"]
+    assert pending(catalogue) == removals(doc("a"))
+
+
+def test_many_documents_in_one_commit(catalogue: Catalogue) -> None:
+    documents = [doc(f"{number:04}", f"text {number}") for number in range(1_203)]
+    catalogue.commit([change("s", *documents)])
+    ids = [key(document)[0] for document in documents]
+    assert len(catalogue.facts(ids)) == len(catalogue.live_versions(ids)) == 1_203
+    assert len(catalogue.remove_sources("main", ["s"])) == 1_203
+    assert catalogue.collections() == []
+
+
+# --- sources, overviews, properties ---
+
+
+def test_sources_are_recorded_and_touched(catalogue: Catalogue) -> None:
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    bad = SourceRecord(
+        collection="main",
+        uri="bad.pdf",
+        size=2**40,
+        mtime_ns=2**60,
+        status="failed",
+        reason="not a PDF",
+        seen_at=long_ago,
+    )
+    catalogue.record_source(bad)
+    assert catalogue.sources("main") == {"bad.pdf": bad}
+    catalogue.record_source(replace(bad, reason="encrypted"))
+    assert catalogue.sources("main")["bad.pdf"].reason == "encrypted"
+    catalogue.touch("main", ["bad.pdf", "nobody"])
+    touched = catalogue.sources("main")["bad.pdf"]
+    assert touched.status == "unchanged"
+    assert touched.seen_at is not None
+    assert touched.seen_at > long_ago
+    assert catalogue.sources("other") == {}
+
+
+def test_counts_by_collection_and_kind(catalogue: Catalogue) -> None:
+    talk = doc("t", "12345678", kind="transcript")
+    news = replace(doc("n", "123"), collection="news")
+    catalogue.commit([change("s", doc("a"), talk), change("s", news, collection="news")])
+    assert catalogue.collections() == [
+        CollectionFacts(name="main", documents=2, passages=6),
+        CollectionFacts(name="news", documents=1, passages=1),
+    ]
+    counts = {(one.collection, one.kind): one for one in catalogue.stats()}
+    assert set(counts) == {("main", "page"), ("main", "transcript"), ("news", "page")}
+    talks = counts["main", "transcript"]
+    assert (talks.documents, talks.passages, talks.characters) == (1, 2, 8)
+
+
+def test_entities_are_found_by_id_title_and_alias(catalogue: Catalogue) -> None:
+    ferry = EntityFacts(entity_id="e:ferry", aliases=("Kittiwake", "Harbour"))
+    harbour = EntityFacts(entity_id="e:harbour", aliases=("Port",))
+    elsewhere = replace(doc("x", entity=EntityFacts(entity_id="e:x")), collection="other")
+    catalogue.commit(
+        [
+            change(
+                "s", doc("MV Straße", entity=ferry), doc("Harbour", entity=harbour), doc("plain")
+            ),
+            change("s", elsewhere, collection="other"),
+        ]
+    )
+    assert catalogue.entity_names(["main"]) == {
+        "e:ferry": "e:ferry",
+        "mv strasse": "e:ferry",
+        "kittiwake": "e:ferry",
+        "e:harbour": "e:harbour",
+        "harbour": "e:harbour",
+        "port": "e:harbour",
+    }
+    assert set(catalogue.entity_names(["main", "other"]).values()) >= {"e:ferry", "e:x"}
+
+
+def test_the_fingerprint_is_kept(catalogue: Catalogue) -> None:
+    assert catalogue.fingerprint() is None
+    first = Fingerprint(embedder="e", dimensions=4, chunking="c")
+    second = Fingerprint(embedder="f", dimensions=8, chunking="c", schema=2)
+    for fingerprint in (first, second):
+        catalogue.set_fingerprint(fingerprint)
+        assert catalogue.fingerprint() == fingerprint
+
+
+def test_gaps_come_newest_first(catalogue: Catalogue) -> None:
+    catalogue.record_gap("Who?", "nothing found")
+    catalogue.record_gap("When?", "no date")
+    assert [(gap.question, gap.reason) for gap in catalogue.gaps()] == [
+        ("When?", "no date"),
+        ("Who?", "nothing found"),
+    ]
+    assert len(catalogue.gaps(limit=1)) == 1
+
+
+# --- processes and threads ---
+
+
+def test_a_commit_survives_a_kill(tmp_path: Path) -> None:
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from wellread.store.catalogue import Catalogue\n"
+        "from wellread.store.base import Fingerprint\n"
+        "catalogue = Catalogue.open(pathlib.Path(sys.argv[1]))\n"
+        "catalogue.set_fingerprint(Fingerprint(embedder='e', dimensions=4, chunking='c'))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "catalogue.db"
+    ended = subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60)
+    assert ended.returncode == -signal.SIGKILL
+    again = Catalogue.open(path)
+    assert again.fingerprint() == Fingerprint(embedder="e", dimensions=4, chunking="c")
+    again.close()
+
+
+def test_threads_can_commit_and_read_at_once(catalogue: Catalogue) -> None:
+    failures: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(5):
+                document = doc(f"{number}-{turn}", f"text {number} {turn}")
+                catalogue.commit([change(f"s{number}-{turn}", document)])
+                assert catalogue.document(key(document)[0]) == document
+        except (StoreError, AssertionError) as error:
+            failures.append(error)
+
+    _run([threading.Thread(target=work, args=(number,)) for number in range(6)])
+    assert failures == []
+    assert catalogue.collections()[0].documents == 30
+
+
+def test_a_snapshot_is_not_moved_by_a_writer(catalogue: Catalogue) -> None:
+    catalogue.commit([change("s", doc("a"))])
+    keys = catalogue.passage_keys()
+    first = next(keys)
+    catalogue.commit([change("t", doc("b"))])
+    assert {one.document_id for one in [first, *keys]} == {key(doc("a"))[0]}
+
+
+def test_a_path_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "junk.db").write_bytes(os.urandom(8_192))
+    for path in (tmp_path / "file" / "catalogue.db", tmp_path / "junk.db"):
+        with pytest.raises(StoreError):
+            Catalogue.open(path)
+    for where in ("sqlite://", "nonsense://user@host/db", "://"):
+        with pytest.raises(StoreError):
+            Catalogue.open(where)
+
+
+def test_a_file_can_be_named_by_its_url(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    one = Catalogue.open(f"sqlite:///{path}")
+    one.record_gap("Who?", "")
+    two = Catalogue.open(str(path))
+    assert len(two.gaps()) == 1
+    one.close()
+    two.close()
+
+
+def _run(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _holds(folder: Path, word: bytes) -> bool:
+    return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())

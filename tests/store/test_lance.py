@@ -1,0 +1,192 @@
+"""The LanceDB index: the contract, and what is particular to it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.errors import StoreError
+from wellread.store import lance
+from wellread.store.base import Fingerprint
+from wellread.store.lance import LanceIndex, drop_other_indexes, table_name
+from wellread.testing.index import IndexContract
+from wellread.testing.index_model import DIMENSIONS, OpenIndex, axes, held, ids, make_row, write
+from wellread.testing.index_search import ANY
+from wellread.types import Filters
+
+PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")
+
+
+class TestLanceContract(IndexContract):
+    @pytest.fixture
+    def open_index(self, tmp_path: Path) -> OpenIndex:
+        return lambda name: LanceIndex.open(tmp_path / name, PRINT)
+
+
+def test_fingerprints_live_side_by_side(tmp_path: Path) -> None:
+    other = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2")
+    write(LanceIndex.open(tmp_path, PRINT), [make_row("a", "ferry")])
+    write(LanceIndex.open(tmp_path, other), [make_row("b", "ferry")])
+    assert ids(LanceIndex.open(tmp_path, PRINT).search_text("ferry", ANY, 5)) == ["a"]
+    assert ids(LanceIndex.open(tmp_path, other).search_text("ferry", ANY, 5)) == ["b"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Fingerprint(embedder="other", dimensions=DIMENSIONS, chunking="c1"),
+        Fingerprint(embedder="words", dimensions=DIMENSIONS + 1, chunking="c1"),
+        Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2"),
+        Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1", schema=2),
+    ],
+)
+def test_every_part_of_the_fingerprint_names_another_table(other: Fingerprint) -> None:
+    assert table_name(other) != table_name(PRINT)
+    assert table_name(PRINT) == table_name(PRINT)
+
+
+def test_old_fingerprints_can_be_dropped(tmp_path: Path) -> None:
+    other = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2")
+    write(LanceIndex.open(tmp_path, PRINT), [make_row("a", "ferry")])
+    write(LanceIndex.open(tmp_path, other), [make_row("b", "ferry")])
+    assert drop_other_indexes(tmp_path, other) == [table_name(PRINT)]
+    assert held(LanceIndex.open(tmp_path, PRINT)) == []
+    assert ids(LanceIndex.open(tmp_path, other).search_text("ferry", ANY, 5)) == ["b"]
+
+
+def test_a_reader_sees_what_another_process_wrote(tmp_path: Path) -> None:
+    reader = LanceIndex.open(tmp_path, PRINT)
+    assert reader.search_text("ferry", ANY, 5) == []
+    code = (
+        "import sys, pathlib\n"
+        "from wellread.store.base import Fingerprint\n"
+        "from wellread.store.lance import LanceIndex\n"
+        "from wellread.testing.index_model import make_row, write\n"
+        "made = Fingerprint(embedder='words', dimensions=8, chunking='c1')\n"
+        "index = LanceIndex.open(pathlib.Path(sys.argv[1]), made)\n"
+        "write(index, [make_row('a', 'ferry'), make_row('b', 'gannet')])\n"
+        "index.remove([('doc-b', 'v1')])\n"
+        "index.optimize()\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+    assert ids(reader.search_text("ferry gannet", ANY, 5)) == ["a"]
+    assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["a"]
+
+
+def test_threads_can_write_and_search_at_once(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    failures: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for turn in range(3):
+                write(index, [make_row(f"p{number}-{turn}", "ferry")])
+                assert index.search_text("ferry", ANY, 100)
+            index.optimize()
+        except (StoreError, AssertionError) as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(index.search_text("ferry", ANY, 100)) == 12
+
+
+def test_the_vector_index_agrees_with_the_exact_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = np.random.default_rng(5)
+    vectors = generator.standard_normal((1_500, DIMENSIONS)).astype(np.float32)
+    queries = generator.standard_normal((20, DIMENSIONS)).astype(np.float32)
+    index = LanceIndex.open(tmp_path, PRINT)
+    index.write(
+        [make_row(f"p{n}", "ferry", collection=f"c{n % 50}") for n in range(1_500)], vectors
+    )
+    exact = [ids(index.search_vector(query, ANY, 10)) for query in queries]
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 1_000)
+    index.optimize()
+    found = [ids(index.search_vector(query, ANY, 10)) for query in queries]
+    shared = sum(len(set(a) & set(b)) for a, b in zip(exact, found, strict=True))
+    assert shared >= 0.97 * 200
+
+
+def test_a_narrow_filter_finds_rows_beyond_the_probed_partitions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # LanceDB joins small partitions, and searches exactly where a filter leaves no more rows than
+    # are asked for; so it takes some rows to see one partition that holds too few of them.
+    for name, value in (("VECTOR_INDEX_ROWS", 1_000), ("PROBES", 1), ("REFINE", 1)):
+        monkeypatch.setattr(lance, name, value)
+    vectors = np.random.default_rng(5).standard_normal((12_000, DIMENSIONS)).astype(np.float32)
+    rows = [make_row(f"p{n}", "ferry", collection=f"c{n % 100}") for n in range(12_000)]
+    index = LanceIndex.open(tmp_path, PRINT)
+    index.write(rows, vectors)
+    index.optimize()
+    narrow = Filters(collections=("c7",))
+    assert len(index.search_vector(vectors[0], narrow, 90)) == 90
+    monkeypatch.setattr(lance, "PARTITION_ROWS", 20_000)  # as if the probes were all there are
+    assert len(index.search_vector(vectors[0], narrow, 90)) < 90
+
+
+def test_the_vector_index_is_built_anew_when_the_table_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    generator = np.random.default_rng(6)
+
+    def grow(index: LanceIndex, first: int, last: int) -> int:
+        rows = [make_row(f"p{n}", "ferry") for n in range(first, last)]
+        index.write(rows, generator.standard_normal((last - first, DIMENSIONS)).astype(np.float32))
+        caplog.clear()
+        with caplog.at_level("INFO", logger=lance.__name__):
+            index.optimize()
+        return len(caplog.records)
+
+    index = LanceIndex.open(tmp_path, PRINT)
+    assert [grow(index, 0, 400), grow(index, 400, 500), grow(index, 500, 1_100)] == [1, 0, 1]
+    assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_100
+
+
+def test_removed_text_leaves_the_disk(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "the passphrase is xyzzyplugh"), make_row("b", "ferry")])
+    assert _holds(tmp_path, b"xyzzyplugh")
+    index.remove([("doc-a", "v1")])
+    index.optimize()
+    assert not _holds(tmp_path, b"xyzzyplugh")
+    assert ids(index.search_text("ferry", ANY, 5)) == ["b"]
+
+
+def test_a_warmed_index_answers_the_same(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry")])
+    index.optimize()
+    index.prewarm()
+    assert ids(index.search_text("ferry", ANY, 5)) == ["a"]
+
+
+def test_a_folder_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match="could not open the index"):
+        LanceIndex.open(tmp_path / "file", PRINT)
+
+
+def test_damaged_files_are_a_store_error(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry")])
+    for path in tmp_path.rglob("data/*.lance"):
+        path.write_bytes(b"garbage")
+    with pytest.raises(StoreError, match="could not search"):
+        LanceIndex.open(tmp_path, PRINT).search_text("ferry", ANY, 5)
+
+
+def _holds(folder: Path, word: bytes) -> bool:
+    return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())

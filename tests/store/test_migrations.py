@@ -1,0 +1,85 @@
+"""The migrations that ship in the package, and opening at every stage of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, inspect, text
+
+from wellread.errors import StoreError
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.schema import HEAD, metadata
+from wellread.store.catalogue.upgrade import MIGRATIONS
+
+
+def test_the_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    Catalogue.open(path).close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        found = set(inspect(connection).get_table_names())
+    engine.dispose()
+    assert found == {*metadata.tables, "alembic_version"}
+
+
+def test_the_code_knows_the_newest_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+
+
+def test_an_empty_and_an_up_to_date_database_both_open(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "catalogue.db"
+    for expected in (1, 2):
+        catalogue = Catalogue.open(path)
+        catalogue.record_gap("Who?", "")
+        assert len(catalogue.gaps()) == expected
+        catalogue.close()
+
+
+def test_an_up_to_date_database_opens_without_alembic(tmp_path: Path) -> None:
+    Catalogue.open(tmp_path / "catalogue.db").close()
+    code = (
+        "import pathlib, sys\n"
+        "from wellread.store.catalogue import Catalogue\n"
+        "Catalogue.open(pathlib.Path(sys.argv[1])).close()\n"
+        "sys.exit('alembic' in sys.modules)\n"
+    )
+    path = str(tmp_path / "catalogue.db")
+    assert subprocess.run([sys.executable, "-c", code, path], check=False).returncode == 0
+
+
+def test_processes_can_open_a_new_catalogue_at_once(tmp_path: Path) -> None:
+    code = (
+        "import pathlib, sys\n"
+        "from wellread.store.catalogue import Catalogue\n"
+        "Catalogue.open(pathlib.Path(sys.argv[1])).record_gap('Who?', '')\n"
+    )
+    path = tmp_path / "catalogue.db"
+    running = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", code, str(path)]) for _ in range(4)
+    ]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0, 0]
+    catalogue = Catalogue.open(path)
+    assert len(catalogue.gaps()) == 4
+    catalogue.close()
+
+
+def test_a_newer_schema_is_refused_with_advice(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue.db"
+    Catalogue.open(path).close()
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="newer Wellread"):
+        Catalogue.open(path)
