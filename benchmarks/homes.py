@@ -19,7 +19,8 @@ from typing import Any
 from benchmarks.paths import CACHE
 from wellread.config import load_settings
 from wellread.identity import tagged_hash
-from wellread.ingest.run import Report, add
+from wellread.ingest.report import Report
+from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.models.open import open_embedder

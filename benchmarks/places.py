@@ -175,7 +175,7 @@ def _squashed(lines: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def _heading_above(lines: Sequence[str], number: int) -> str:
-    for place in range(number, 0, -1):
+    for place in range(number, _front_matter_lines(lines), -1):
         line = lines[place - 1]
         written = _ATX.match(line)
         if written:
@@ -188,6 +188,14 @@ def _heading_above(lines: Sequence[str], number: int) -> str:
         if alone and not before and not underline:
             return alone.group(2)
     return ""
+
+
+def _front_matter_lines(lines: Sequence[str]) -> int:
+    """How many lines at the top are front matter, its fences among them."""
+    if not lines or lines[0].strip() != "---":
+        return 0
+    closing = (number for number, line in enumerate(lines[1:], 2) if line.strip() == "---")
+    return next(closing, 0)
 
 
 def _speaker_above(lines: Sequence[str], number: int) -> str:

@@ -104,9 +104,13 @@ def server(filled: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         text=True,
     )
     assert process.stdout is not None
-    line = "".join(iter(process.stdout.readline, "}\n"))
+    told = ""
+    for line in process.stdout:  # ends when the process does
+        told += line
+        if line == "}\n":
+            break
     try:
-        yield json.loads(line + "}")["url"], process
+        yield json.loads(told)["url"], process
     finally:
         if process.poll() is None:
             process.kill()

@@ -92,7 +92,7 @@ def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The marks and texts that quotes and locators are taken from."""
+    """The marks over each piece of evidence, by key: its citations are located by them."""
 
     marks: dict[str, Marks]
 
@@ -100,7 +100,7 @@ class _Sources:
         self, piece: Evidence, source: Span, answer: Span, verdict: Verdict, number: int
     ) -> Citation:
         document = piece.hit.document
-        locator = self.marks[document.id].locate(source)
+        locator = self.marks[piece.key].locate(source)
         quote = piece.text[source.start - piece.span.start : source.end - piece.span.start]
         url = document.url or document.uri
         return Citation(
@@ -123,8 +123,8 @@ class _Sources:
 
 
 def _sources(kb: KnowledgeBase, pieces: Sequence[Evidence]) -> _Sources:
-    marks = kb.catalogue.marks(list({piece.hit.document.id for piece in pieces}))
-    return _Sources({document: Marks(found) for document, found in marks.items()})
+    marks = kb.catalogue.marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
+    return _Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
 
 
 def _same(citations: Sequence[Citation], other: Citation) -> int | None:

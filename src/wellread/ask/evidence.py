@@ -18,12 +18,11 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
     A piece that does not fit whole is cut after its last whole sentence that does; keys are
     ``e1``, ``e2``, ... in order.
     """
-    marks = kb.catalogue.marks(list({hit.passage.document_id for hit in hits}))
-    lookups = {document: Marks(found) for document, found in marks.items()}
+    marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
     packed: list[Evidence] = []
     tokens, characters = 0, 0
     settings = kb.settings.context
-    for hit in hits:
+    for hit, found in zip(hits, marks, strict=True):
         text = _fitting(hit.passage.text, settings, tokens, characters)
         if not text:
             break
@@ -36,7 +35,7 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit]) -> list[Evidence]:
                 hit=hit,
                 text=text,
                 span=span,
-                locator=lookups[hit.passage.document_id].locate(span),
+                locator=Marks(found).locate(span),
             )
         )
         if len(text) < len(hit.passage.text):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -31,6 +31,8 @@ from wellread.ingest.base import LoaderLimits, Source
 from wellread.ingest.discover import FoundFile, find_files
 from wellread.ingest.kinds import is_current, load, loader_for
 from wellread.ingest.passages import split
+from wellread.ingest.report import OnProgress, Progress, Report, SourceResult
+from wellread.ingest.rows import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.models.tokens import count_tokens
 from wellread.store.base import IndexRow
@@ -41,48 +43,6 @@ logger = logging.getLogger(__name__)
 
 WINDOW_PASSAGES = 512  # written to the index and committed together
 EMBED_SLICE = 256  # passages between two reports of progress
-
-Status = Literal["added", "updated", "unchanged", "skipped", "failed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceResult:
-    """How one source fared; ``reason`` says why it was skipped or failed."""
-
-    uri: str
-    status: Status
-    reason: str = ""
-    documents: int = 0
-    passages: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run is. ``current`` is the source being read."""
-
-    sources_total: int
-    sources_done: int
-    passages_done: int
-    current: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """Every source of a run with its result; ``passages`` were embedded in ``seconds``."""
-
-    rows: tuple[SourceResult, ...]
-    passages: int
-    seconds: float
-
-    def counts(self) -> dict[str, int]:
-        """How many sources ended in each status."""
-        counts = dict.fromkeys(("added", "updated", "unchanged", "skipped", "failed"), 0)
-        for row in self.rows:
-            counts[row.status] += 1
-        return counts
-
-
-OnProgress = Callable[[Progress], None]
 
 
 def add(
@@ -321,32 +281,6 @@ def _bare_record(
         status=status,
         reason=error.reason,
     )
-
-
-def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow]:
-    """What the index keeps of ``passages`` of ``document``."""
-    taxonomy = tuple(
-        f"{name}={value}" for name, values in document.taxonomy.items() for value in values
-    )
-    return [
-        IndexRow(
-            passage_id=passage.id,
-            document_id=passage.document_id,
-            version=passage.version,
-            span=passage.span,
-            collection=document.collection,
-            kind=document.kind,
-            text=passage.text,
-            context=passage.context,
-            source_type=document.source_type,
-            language=document.language,
-            authors=document.authors,
-            speakers=passage.speakers,
-            taxonomy=taxonomy,
-            published_at=document.published_at,
-        )
-        for passage in passages
-    ]
 
 
 def _first_of_each_document(rows: list[IndexRow]) -> list[IndexRow]:

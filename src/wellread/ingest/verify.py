@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from wellread.identity import version_of
-from wellread.ingest.run import index_rows, only_writer, recover
+from wellread.ingest.rows import index_rows
+from wellread.ingest.run import only_writer, recover
 from wellread.kb import KnowledgeBase
 from wellread.types import Document, Passage
 

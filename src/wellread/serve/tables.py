@@ -15,7 +15,7 @@ from wellread.serve.terminal import harmless
 
 if TYPE_CHECKING:
     from wellread.config import SettingRow
-    from wellread.ingest.run import Report
+    from wellread.ingest.report import Report
     from wellread.ingest.verify import VerifyReport
     from wellread.serve.holdings import Holdings
 

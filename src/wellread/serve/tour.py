@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from wellread.ingest.run import Report, add
+from wellread.ingest.report import Report
+from wellread.ingest.run import add
 from wellread.serve import tables
 from wellread.serve.commands.asking import answer_of, show_answer
 from wellread.serve.present import answer_body

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import bindparam, delete, insert, inspect, select, text, update
 
 from wellread.store.base import Fingerprint, IndexKey
-from wellread.store.catalogue import answers, documents, lookup, pending
+from wellread.store.catalogue import answers, documents, lookup, overviews, pending
 from wellread.store.catalogue.codec import from_plain, to_plain
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.schema import HEAD, properties, sources
@@ -66,7 +66,7 @@ class Catalogue:
     def sources(self, collection: str) -> dict[str, SourceRecord]:
         """Uri to what is known of each source of the collection."""
         with self._database.read() as connection:
-            return lookup.source_records(connection, collection)
+            return overviews.source_records(connection, collection)
 
     def record_source(self, record: SourceRecord) -> None:
         """Keep what was seen of one source, without a change of its documents."""
@@ -222,17 +222,17 @@ class Catalogue:
     def entity_names(self, collections: Iterable[str]) -> dict[str, str]:
         """Case-folded id, title or alias of each entity in the collections to its id."""
         with self._database.read() as connection:
-            return lookup.entity_names(connection, collections)
+            return overviews.entity_names(connection, collections)
 
     def collections(self) -> list[CollectionFacts]:
         """Every collection with its counts, by name."""
         with self._database.read() as connection:
-            return lookup.collection_facts(connection)
+            return overviews.collection_facts(connection)
 
     def stats(self) -> list[KindCount]:
         """Counts of every kind in every collection."""
         with self._database.read() as connection:
-            return lookup.kind_counts(connection)
+            return overviews.kind_counts(connection)
 
     # --- answers and gaps ---
 

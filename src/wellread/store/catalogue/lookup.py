@@ -1,4 +1,4 @@
-"""Reading documents, passages, sources and counts."""
+"""Reading documents, passages and marks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, func, select
+from sqlalchemy import BindParameter, Connection, bindparam, select
 
 from wellread.errors import StoreError
 from wellread.store.base import IndexKey
@@ -21,14 +21,10 @@ from wellread.store.catalogue.schema import (
     passages,
     past_questions,
     relations,
-    sources,
     texts,
 )
 from wellread.store.catalogue.values import (
-    CollectionFacts,
-    KindCount,
     PassageRow,
-    SourceRecord,
 )
 from wellread.types import (
     Document,
@@ -239,66 +235,6 @@ def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> lis
     """The marks that share a character with each span; none for an unknown document."""
     blobs = dict(_blobs(connection, (known for known, _ in spans)))
     return [marks_over(blobs[known], span) if known in blobs else () for known, span in spans]
-
-
-def entity_names(connection: Connection, collections: Iterable[str]) -> dict[str, str]:
-    """Case-folded id, title or alias of each entity to its id.
-
-    Where two entities share a name, an id goes before a title and a title before an alias, and
-    the smaller id goes first.
-    """
-    statement = (
-        select(entities.c.entity_id, entities.c.aliases, documents.c.title)
-        .join_from(entities, documents, documents.c.id == entities.c.document_id)
-        .where(documents.c.collection.in_(VALUES))
-    )
-    rows = sorted(rows_in(connection, statement, collections), key=lambda row: row.entity_id)
-    names: dict[str, str] = {}
-    for row in rows:
-        names.setdefault(row.entity_id.casefold(), row.entity_id)
-    for row in rows:
-        names.setdefault(row.title.casefold(), row.entity_id)
-    for row in rows:
-        for alias in row.aliases:
-            names.setdefault(alias.casefold(), row.entity_id)
-    names.pop("", None)
-    return names
-
-
-def source_records(connection: Connection, collection: str) -> dict[str, SourceRecord]:
-    """Uri to what is known of the source."""
-    statement = select(sources).where(sources.c.collection == collection)
-    return {row.uri: SourceRecord(**row._mapping) for row in connection.execute(statement)}
-
-
-def collection_facts(connection: Connection) -> list[CollectionFacts]:
-    """Every collection with its counts, by name."""
-    statement = (
-        select(documents.c.collection, func.count(), func.sum(documents.c.passages))
-        .group_by(documents.c.collection)
-        .order_by(documents.c.collection)
-    )
-    return [
-        CollectionFacts(name=name, documents=count, passages=int(total))
-        for name, count, total in connection.execute(statement)
-    ]
-
-
-def kind_counts(connection: Connection) -> list[KindCount]:
-    """Counts of every kind in every collection, by name."""
-    group = (documents.c.collection, documents.c.kind)
-    sums = (func.sum(documents.c.passages), func.sum(documents.c.characters))
-    statement = select(*group, func.count(), *sums).group_by(*group).order_by(*group)
-    return [
-        KindCount(
-            collection=collection,
-            kind=kind,
-            documents=count,
-            passages=int(parts),
-            characters=int(characters),
-        )
-        for collection, kind, count, parts, characters in connection.execute(statement)
-    ]
 
 
 def _document_facts(row: Any) -> DocumentFacts:

@@ -1,0 +1,118 @@
+"""Finding gold in stored text, and judging ranked candidates against it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.homes import find_quote, refresh
+from benchmarks.sets.items import printed_strings
+from benchmarks.sets.judged import Query, place_right, ranking
+
+from wellread.types import Candidate, Span
+
+
+def candidate(document: str, start: int, end: int) -> Candidate:
+    return Candidate(
+        passage_id=f"{document}:{start}",
+        document_id=document,
+        version="v",
+        span=Span(start=start, end=end),
+        score=1.0,
+    )
+
+
+def test_a_document_counts_at_its_first_passage() -> None:
+    found = [candidate("a", 0, 5), candidate("a", 5, 9), candidate("b", 0, 5)]
+    query = Query(id="1", text="?", grades={"b": 1.0})
+    assert ranking(query, found) == [frozenset({"a"}), frozenset({"b"})]
+
+
+def test_a_span_is_met_by_every_passage_that_overlaps_it() -> None:
+    found = [candidate("a", 0, 5), candidate("b", 4, 6), candidate("a", 5, 9)]
+    span = Span(start=4, end=6)
+    query = Query(id="1", text="?", grades={"gold": 1.0}, spans={"gold": ("a", span)})
+    assert ranking(query, found) == [frozenset({"gold"}), frozenset(), frozenset({"gold"})]
+
+
+def test_place_looks_at_the_best_passage_of_the_right_document_alone() -> None:
+    found = [candidate("x", 0, 5), candidate("a", 0, 5), candidate("a", 5, 9)]
+    at_first = Query(id="1", text="?", grades={"a": 1.0}, place=("a", Span(start=2, end=3)))
+    at_second = Query(id="2", text="?", grades={"a": 1.0}, place=("a", Span(start=6, end=7)))
+    assert place_right(at_first, found) == 1.0
+    assert place_right(at_second, found) == 0.0
+    assert place_right(at_first, []) == 0.0
+
+
+def test_a_query_without_a_place_scores_zero() -> None:
+    query = Query(id="1", text="?", grades={"a": 1.0})
+    assert place_right(query, [candidate("a", 0, 5)]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("printed", "strings"),
+    [
+        ("['Tides rise.'\n 'They fall.']", ["Tides rise.", "They fall."]),
+        ("[\"The crab's claw.\" 'It bites.']", ["The crab's claw.", "It bites."]),
+        (r"['Both \' and \" here.']", ["Both ' and \" here."]),
+        ("['Five (p < 0.05), [brackets].']", ["Five (p < 0.05), [brackets]."]),
+        ("[]", []),
+    ],
+)
+def test_a_printed_array_is_read_by_its_quotes(printed: str, strings: list[str]) -> None:
+    assert printed_strings(printed) == strings
+
+
+def test_a_quote_is_found_across_white_space() -> None:
+    text = "One.\n\nThe  boat\nleaves at six."
+    span = find_quote(text, "boat leaves")
+    assert span is not None
+    assert span.of(text) == "boat\nleaves"
+
+
+def test_of_several_the_nearest_is_taken() -> None:
+    text = "six and six and six"
+    assert find_quote(text, "six", near=9) == Span(start=8, end=11)
+    assert find_quote(text, "six", near=19) == Span(start=16, end=19)
+
+
+@pytest.mark.parametrize("quote", ["seven", "", "  "])
+def test_what_is_not_there_is_not_found(quote: str) -> None:
+    assert find_quote("six", quote) is None
+
+
+@given(st.text(alphabet="ab \n", min_size=1, max_size=30), st.data())
+def test_every_piece_of_a_text_is_found_in_it(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    quote = text[start:end]
+    span = find_quote(text, quote, start)
+    if not quote.strip():
+        assert span is None
+    else:
+        assert span is not None
+        assert span.of(text).split() == quote.split()
+
+
+def test_refresh_keeps_the_time_of_files_that_stay_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+
+    def first(into: Path) -> None:
+        (into / "a.txt").write_text("a", encoding="utf-8")
+        (into / "b.txt").write_text("b", encoding="utf-8")
+
+    def second(into: Path) -> None:
+        (into / "a.txt").write_text("a", encoding="utf-8")
+        (into / "c.txt").write_text("c", encoding="utf-8")
+
+    refresh(folder, first)
+    before = (folder / "a.txt").stat().st_mtime_ns
+    refresh(folder, second)
+    assert sorted(path.name for path in folder.iterdir()) == ["a.txt", "c.txt"]
+    assert (folder / "a.txt").stat().st_mtime_ns == before
