@@ -38,12 +38,12 @@ def names(prefix: str) -> list[str]:
 
 
 def provenance() -> dict[str, str]:
-    """When, by which command, from which commit, on which machine."""
+    """When, by which command, from which commit, on which machine and how busy it was."""
     module = Path(sys.argv[0]).stem
     return {
         "command": " ".join(["python -m", f"benchmarks.{module}", *sys.argv[1:]]),
         "commit": commit(),
-        "machine": machine(),
+        "machine": f"{machine()}, load {os.getloadavg()[0]:.1f} over the last minute",
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -26,12 +26,15 @@ def _meetings() -> list[Record]:
 
 def _write_qmsum(folder: Path) -> None:
     for number, meeting in enumerate(_meetings()):
-        turns = [
-            f"**{turn['speaker']}**: {' '.join(turn['content'].split()) or '...'}\n"
-            for turn in meeting["meeting_transcripts"]
-        ]
+        turns = [_turn(turn) for turn in meeting["meeting_transcripts"]]
         path = folder / f"meeting-{number:02}.md"
         path.write_text(f"# Meeting {number}\n\n" + "\n".join(turns), encoding="utf-8")
+
+
+def _turn(turn: Record) -> str:
+    # "Hon. Bill Blair (Minister of ...)": the turn loader takes names without brackets.
+    speaker = turn["speaker"].partition(" (")[0]
+    return f"**{speaker}**: {' '.join(turn['content'].split()) or '...'}\n"
 
 
 def _qmsum_queries(kb: KnowledgeBase) -> Sequence[Query]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -10,8 +11,8 @@ import pytest
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api import ask as ask_module
-from wellread.serve.api.schemas import AskResponse
-from wellread.types import Event, Question, Step, StepEvent
+from wellread.serve.api.schemas import AskRequest, AskResponse
+from wellread.types import Event, Filters, Question, Step, StepEvent
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 
@@ -95,6 +96,38 @@ async def test_options_limit_the_question(client: httpx.AsyncClient) -> None:
     nothing = (await ask(client, question=question, options={"timeWindow": window})).json()
     assert nothing["citations"] == []
     assert nothing["answeredBy"] == "none"
+
+
+def test_a_request_becomes_the_question_it_says() -> None:
+    request = AskRequest.model_validate(
+        {
+            "question": "  Why? ",
+            "topicId": "town",
+            "options": {
+                "timeWindow": {"from": "2025-02", "to": "2025-02"},
+                "kinds": ["paper", "qa"],
+                "speakers": ["Ana"],
+                "strict": True,
+            },
+            "mode": "deep",
+            "sessionId": "s1",
+        }
+    )
+    assert ask_module.question_of(request) == Question(
+        text="Why?",
+        filters=Filters(
+            collections=("town",),
+            kinds=("paper", "qa"),
+            speakers=("Ana",),
+            published_from=datetime(2025, 2, 1, tzinfo=UTC),
+            published_to=datetime(2025, 3, 1, tzinfo=UTC) - timedelta(microseconds=1),
+        ),
+        mode="deep",
+        session_id="s1",
+        strict=True,
+    )
+    bare = AskRequest.model_validate({"question": "Why?"})
+    assert ask_module.question_of(bare) == Question(text="Why?")
 
 
 async def test_a_stream_tells_steps_and_sentences_and_ends_with_the_answer(

@@ -95,6 +95,13 @@ async def test_a_recording_shows_who_speaks_when(
     assert page.landmarks == ["00:01 · Ana", "01:10 · Ben"]
     assert page.marked == ""
     assert "cited" not in page.ids
+    document = kb.catalogue.document(known)
+    assert document is not None
+    both = Span(start=3, end=len(document.text) - 3)
+    page = Parsed((await client.get(f"/view/{known}?start={both.start}&end={both.end}")).text)
+    assert page.marked == both.of(document.text)
+    assert page.tags.count("mark") == 2
+    assert page.ids == ["cited"]
 
 
 async def test_the_sample_s_paper_opens_at_its_page(

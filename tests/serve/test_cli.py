@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve import options
+from wellread.serve import holdings, options
 from wellread.serve.cli import app, global_first
 from wellread.types import KINDS
 
@@ -227,6 +229,24 @@ def test_an_error_with_json_is_an_object(filled: CliRunner) -> None:
 def test_verbose_adds_the_traceback(filled: CliRunner) -> None:
     _, _, err = run(filled, "ask", "Anything?", "--topic", "atlantis", "-v")
     assert "Traceback" in err
+
+
+def test_a_logged_failure_is_one_line_unless_asked_for(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def noisy(_kb: KnowledgeBase) -> None:
+        try:
+            raise ZeroDivisionError
+        except ZeroDivisionError:
+            logging.getLogger("wellread.somewhere").warning("a %s failed", "part", exc_info=True)
+        raise WellreadError("and so it ended")
+
+    monkeypatch.setattr(holdings, "holdings_of", noisy)
+    _, _, err = run(runner, "stats")
+    assert err.splitlines() == ["Warning: a part failed", "Error: and so it ended"]
+    _, _, err = run(runner, "stats", "-v")
+    assert "ZeroDivisionError" in err
+    assert "wellread.somewhere" in err
 
 
 def test_a_wrong_setting_is_an_error_not_a_crash(

@@ -127,6 +127,12 @@ def test_a_link_stands_on_one_unbroken_line() -> None:
     assert f";{LINK}\x1b\\" in printed(answer(), terminal=True)
 
 
+def test_colour_stays_on_the_number_and_the_sign() -> None:
+    shown = printed(answer(), terminal=True)
+    assert "\x1b[1;36m[1] \x1b[0m" in shown
+    assert "” \x1b[32m✓\x1b[0m" in shown
+
+
 def test_details_add_the_steps() -> None:
     assert "retrieval" in printed(answer(), detailed=True)
     assert "0.012 s" in printed(answer(), detailed=True)

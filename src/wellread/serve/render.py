@@ -103,7 +103,7 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
     if not sentences:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)
-    line = Text("\nChecked: ", style="dim")
+    line = Text.assemble(("\nChecked: ", "dim"))
     for place, (name, (sign, style)) in enumerate(
         (name, look) for name, look in SIGNS.items() if counts[name]
     ):
@@ -114,14 +114,14 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
     for sentence in sentences:
         if sentence.verdict.name != "supported" and sentence.verdict.reason:
             sign, style = SIGNS[sentence.verdict.name]
-            note = Text(f"{sign} ", style=style)
+            note = Text.assemble((f"{sign} ", style))
             note.append(f"“{_short(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
             console.print(Padding(note, (0, 0, 0, 2)))
 
 
 def _print_citation(console: Console, citation: Citation) -> None:
     sign, style = SIGNS[citation.verdict]
-    head = Text(f"[{citation.id}] ", style="bold cyan")
+    head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
     head.append(_titled(citation.title, citation.locator.label), style=_linked(citation.link))
     head.append(f" — “{_short(citation.quote, LONGEST_QUOTE)}” ")
     head.append(sign, style=style)
@@ -130,7 +130,7 @@ def _print_citation(console: Console, citation: Citation) -> None:
 
 
 def _print_source(console: Console, mark: str, source: SourceBody, score: str) -> None:
-    head = Text(f"{mark} ", style="bold cyan")
+    head = Text.assemble((f"{mark} ", "bold cyan"))
     head.append(_titled(source.title, source.locator), style=_linked(source.link))
     head.append(f"  {source.kind}", style="dim")
     if source.published_at:
@@ -184,9 +184,7 @@ def _byline(answer: Answer, seconds: float) -> str:
 
 def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:
     for line in lines:
-        text = Text(f"{name}: ", style="bold")
-        text.append(harmless(line), style="not bold")
-        console.print(text)
+        console.print(Text.assemble((f"{name}: ", "bold"), harmless(line)))
 
 
 def _short(text: str, limit: int) -> str:

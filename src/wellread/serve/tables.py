@@ -78,9 +78,9 @@ def _print_reasons(console: Console, report: Report) -> None:
         which = _named(example) if count == 1 else f"{count:,} files, for example {_named(example)}"
         lines.append((f"skipped  {which}: ", reason))
     for head, reason in lines[:MOST_REASONS]:
-        text = Text(harmless(head), style="red" if head.startswith("failed") else "yellow")
-        text.append(harmless(reason), style="default")
-        console.print(text, soft_wrap=True)
+        style = "red" if head.startswith("failed") else "yellow"
+        line = Text.assemble((harmless(head), style), harmless(reason))
+        console.print(line, soft_wrap=True)
     if len(lines) > MOST_REASONS:
         console.print(
             f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
@@ -156,11 +156,8 @@ def print_verify(console: Console, report: VerifyReport) -> None:
     console.print(table)
     for problem in report.problems:
         state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
-        text = Text(f"{state}  ", style=style)
-        text.append(
-            harmless(f"{problem.kind}: {problem.subject}: {problem.detail}"), style="default"
-        )
-        console.print(text, soft_wrap=True)
+        told = harmless(f"{problem.kind}: {problem.subject}: {problem.detail}")
+        console.print(Text.assemble((f"{state}  ", style), told), soft_wrap=True)
     left = sum(not problem.repaired for problem in report.problems)
     if left:
         hint = "`wellread verify --repair` mends what can be mended"

@@ -17,6 +17,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+import wellread.store.lancedb_import  # noqa: F401 - first, it makes the next ones quick
+
+# isort: split
 import lancedb
 import numpy as np
 import pyarrow as pa

@@ -47,7 +47,7 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
     async def ask(request: AskRequest) -> Response | AskResponse:
         """Answer a question; with ``stream`` the events step, token, sentence, final or error."""
         question = question_of(request)
-        await to_thread.run_sync(_check_topics, kb, ())
+        await to_thread.run_sync(_check_topics, kb, question.filters.collections)
         events = answer(kb, question)
         if not request.stream:
             return answer_body(await final(events))
