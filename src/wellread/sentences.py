@@ -17,6 +17,10 @@ from wellread.types import Span
 _UNSPEAKABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], " ")
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _LEAD = re.compile(r"\s*(?:[-*•‣▪]\s+|\d{1,3}[.)]\s+(?=\S))?")
+# What the breaker takes for a sentence's end after a full stop of the sentence before.
+_NEVER_LAST = re.compile(
+    r"(?:^|[\s(\[])(?:Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Figs?|Eqs?|Sec|cf|vs|e\.g|i\.e)\.$"
+)
 LONGEST_LINE = 20_000
 
 
@@ -56,6 +60,8 @@ def _break(text: str, start: int, end: int) -> list[Span]:
     borders = [start + begin for begin, _ in offsets[1:]] + [end]
     for border in borders:
         if not place < border <= end:
+            continue
+        if border < end and _NEVER_LAST.search(text[max(place, border - 12) : border].rstrip()):
             continue
         span = _trim(text, place, border)
         if span:

@@ -18,6 +18,7 @@ from wellread.models.local import LocalEmbedder
 from wellread.models.open import open_embedder
 from wellread.models.runtime import batches
 from wellread.models.static import StaticEmbedder
+from wellread.models.tokens import word_pieces
 from wellread.models.weights import SHA256, find_weights
 from wellread.testing.embedding import EmbedderContract
 
@@ -79,11 +80,12 @@ def test_threads_get_the_right_vectors(local: LocalEmbedder) -> None:
 
 
 def test_pieces_outside_the_vocabulary_are_ignored(static: StaticEmbedder) -> None:
-    rare = "yeast mitochondrion"
-    vectors = static.embed(["the house", f"the house {rare}", rare, ""], "passage")
-    full = [piece for piece in vectors[2] if piece]
-    assert np.array_equal(vectors[0], vectors[1]) == (len(full) == 1)
-    assert np.array_equal(vectors[3], np.eye(256, dtype=np.float32)[255])
+    # A piece beyond the small vocabulary.
+    (pieces,) = word_pieces(["zeppelin"], 10)
+    assert (pieces >= SMALL_VOCABULARY).all()
+    vectors = static.embed(["the house", "the house zeppelin", "zeppelin"], "passage")
+    assert np.array_equal(vectors[0], vectors[1])
+    assert np.array_equal(vectors[2], np.eye(256, dtype=np.float32)[255])
 
 
 def test_common_words_count_little_in_static_vectors(static: StaticEmbedder) -> None:

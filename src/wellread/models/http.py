@@ -176,20 +176,21 @@ class HttpEmbedder:
         try:
             rows = _rows(response.json(), count)
             # A plain cast of a ragged list or of text fails with one of these errors.
-            vectors = np.asarray(rows, dtype=np.float32)
-        except (ValueError, TypeError, KeyError) as error:
+            vectors = np.asarray(rows, dtype=np.float64)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             raise ModelError(
                 f"{self._where}: the reply cannot be used: {error}",
                 hint="the server must speak the OpenAI embeddings format",
             ) from error
-        norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
         if vectors.ndim != 2 or not np.isfinite(norms).all() or not (norms > 0).all():
             raise ModelError(
                 f"{self._where}: the reply holds a vector that is empty, zero or not finite",
                 hint="check that embedding.model is an embedding model",
             )
         self._check_dimensions(vectors.shape[1])
-        unit: NDArray[np.float32] = vectors / norms
+        unit: NDArray[np.float32] = (vectors / norms).astype(np.float32)
         return unit
 
     def _check_dimensions(self, found: int) -> None:

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from wellread.errors import WellreadError
-from wellread.serve.commands import asking, material, running
+from wellread.serve.commands import asking, material, opening, running
 from wellread.serve.problems import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
@@ -89,6 +89,7 @@ app = typer.Typer(
 )
 material.register(app)
 asking.register(app)
+opening.register(app)
 running.register(app)
 
 

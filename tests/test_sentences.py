@@ -1,0 +1,54 @@
+"""Sentence spans: exact for any text, and where a reader would put them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.sentences import LONGEST_LINE, sentence_spans
+
+
+def sentences(text: str) -> list[str]:
+    return [span.of(text) for span in sentence_spans(text)]
+
+
+@given(st.text(max_size=2000))
+def test_spans_are_in_order_trimmed_and_lose_no_letter(text: str) -> None:
+    spans = sentence_spans(text)
+    for before, after in zip(spans, spans[1:], strict=False):
+        assert before.end <= after.start
+    for span in spans:
+        piece = span.of(text)
+        assert piece.strip() == piece != ""
+        assert "\n" not in piece
+    letters = sum(map(str.isalpha, text))
+    assert sum(map(str.isalpha, "".join(sentences(text)))) == letters
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained. We left.", ["It rained.", "We left."]),
+        ("Dr. Roe et al. (2020) agree. So do we.", ["Dr. Roe et al. (2020) agree.", "So do we."]),
+        ("It was in 2024. Dr. Roe doubts it.", ["It was in 2024.", "Dr. Roe doubts it."]),
+        ("It costs $3.5 million, i.e. a lot.", ["It costs $3.5 million, i.e. a lot."]),
+        ("- One thing. And more\n- Two things", ["One thing.", "And more", "Two things"]),
+        ("2. Second step\n\nText", ["Second step", "Text"]),
+        ("“Why?” she asked. Yes 😀. So.", ["“Why?” she asked.", "Yes 😀.", "So."]),
+        ("", []),
+        (" \n\t\n", []),
+    ],
+)
+def test_where_a_reader_would_break(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+def test_an_endless_line_is_cut_at_spaces() -> None:
+    text = "word " * LONGEST_LINE
+    pieces = sentences(text)
+    assert len(pieces) > 1
+    assert all(set(piece.split()) == {"word"} for piece in pieces)
+
+
+def test_characters_that_no_encoding_has_do_not_shift_spans() -> None:
+    text = "A\ud800b is odd. The next\x00 one."
+    assert sentences(text) == ["A\ud800b is odd.", "The next\x00 one."]
