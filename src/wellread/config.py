@@ -121,7 +121,7 @@ class QaSettings(_Section):
     )
     max_clusters: int = Field(default=5, ge=1, description="most stories used for one answer")
     max_sentences: int = Field(
-        default=4, ge=1, le=20, description="most sentences of an extractive answer"
+        default=3, ge=1, le=20, description="most sentences of an extractive answer"
     )
 
 

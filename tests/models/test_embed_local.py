@@ -22,7 +22,7 @@ from wellread.models.tokens import word_pieces
 from wellread.models.weights import SHA256, find_weights
 from wellread.testing.embedding import EmbedderContract
 
-SMALL_VOCABULARY = 9_000
+SMALL_VOCABULARY = 8_000
 
 
 @pytest.fixture(scope="module")

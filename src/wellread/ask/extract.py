@@ -23,9 +23,9 @@ from wellread.sentences import sentence_spans
 from wellread.types import Analysis, Claim, Evidence, Span
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
-EMBEDDED = 20  # sentences that are embedded at question time
+EMBEDDED = 8  # sentences that are embedded at question time; 20 choose no better (decision 006)
 WEIGHT_TERMS, WEIGHT_MEANING, WEIGHT_PASSAGE, WEIGHT_EXPECTED = 0.40, 0.35, 0.25, 0.10
-KEEP = 0.72  # of the best score: a further sentence must reach it
+KEEP = 0.80  # of the best score: a further sentence must reach it
 SAME = 0.55  # share of words in common from which a sentence repeats another
 SHORTEST_WORDS = 4
 
@@ -217,22 +217,19 @@ def _pick(scored: Sequence[tuple[float, _Option]], most: int) -> list[_Option]:
 def _with_lead_ins(
     picked: Sequence[_Option], options: Sequence[_Option], most: int
 ) -> list[_Option]:
-    """Reading order (best source first, then as in the source), and for a sentence that leans on
-    the one before ("It ...", "However ...") that one too.
+    """Reading order: the best sentence leads, the others follow source by source, as they stand
+    there. A sentence that leans on the one before ("It ...", "However ...") brings it along.
     """
     by_place = {(option.evidence, option.place): option for option in options}
-    wanted = list(picked)
-    for option in picked:
-        before = by_place.get((option.evidence, option.place - 1))
-        if (
-            before
-            and before not in wanted
-            and _LEANING.match(option.text)
-            and len(before.text.split()) >= SHORTEST_WORDS
-            and len(wanted) <= most
-        ):
-            wanted.append(before)
     first_seen: dict[int, int] = {}
     for rank, option in enumerate(picked):
         first_seen.setdefault(option.evidence, rank)
-    return sorted(wanted, key=lambda option: (first_seen[option.evidence], option.place))
+    rest = sorted(picked[1:], key=lambda option: (first_seen[option.evidence], option.place))
+    ordered: list[_Option] = []
+    for option in [picked[0], *rest]:
+        before = by_place.get((option.evidence, option.place - 1))
+        leans = before is not None and _LEANING.match(option.text) is not None
+        if before is not None and leans and _readable(before) and len(ordered) < most:
+            ordered.append(before)
+        ordered.append(option)
+    return list({(option.evidence, option.place): option for option in ordered}.values())

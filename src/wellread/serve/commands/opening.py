@@ -112,7 +112,7 @@ def _print(terminal: Terminal, opened: Opened) -> None:
     citation = opened.citation
     place = f" — {citation.locator.label}" if citation.locator.label else ""
     terminal.out.print(Text(f"[{citation.id}] {harmless(citation.title)}{place}", style="bold"))
-    terminal.out.print(Text(citation.link, style="dim cyan"), soft_wrap=True)
+    terminal.out.print(Text(harmless(citation.link), style="dim cyan"), soft_wrap=True)
     terminal.out.print()
     shown = Text()
     shown.append(harmless(opened.before), style="dim")
