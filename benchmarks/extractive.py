@@ -30,12 +30,12 @@ from benchmarks.record import save
 from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
+from wellread.answers import Answer, Citation, Confidence, Question
 from wellread.ask import confidence
 from wellread.ask.answer import answer, final
 from wellread.ask.question import analyse
 from wellread.ask.retrieve import retrieve
 from wellread.kb import KnowledgeBase
-from wellread.types import Answer, Citation, Confidence, Question
 
 SETS: dict[str, AskedSet] = {each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID)}
 SEED = 7

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve import search
 from wellread.errors import ModelError, RequestError, UnknownCollectionError
@@ -14,15 +15,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.types import (
-    Answer,
-    Filters,
-    FinalEvent,
-    Question,
-    SentenceEvent,
-    StepEvent,
-    TokenEvent,
-)
+from wellread.types import Filters
 
 FERRY = """# The ferry
 
@@ -171,7 +164,10 @@ async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
 async def test_a_model_streams_and_its_tail_is_not_shown(home: Path) -> None:
     kb, _ = with_model(home, 'The Osprey cost 2.6 million euros [e1].\n---\n{"confidence": 0.5}')
     with kb:
-        events = [event async for event in answer(kb, Question(text="How much was paid for the ferry Osprey?"))]
+        events = [
+            event
+            async for event in answer(kb, Question(text="How much was paid for the ferry Osprey?"))
+        ]
     shown = "".join(event.text for event in events if isinstance(event, TokenEvent))
     assert shown == "The Osprey cost 2.6 million euros [e1]."
 

@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from wellread.answers import Question
 from wellread.ask.extract import extract
 from wellread.ask.question import analyse
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
-from wellread.types import Question
 
 EMBEDDER = ReadableEmbedder()
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from wellread.answers import Claim, Verdict
 from wellread.ask.verify import verify
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
-from wellread.types import Claim, Span, Verdict
+from wellread.types import Span
 
 EMBEDDER = ReadableEmbedder()
 SOURCE = (

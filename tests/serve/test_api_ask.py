@@ -8,11 +8,12 @@ from typing import Any
 import httpx
 import pytest
 
+from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api import ask as ask_module
 from wellread.serve.api.schemas import AskRequest, AskResponse
-from wellread.types import Event, Filters, Question, Step, StepEvent
+from wellread.types import Filters
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 

@@ -2,25 +2,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from wellread.serve.present import answer_body, event_body, evidence_body, view_url
-from wellread.testing.evidence import evidence_of
-from wellread.types import (
+from wellread.answers import (
     Answer,
-    Box,
     Citation,
     Confidence,
     Event,
     FinalEvent,
-    Locator,
     Sentence,
     SentenceEvent,
-    Span,
     Step,
     StepEvent,
     TokenEvent,
     Usage,
     Verdict,
 )
+from wellread.serve.present import answer_body, event_body, evidence_body, view_url
+from wellread.testing.evidence import evidence_of
+from wellread.types import Box, Locator, Span
 
 SENTENCE = Sentence(
     text="It is blue.",

@@ -7,19 +7,18 @@ from typing import Any
 
 from rich.console import Console
 
-from wellread.serve import render
-from wellread.types import (
+from wellread.answers import (
     Answer,
     Citation,
     Confidence,
-    Locator,
     Sentence,
-    Span,
     Step,
     Usage,
     Verdict,
     VerdictName,
 )
+from wellread.serve import render
+from wellread.types import Locator, Span
 
 LINK = "https://example.org/" + "a-rather-long-path/" * 8 + "paper.pdf#page=5"
 TEXT = "The array makes 2 MW [1]. It never fails. Some say otherwise [1]."

@@ -9,22 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from wellread.answers import Answer, Citation, Confidence, Sentence, Step, Usage, Verdict
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import (
-    Answer,
-    Box,
-    Citation,
-    Confidence,
-    Document,
-    Locator,
-    Sentence,
-    Span,
-    Step,
-    Usage,
-    Verdict,
-)
+from wellread.types import Box, Document, Locator, Span
 
 TEXT = "The ferry runs at noon."
 OTHER = "It is said that gannets rest."

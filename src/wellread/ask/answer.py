@@ -14,6 +14,18 @@ from datetime import UTC, datetime
 
 from anyio import to_thread
 
+from wellread.answers import (
+    Answer,
+    Confidence,
+    Event,
+    FinalEvent,
+    Question,
+    SentenceEvent,
+    Step,
+    StepEvent,
+    TokenEvent,
+    Usage,
+)
 from wellread.ask import confidence
 from wellread.ask.cite import Checked, cite
 from wellread.ask.evidence import pack
@@ -25,20 +37,7 @@ from wellread.ask.write import Written, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.types import (
-    Analysis,
-    Answer,
-    Confidence,
-    Event,
-    Evidence,
-    FinalEvent,
-    Question,
-    SentenceEvent,
-    Step,
-    StepEvent,
-    TokenEvent,
-    Usage,
-)
+from wellread.types import Analysis, Evidence
 
 
 async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wellread.answers import Citation, Claim, Sentence, Verdict
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
-from wellread.types import Citation, Claim, Evidence, Kind, Sentence, Span, Verdict
+from wellread.types import Evidence, Kind, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

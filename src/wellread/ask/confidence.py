@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wellread.answers import Confidence, Verdict
 from wellread.ask import words
-from wellread.types import Analysis, Confidence, Evidence, Verdict
+from wellread.types import Analysis, Evidence
 
 BIAS = -5.2
 WEIGHT_SIMILARITY = 6.0

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from wellread.answers import Claim
 from wellread.ask.markers import HALF_MARKER, Marker, MarkerReader
 from wellread.ask.tail import Tail, find_tail, read_tail
 from wellread.sentences import sentence_spans
-from wellread.types import Claim, Span
+from wellread.types import Span
 
 _HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
 _BOLD_HEADING = re.compile(r"\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from wellread.answers import Question
 from wellread.ask import words
 from wellread.errors import RequestError
-from wellread.types import Analysis, Mode, Question, QuestionType
+from wellread.types import Analysis, Mode, QuestionType
 
 LONGEST_QUESTION = 4_000
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wellread.answers import Citation, Confidence, Sentence
 from wellread.ask import words
 from wellread.ask.cite import Cited
 from wellread.ask.write import Written
-from wellread.types import (
-    Analysis,
-    Citation,
-    Confidence,
-    Evidence,
-    Sentence,
-    Span,
-)
+from wellread.types import Analysis, Evidence, Span
 
 NOBODY = "none"
 RELATED = 5

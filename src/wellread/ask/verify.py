@@ -20,10 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from rapidfuzz import fuzz
 
+from wellread.answers import Claim, Verdict, VerdictName
 from wellread.ask import words
 from wellread.models.base import Embedder
 from wellread.sentences import sentence_spans
-from wellread.types import Claim, Evidence, Span, Verdict, VerdictName
+from wellread.types import Evidence, Span
 
 FUZZY = 92.0  # per cent of characters that agree, from which a sentence counts as quoted
 SUPPORTED, PARTIAL = 0.62, 0.45  # of the support score

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 from anyio import to_thread
 
+from wellread.answers import Claim, TokenEvent, Usage
 from wellread.ask.draft import VisibleStream, parse_draft
 from wellread.ask.extract import extract
 from wellread.ask.prompts import build_prompt
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import LanguageModel, ModelUsage, TextDelta
-from wellread.types import Analysis, Claim, Evidence, TokenEvent, Usage
+from wellread.types import Analysis, Evidence
 
 logger = logging.getLogger(__name__)
 

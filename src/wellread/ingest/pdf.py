@@ -1,222 +1,263 @@
-"""PDF papers with a text layer: pages, boxes, paragraphs, sections.
+"""Papers: the text layer of a PDF in reading order, with pages, boxes and sections.
 
-PDFium (through pypdfium2) finds the characters; what is decided here is the reading order, which
-lines make a paragraph, and which of them are headings.
+pdfium gives the characters of a page as lines in the order of the content stream. Lines are put
+into columns where they cluster on two sides of a gutter, running headers and footers are
+dropped, and lines are joined into paragraphs. Nothing is recognised in images.
 """
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
 
-import pypdfium2
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_raw
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.pdf_lines import (
-    HYPHEN,
-    Line,
-    Page,
-    body_size,
-    box_of,
-    read_page,
-    without_margins,
-)
-from wellread.ingest.plain import PARAGRAPH, title_from_name
-from wellread.types import Document, Mark, PageMark
+from wellread.ingest.front_matter import moment
+from wellread.ingest.plain import PARAGRAPH, require_text, title_from_name
+from wellread.types import Box, Document, Mark
 
-PARAGRAPH_GAP = 0.8  # of a line's height: white space from which a new paragraph begins
-INDENT = 6.0  # points to the right of the line before
-LARGER = 1.15  # times the body's size: the type of titles and headings
-LONGEST_HEADING = 90
+MARGIN = 0.09  # share of the page height in which running headers and footers stand
+RUNNING_PAGES = 3  # on at least so many pages, and on RUNNING_SHARE of them
+RUNNING_SHARE = 0.4
+COLUMN_LINES = 6  # lines on each side that make a second column
+CROSSING_SHARE = 0.35  # of the lines may cross the gutter (title, wide tables)
+HEADING_CHARACTERS = 90
 SUMMARY_CHARACTERS = 3_000
 
-_pdfium = threading.Lock()  # PDFium is not safe to call from two threads
+# pdfium is not thread-safe, whatever the document.
+_pdfium_lock = threading.Lock()
 
-_NUMBERED = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+([A-Z][^.!?]*)$")
-_NAMED = re.compile(
-    r"(?:abstract|introduction|background|related work|methods?|materials and methods|results"
-    r"|discussion|conclusions?|acknowledge?ments?|references|bibliography|appendix(?: [A-Z])?)$",
-    re.IGNORECASE,
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
 )
-_ENDS = re.compile(r"[.!?:;)\]”\"]$")
-_ODD_TITLE = re.compile(r"^untitled|\.(?:docx?|tex|pdf|dvi|indd|pptx?)$|^microsoft word", re.I)
-_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\uffff]")
+_BROKEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line
+_SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
+_NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(?P<words>[A-Z].{2,80})$")
+_NAMED = re.compile(
+    r"(?:abstract|introduction|related work|background|methods?|results|discussion|conclusions?|"
+    r"references|acknowledge?ments?|appendix(?: [A-Z])?)\.?$",
+    re.I,
+)
+_BULLET = re.compile(r"[•▪‣◦●■–]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
+_ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
+_USELESS_TITLE = re.compile(r"untitled|microsoft word|^\W*$|\.(?:docx?|tex|dvi|pdf|indd|qxd)$", re.I)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """One line: its words, its box (shares of the page), its letter size (points)."""
+
+    text: str
+    page: int
+    box: Box
+    size: float
+    bold: bool = False
+    column: int = 0
+
+    @property
+    def height(self) -> float:
+        return self.box.bottom - self.box.top
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
-    """One paper. Everything is read before it is yielded, so no part of a paper comes out."""
-    with _pdfium:
-        pages, metadata = _read(source, limits)
-    empty = sum(not page.lines for page in pages)
-    if empty == len(pages):
-        raise SourceError(
-            source.uri,
-            f"scanned: no text layer on any of {len(pages)} pages",
-            hint="run text recognition (OCR) on it first",
-        )
-    pages = without_margins(pages)
-    writer = _Writer(size=body_size(pages))
-    for page in pages:
-        writer.page(page)
-    text, marks = writer.finish()
-    if not text.strip():
-        raise SourceError(source.uri, "no text")
+    """One paper.
+
+    Raises:
+        SourceError: not a PDF, encrypted, too many pages, or no text layer.
+    """
+    with _pdfium_lock:
+        pages, facts = _read(source, limits)
+    stamp = next((found for page in pages for line in page if (found := _ARXIV.match(line.text))), None)
+    upright = [[line for line in page if line.height < 0.2 or len(line.text) < 8] for page in pages]
+    lines = [line for page in _without_running(upright) for line in _in_order(page)]
+    if not lines:
+        count = len(pages)
+        raise SourceError(source.uri, f"scanned: no text layer on any of {count} pages")
+    text, marks, summary = _write(lines)
+    require_text(source, text)
     yield Document(
         collection=source.collection,
         uri=source.uri,
         kind="paper",
-        title=_title(metadata, pages, source.name),
+        title=_title(facts.get("Title", ""), lines) or title_from_name(source.name),
         text=text,
         marks=marks,
         source_type="pdf",
-        authors=_authors(metadata.get("Author", "")),
-        summary=writer.abstract()[:SUMMARY_CHARACTERS],
+        authors=_authors(facts.get("Author", "")),
+        published_at=moment(stamp.group(1)) if stamp else None,
+        summary=summary,
     )
 
 
-def _read(source: Source, limits: LoaderLimits) -> tuple[list[Page], dict[str, str]]:
+def _read(source: Source, limits: LoaderLimits) -> tuple[list[list[_Line]], dict[str, str]]:
     try:
-        document = pypdfium2.PdfDocument(source.data)
-    except pypdfium2.PdfiumError as error:
-        reason = "encrypted: a password is needed" if "assword" in str(error) else "not a PDF"
-        raise SourceError(source.uri, f"{reason} ({' '.join(str(error).split())})") from error
+        document = pdfium.PdfDocument(source.data)
+    except pdfium.PdfiumError as error:
+        reason = "encrypted: it needs a password" if "assword" in str(error) else "not a PDF"
+        raise SourceError(source.uri, f"{reason} ({_one_line(str(error))})") from error
     try:
         count = len(document)
         if count > limits.max_pages:
             raise SourceError(
                 source.uri,
-                f"too many pages: {count:,}, the limit is {limits.max_pages:,} (sources.max_pages)",
+                f"too many pages: {count}, the limit is {limits.max_pages}",
+                hint="raise sources.max_pages",
             )
-        if count == 0:
-            raise SourceError(source.uri, "no pages")
-        pages = [read_page(document, number) for number in range(1, count + 1)]
-        return pages, dict(document.get_metadata_dict())
-    except pypdfium2.PdfiumError as error:
-        raise SourceError(source.uri, f"damaged: {' '.join(str(error).split())}") from error
+        pages = [_page_lines(document, index) for index in range(count)]
+        return pages, {str(k): _one_line(v) for k, v in document.get_metadata_dict().items()}
+    except pdfium.PdfiumError as error:
+        raise SourceError(source.uri, f"damaged PDF: {_one_line(str(error))}") from error
     finally:
         document.close()
 
 
-@dataclass(slots=True)
-class _Writer:
-    """Joins lines to paragraphs and keeps page, box and heading marks in step."""
+def _page_lines(document: pdfium.PdfDocument, index: int) -> list[_Line]:
+    """The lines of one page in the order of the content stream."""
+    page = document[index]
+    try:
+        layer = page.get_textpage()
+        try:
+            left, bottom, right, top = page.get_bbox()
+            return list(_lines(layer, index + 1, (left, top, right - left, top - bottom)))
+        finally:
+            layer.close()
+    finally:
+        page.close()
 
-    size: float
-    _builder: TextBuilder = field(default_factory=TextBuilder)
-    _boxes: list[Mark] = field(default_factory=list)
-    _path: list[tuple[int, str]] = field(default_factory=list)
-    _before: tuple[Line, Page] | None = None
-    _hyphen: bool = False
-    _abstract: list[str] = field(default_factory=list)
 
-    def page(self, page: Page) -> None:
-        """Write all lines of a page."""
-        for place, line in enumerate(page.lines):
-            if place == 0:
-                self._separate(line, page)
-                self._builder.page(page.number)
+def _lines(
+    layer: pdfium.PdfTextPage, number: int, frame: tuple[float, float, float, float]
+) -> Iterator[_Line]:
+    """Cut the characters at line ends, and where a gap is too wide for a space."""
+    rectangle = pdfium_raw.FS_RECTF()
+    pieces: list[str] = []
+    edges: list[float] = []  # left, top, right, bottom in points, top of the page upwards
+    first = 0
+    for place in range(layer.count_chars()):
+        code = pdfium_raw.FPDFText_GetUnicode(layer, place)
+        letter = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+        if letter in "\r\n":
+            yield from _line(layer, number, frame, (first, pieces, edges))
+            pieces, edges = [], []
+            continue
+        if not letter.isspace():
+            pdfium_raw.FPDFText_GetLooseCharBox(layer, place, rectangle)
+            box = (rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
+            if edges and box[0] - edges[2] > 1.4 * max(edges[1] - edges[3], 1.0):
+                yield from _line(layer, number, frame, (first, pieces, edges))
+                pieces, edges = [], []
+            if not edges:
+                first, edges = place, list(box)
             else:
-                self._separate(line, page)
-            heading = self._heading(line)
-            if heading:
-                self._open_section(*heading)
-            self._write(line, page)
-            if heading:
-                self._before = None
-
-    def finish(self) -> tuple[str, tuple[Mark, ...]]:
-        """The whole text and its marks."""
-        text, marks = self._builder.build()
-        return text, tuple(sorted((*marks, *self._boxes), key=lambda mark: (mark.start, -mark.end)))
-
-    def abstract(self) -> str:
-        """The text under the heading "Abstract"; empty when there is none."""
-        return " ".join("".join(self._abstract).split())
-
-    def _write(self, line: Line, page: Page) -> None:
-        text = _CONTROL.sub("", line.text.replace(HYPHEN, "")).strip()
-        if line.text.rstrip().endswith("-") and len(text) > 2 and text[-2].isalpha():
-            self._hyphen = True
-            text = text[:-1]
-        span = self._builder.add(text)
-        if span.start < span.end:
-            self._boxes.append(
-                PageMark(start=span.start, end=span.end, page=page.number, box=box_of(line, page))
-            )
-        if self._path and self._path[-1][1].lower() == "abstract":
-            self._abstract.append(text + " ")
-        self._before = (line, page)
-
-    def _separate(self, line: Line, page: Page) -> None:
-        if self._builder.length == 0:
-            return
-        if self._before is None:
-            self._builder.add(PARAGRAPH)
-        elif self._hyphen and line.text[:1].islower():
-            pass  # a word goes on
-        else:
-            if self._hyphen:
-                self._builder.add("-")
-                self._builder.add("" if line.text[:1].isalnum() else " ")
-            elif self._begins_paragraph(line, page):
-                self._builder.add(PARAGRAPH)
-            else:
-                self._builder.add(" ")
-        self._hyphen = False
-
-    def _begins_paragraph(self, line: Line, page: Page) -> bool:
-        if self._before is None or self._heading(line):
-            return True
-        before, earlier = self._before
-        if abs(before.size - line.size) > 0.15 * self.size and _ENDS.search(before.text.strip()):
-            return True
-        ended = bool(_ENDS.search(before.text.strip()))
-        if earlier is not page or line.bottom > before.top:  # a new page or column
-            return ended and not line.text[:1].islower()
-        gap = before.bottom - line.top
-        return gap > PARAGRAPH_GAP * max(before.height, line.height, self.size) or (
-            ended and line.left > before.left + INDENT
-        )
-
-    def _heading(self, line: Line) -> tuple[int, str] | None:
-        """Level and title when the line is a heading."""
-        text = " ".join(line.text.split())
-        if len(text) > LONGEST_HEADING or HYPHEN in text:
-            return None
-        numbered = _NUMBERED.match(text)
-        # A long text after a colon is an item of a list, smaller type is a footnote.
-        item = len(text.partition(": ")[2].split()) > 6 or text.endswith(",")
-        if numbered and not item and line.size >= self.size * 0.98:
-            return numbered.group(1).count(".") + 1, text
-        return (1, text) if _NAMED.match(text) else None
-
-    def _open_section(self, level: int, title: str) -> None:
-        while self._path and self._path[-1][0] >= level:
-            self._path.pop()
-        self._path.append((level, title))
-        self._builder.heading(tuple(name for _, name in self._path))
+                edges = [
+                    min(edges[0], box[0]),
+                    max(edges[1], box[1]),
+                    max(edges[2], box[2]),
+                    min(edges[3], box[3]),
+                ]
+        pieces.append(letter)
+        if letter == _BROKEN:
+            yield from _line(layer, number, frame, (first, pieces, edges))
+            pieces, edges = [], []
+    yield from _line(layer, number, frame, (first, pieces, edges))
 
 
-def _title(metadata: dict[str, str], pages: list[Page], name: str) -> str:
-    """The metadata's title when it is one, else the largest lines of the first page."""
-    given = " ".join(metadata.get("Title", "").split())
-    if len(given) > 4 and not _ODD_TITLE.search(given):
-        return given
-    first = next((page for page in pages if page.lines), None)
-    if first is None:
-        return title_from_name(name)
-    largest = max(line.size for line in first.lines)
-    if largest >= LARGER * body_size(pages):
-        lines = [line.text for line in first.lines if line.size > 0.97 * largest]
-        title = " ".join(" ".join(lines[:3]).replace(HYPHEN, "").split())
-        if 4 < len(title) <= 250:
-            return title
-    return title_from_name(name)
+def _line(
+    layer: pdfium.PdfTextPage,
+    number: int,
+    frame: tuple[float, float, float, float],
+    gathered: tuple[int, list[str], list[float]],
+) -> Iterator[_Line]:
+    first, pieces, edges = gathered
+    text = _one_line("".join(pieces).translate(_LIGATURES))
+    left, top, width, height = frame
+    if not text or not edges or width <= 0 or height <= 0:
+        return
+    yield _Line(
+        text=text,
+        page=number,
+        box=Box(
+            left=_share((edges[0] - left) / width),
+            top=_share((top - edges[1]) / height),
+            right=_share((edges[2] - left) / width),
+            bottom=_share((top - edges[3]) / height),
+        ),
+        size=round(pdfium_raw.FPDFText_GetFontSize(layer, first), 1),
+        bold=pdfium_raw.FPDFText_GetFontWeight(layer, first) >= 600,
+    )
 
 
-def _authors(given: str) -> tuple[str, ...]:
-    names = re.split(r"\s*[;,]\s*|\s+and\s+", given.strip())
-    return tuple(name for name in names if name)
+def _share(value: float) -> float:
+    return round(min(max(value, 0.0), 1.0), 4)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_CONTROLS.sub("", text).split())
+
+
+def _without_running(pages: list[list[_Line]]) -> list[list[_Line]]:
+    """Drop what stands in the margin of many pages, page numbers aside alike."""
+    seen = Counter(key for page in pages for key in {_running_key(line) for line in page})
+    needed = max(RUNNING_PAGES, RUNNING_SHARE * len(pages))
+    running = {key for key, count in seen.items() if key and count >= needed}
+    return [[line for line in page if _running_key(line) not in running] for page in pages]
+
+
+def _running_key(line: _Line) -> str:
+    if line.box.bottom > MARGIN and line.box.top < 1 - MARGIN:
+        return ""
+    side = "top" if line.box.bottom <= MARGIN else "bottom"
+    return f"{side} {re.sub(r'[0-9]+', '#', line.text)}"
+
+
+def _in_order(lines: list[_Line]) -> list[_Line]:
+    """Reading order: bands between full-width lines, in each the left column, then the right."""
+    gutter = _gutter(lines)
+    if gutter is None:
+        return lines
+    wide = sorted(line.box.top for line in lines if _side(line, gutter) == 0)
+    keyed = []
+    for line in lines:
+        side = _side(line, gutter)
+        band = sum(top < line.box.top for top in wide)
+        keyed.append(((band, side != 0, side), replace(line, column=side)))
+    return [line for _, line in sorted(keyed, key=lambda pair: pair[0])]
+
+
+def _side(line: _Line, gutter: float) -> int:
+    """1 left of the gutter, 2 right of it, 0 across it."""
+    if line.box.right <= gutter:
+        return 1
+    return 2 if line.box.left >= gutter else 0
+
+
+def _gutter(lines: list[_Line]) -> float | None:
+    """Where two columns part: the place that the fewest lines cross; None for one column."""
+    best: tuple[int, float] | None = None
+    for step in range(35, 66):
+        place = step / 100
+        sides = Counter(_side(line, place) for line in lines)
+        if min(sides[1], sides[2]) < COLUMN_LINES or sides[0] > CROSSING_SHARE * len(lines):
+            continue
+        rank = (sides[0], abs(place - 0.5))
+        if best is None or rank < best:
+            best = rank
+            chosen = place
+    if best is None:
+        return None
+    left = [line for line in lines if _side(line, chosen) == 1 and len(line.text) > 20]
+    right = [line for line in lines if _side(line, chosen) == 2 and len(line.text) > 20]
+    # Prose on both sides, at the same heights; a table's columns are short words.
+    if min(len(left), len(right)) < COLUMN_LINES:
+        return None
+    top = max(min(line.box.top for line in left), min(line.box.top for line in right))
+    bottom = min(max(line.box.bottom for line in left), max(line.box.bottom for line in right))
+    return chosen if bottom > top else None

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
-from wellread.locators import link_to
-from wellread.serve.api import schemas
-from wellread.types import (
+from wellread.answers import (
     Answer,
     Citation,
     Event,
-    Evidence,
-    Hit,
-    Locator,
     Sentence,
     SentenceEvent,
-    Span,
     Step,
     StepEvent,
     TokenEvent,
 )
+from wellread.locators import link_to
+from wellread.serve.api import schemas
+from wellread.types import Evidence, Hit, Locator, Span
 
 
 def view_url(document_id: str, version: str, span: Span) -> str:

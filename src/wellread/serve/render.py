@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from wellread.answers import Answer, Citation, Sentence, VerdictName
 from wellread.serve.api.schemas import EvidenceBody, HitBody, SourceBody
 from wellread.serve.terminal import harmless
-from wellread.types import Answer, Citation, Sentence, VerdictName
 
 LONGEST_QUOTE = 240
 INDENT = 4

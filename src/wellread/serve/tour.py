@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from wellread.answers import Question
 from wellread.ingest.report import Report
 from wellread.ingest.run import add
 from wellread.serve import tables
@@ -16,7 +17,6 @@ from wellread.serve.commands.asking import answer_of, show_answer
 from wellread.serve.present import answer_body
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal
-from wellread.types import Question
 
 if TYPE_CHECKING:
     from wellread.kb import KnowledgeBase

@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
+from wellread.answers import Event, Question
 from wellread.ask.answer import answer, final
 from wellread.errors import RequestError, UnknownCollectionError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -17,7 +18,7 @@ from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, Erro
 from wellread.serve.dates import first_moment, last_moment
 from wellread.serve.present import answer_body, event_body
 from wellread.serve.problems import INTERNAL, QA_SWITCHED_OFF, Problem, problem_of
-from wellread.types import Event, Filters, Question
+from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from wellread.answers import VerdictName
 from wellread.errors import RequestError
 from wellread.serve.dates import first_moment, last_moment
-from wellread.types import Kind, Mode, VerdictName
+from wellread.types import Kind, Mode
 
 
 class _Body(BaseModel):

@@ -22,8 +22,8 @@ from wellread.serve.progress import status_line
 from wellread.serve.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
+    from wellread.answers import Answer, Event, Question
     from wellread.kb import KnowledgeBase
-    from wellread.types import Answer, Event, Question
 
 
 def register(app: typer.Typer) -> None:
@@ -58,8 +58,8 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
+    from wellread.answers import Question  # noqa: PLC0415 - loads numpy, which `--help` need not
     from wellread.serve.present import answer_body  # noqa: PLC0415 - loads pydantic models
-    from wellread.types import Question  # noqa: PLC0415 - loads numpy, which `--help` need not
 
     terminal = terminal_of(context)
     asked = Question(
@@ -155,7 +155,7 @@ def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answ
 
 async def _told(events: AsyncIterator[Event], say: Callable[[str], None]) -> AsyncIterator[Event]:
     """``events`` unchanged; each step and the growing draft are told on the way."""
-    from wellread.types import StepEvent, TokenEvent  # noqa: PLC0415 - loads numpy
+    from wellread.answers import StepEvent, TokenEvent  # noqa: PLC0415 - loads numpy
 
     written = 0
     async for event in events:

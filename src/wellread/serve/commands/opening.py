@@ -12,8 +12,8 @@ from wellread.errors import RequestError
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
 if TYPE_CHECKING:
+    from wellread.answers import Answer, Citation
     from wellread.kb import KnowledgeBase
-    from wellread.types import Answer, Citation
 
 AROUND = 500  # characters shown on either side of the quotation
 

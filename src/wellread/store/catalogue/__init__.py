@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import bindparam, delete, insert, inspect, select, text, update
 
+from wellread.answers import Answer
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import answers, documents, lookup, overviews, pending
 from wellread.store.catalogue.codec import from_plain, to_plain
@@ -29,7 +30,7 @@ from wellread.store.catalogue.values import (
     StoredAnswer,
     VersionKey,
 )
-from wellread.types import Answer, Document, DocumentFacts, Mark, Passage, Span
+from wellread.types import Document, DocumentFacts, Mark, Passage, Span
 
 FINGERPRINT = "fingerprint"
 MANY = 1_000_000_000

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from wellread.answers import Answer, Sentence
 from wellread.store.catalogue.codec import from_plain, to_plain
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, gaps
 from wellread.store.catalogue.values import Gap, StoredAnswer, VersionKey
-from wellread.types import Answer, Sentence
 
 BLANK = "█"
 AT_ONCE = 500

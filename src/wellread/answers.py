@@ -1,0 +1,180 @@
+"""The values of asking and answering: question, claims, verdicts, citations, answer, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from wellread.types import Filters, Kind, Locator, Mode, Span
+
+VerdictName = Literal["supported", "partial", "unsupported", "uncited", "not_checked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence of a draft with the evidence keys it cites.
+
+    ``text`` is free of markers. ``source`` is set when the sentence was taken verbatim from
+    that span of that evidence's document.
+    """
+
+    text: str
+    keys: tuple[str, ...]
+    source: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether one claim is borne out by what it cites.
+
+    Attributes:
+        method: the step that decided (``verbatim``, ``fuzzy``, ``facts``, ``support``, ...).
+        key: the evidence that bears it out best; empty when none does.
+        source: the best span in that evidence's document.
+        score: support, 0-1.
+        reason: in words, for a reader ("the number 310 is not in the passage").
+    """
+
+    name: VerdictName
+    method: str
+    score: float
+    key: str = ""
+    source: Span | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """Answer span -> source span, with the quote, the place, a link and the verdict."""
+
+    id: int
+    document_id: str
+    version: str
+    title: str
+    url: str
+    link: str
+    kind: Kind
+    source_type: str
+    published_at: datetime | None
+    relevance: float
+    locator: Locator
+    quote: str
+    answer_span: Span
+    source_span: Span
+    verdict: VerdictName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of the delivered answer (``span`` of the answer's text) and its verdict."""
+
+    text: str
+    span: Span
+    verdict: Verdict
+    citations: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """How sure the answer is: ``score`` 0-1, its band, and why, in words."""
+
+    score: float
+    band: Literal["high", "medium", "low", "none"]
+    reasoning: str
+    model_claim: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an answer cost."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of answering: how long it took and how many things it found."""
+
+    name: str
+    seconds: float
+    found: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A delivered answer: the text with rendered citation markers, and the proof of it.
+
+    Attributes:
+        answered_by: ``extractive``, or the model's name, or ``none`` for the no-data reply.
+        fallback: why another answerer than the configured one wrote it; empty when none did.
+        hallucinated_citations: how many unknown evidence keys were removed from the draft.
+    """
+
+    id: str
+    question: str
+    text: str
+    citations: tuple[Citation, ...]
+    sentences: tuple[Sentence, ...]
+    confidence: Confidence
+    answered_by: str
+    mode: Mode = "quick"
+    session_id: str = ""
+    fallback: str = ""
+    data_gaps: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    hallucinated_citations: int = 0
+    usage: Usage = Usage()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, of which part of the material, and how.
+
+    Attributes:
+        filters: limits that the asker set; those found in the question's words are added.
+        strict: drop unsupported sentences; None takes the setting.
+    """
+
+    text: str
+    filters: Filters = Filters()
+    mode: Mode = "auto"
+    session_id: str = ""
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvent:
+    """A step of answering has ended."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenEvent:
+    """The next piece of the draft, as it is written. What counts is the final answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceEvent:
+    """A sentence of the delivered answer has its verdict."""
+
+    sentence: Sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalEvent:
+    """The answer as it is delivered and recorded; always the last event, and there is one."""
+
+    answer: Answer
+
+
+Event = StepEvent | TokenEvent | SentenceEvent | FinalEvent
