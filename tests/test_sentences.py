@@ -1,5 +1,7 @@
 """Sentence spans: exact for any text, and where a reader would put them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ def sentences(text: str) -> list[str]:
 @given(st.text(max_size=2000))
 def test_spans_are_in_order_trimmed_and_lose_no_letter(text: str) -> None:
     spans = sentence_spans(text)
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         assert before.end <= after.start
     for span in spans:
         piece = span.of(text)

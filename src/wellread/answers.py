@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -143,7 +143,7 @@ class Question:
     """
 
     text: str
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     mode: Mode = "auto"
     session_id: str = ""
     strict: bool | None = None

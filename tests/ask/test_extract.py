@@ -67,7 +67,8 @@ def test_a_sentence_that_leans_on_the_one_before_brings_it_along() -> None:
 def test_questions_and_headings_are_not_answers() -> None:
     answer = chosen(
         "Why was the turbine stopped?",
-        "Why was the turbine stopped?\n\nThe turbine\n\nThe turbine was stopped because a pump broke.",
+        "Why was the turbine stopped?\n\nThe turbine\n\n"
+        "The turbine was stopped because a pump broke.",
     )
     assert answer == ["The turbine was stopped because a pump broke."]
 
