@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
+from wellread.models.artefacts import Artefact
 from wellread.models.base import Embedder
 from wellread.models.local import LocalEmbedder
 from wellread.models.open import open_embedder
@@ -206,3 +208,12 @@ def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:
     assert (
         subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == 0
     )
+
+
+def test_settings_choose_the_static_embedder(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros((30_522, 256), dtype=np.float16))
+    stem = "all-MiniLM-L6-v2-static.8199be6f.30522.r1"
+    Artefact(folder=tmp_path / "models", stem=stem, suffix=".npy").ensure(buffer.getvalue)
+    opened = open_embedder(EmbeddingSettings(backend="static"), tmp_path)
+    assert opened.identity == "all-MiniLM-L6-v2-static/8199be6f/30522/256/r1"

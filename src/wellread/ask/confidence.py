@@ -133,7 +133,8 @@ def _reason(readings: Readings) -> str:
         f"used hold {readings.coverage:.0%} of its words"
     )
     if readings.names < 1:
-        reason += f", but only {readings.names:.0%} of its names and numbers"
+        held = f"only {readings.names:.0%}" if readings.names else "none"
+        reason += f", but {held} of its names and numbers"
     if readings.support:
         reason += f"; {readings.support:.0%} of the sentences are borne out by what they cite"
     return reason

@@ -36,7 +36,7 @@ def search(
     Raises:
         UnknownCollectionError: ``filters.collections`` names one that does not exist.
     """
-    _check_collections(kb, filters)
+    check_collections(kb, filters)
     settings = kb.settings.retrieval
     lists = _candidates(kb, text, filters, mode, max(settings.candidates, limit))
     return _hits(kb, _fuse(lists, settings, mode), limit)
@@ -58,7 +58,12 @@ def retrieve(kb: KnowledgeBase, analysis: Analysis) -> list[Hit]:
     return _varied(found, settings.top_k, settings.diversity)
 
 
-def _check_collections(kb: KnowledgeBase, filters: Filters) -> None:
+def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
+    """Refuse a collection that does not exist.
+
+    Raises:
+        UnknownCollectionError: names those that do.
+    """
     if not filters.collections:
         return
     known = {facts.name for facts in kb.catalogue.collections()}

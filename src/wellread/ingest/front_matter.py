@@ -116,6 +116,12 @@ def strings(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for item in values if (text := scalar(item))))
 
 
+def names(text: str) -> tuple[str, ...]:
+    """The people in ``A, B and C`` or ``A; B``."""
+    found = re.split(r"\s*[;,]\s*(?:and\s+)?|\s+and\s+", text.strip())
+    return tuple(dict.fromkeys(name for name in found if len(name) > 2))
+
+
 def web_address(text: str) -> str:
     """``text`` when it is an http or https address, else nothing."""
     try:

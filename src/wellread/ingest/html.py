@@ -36,7 +36,7 @@ _ARTICLE_TYPE = re.compile(
 )
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
 _INVISIBLE = frozenset(
-    "script style noscript template head iframe svg object embed canvas math select option textarea "
+    "script style noscript template iframe svg object embed canvas math select option textarea "
     "button input graphic".split()
 )
 _HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
@@ -57,16 +57,14 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     html = decode(source)
     found = bare_extraction(html, with_metadata=True, include_comments=False, include_links=False)
     extracted = found if isinstance(found, Extracted) else None
-    text, marks, source_type = "", (), "html"
+    source_type = "html"
+    blocks = Blocks()
     if extracted is not None and extracted.body is not None:
-        blocks = Blocks()
         write(blocks, extracted.body)
-        text, marks = blocks.build()
-    if not text.strip():
+    if blocks.empty:
         source_type = "html-full"
-        blocks = Blocks()
         write(blocks, _parse(html, source.uri))
-        text, marks = blocks.build()
+    text, marks = blocks.build()
     require_text(source, text)
     published = moment(extracted.date) if extracted else None
     kind: Kind = "article" if published and _ARTICLE_TYPE.search(html) else "page"
@@ -145,13 +143,15 @@ class _Writer:
         tag = tag.rpartition("}")[2].lower()
         if not tag or tag in _INVISIBLE or _hidden(element):
             return
+        if tag == "head" and element.get("rend") is None:
+            return  # of an HTML page; a head with "rend" is a heading of trafilatura's tree
         if tag in ("br", "lb"):
             self._pieces.append("\n")
         elif tag in _HEADINGS or tag == "head":
             self._write_heading(element, _HEADINGS.get(tag) or _level(element))
         elif tag in _VERBATIM or (tag == "code" and _is_block_code(element)):
             self.flush()
-            self._blocks.block("".join(element.itertext()).strip("\n").rstrip())
+            self._blocks.block(_all_text(element).strip("\n").rstrip())
         elif tag in _LISTS:
             self._walk_list(element)
         elif tag in _ROWS:
@@ -244,13 +244,17 @@ def _hidden(element: _Element) -> bool:
     )
 
 
+def _all_text(element: _Element) -> str:
+    return "".join(str(piece) for piece in element.itertext())
+
+
 def _level(element: _Element) -> int:
     """The level of trafilatura's ``<head rend="h2">``."""
     return _HEADINGS.get(element.get("rend") or "", 2)
 
 
 def _is_block_code(element: _Element) -> bool:
-    return element.find("code") is not None or "\n" in "".join(element.itertext()).strip()
+    return element.find("code") is not None or "\n" in _all_text(element).strip()
 
 
 def _without_controls(markup: str) -> str:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 import pypdfium2 as pdfium
@@ -19,7 +21,7 @@ import pypdfium2.raw as pdfium_raw
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.front_matter import moment
+from wellread.ingest.front_matter import moment, names
 from wellread.ingest.plain import PARAGRAPH, require_text, title_from_name
 from wellread.types import Box, Document, Mark
 
@@ -30,6 +32,10 @@ COLUMN_LINES = 6  # lines on each side that make a second column
 CROSSING_SHARE = 0.35  # of the lines may cross the gutter (title, wide tables)
 HEADING_CHARACTERS = 90
 SUMMARY_CHARACTERS = 3_000
+
+WIDE_GAP = 1.4  # letter heights between two pieces that are not of one sentence
+
+_Edges = tuple[float, float, float, float]  # left, top, right, bottom in points, upwards
 
 # pdfium is not thread-safe, whatever the document.
 _pdfium_lock = threading.Lock()
@@ -48,7 +54,9 @@ _NAMED = re.compile(
 )
 _BULLET = re.compile(r"[•▪‣◦●■–]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
 _ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
-_USELESS_TITLE = re.compile(r"untitled|microsoft word|^\W*$|\.(?:docx?|tex|dvi|pdf|indd|qxd)$", re.I)
+_USELESS_TITLE = re.compile(
+    r"untitled|microsoft word|^\W*$|\.(?:docx?|tex|dvi|pdf|indd|qxd)$", re.I
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +83,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """
     with _pdfium_lock:
         pages, facts = _read(source, limits)
-    stamp = next((found for page in pages for line in page if (found := _ARXIV.match(line.text))), None)
+    stamp = next(
+        (found for page in pages for line in page if (found := _ARXIV.match(line.text))), None
+    )
     upright = [[line for line in page if line.height < 0.2 or len(line.text) < 8] for page in pages]
     lines = [line for page in _without_running(upright) for line in _in_order(page)]
     if not lines:
@@ -91,7 +101,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         text=text,
         marks=marks,
         source_type="pdf",
-        authors=_authors(facts.get("Author", "")),
+        authors=names(facts.get("Author", "")),
         published_at=moment(stamp.group(1)) if stamp else None,
         summary=summary,
     )
@@ -126,73 +136,64 @@ def _page_lines(document: pdfium.PdfDocument, index: int) -> list[_Line]:
         layer = page.get_textpage()
         try:
             left, bottom, right, top = page.get_bbox()
-            return list(_lines(layer, index + 1, (left, top, right - left, top - bottom)))
+            return list(_lines(layer, index + 1, (left, top, right, bottom)))
         finally:
             layer.close()
     finally:
         page.close()
 
 
-def _lines(
-    layer: pdfium.PdfTextPage, number: int, frame: tuple[float, float, float, float]
-) -> Iterator[_Line]:
+def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_Line]:
     """Cut the characters at line ends, and where a gap is too wide for a space."""
     rectangle = pdfium_raw.FS_RECTF()
-    pieces: list[str] = []
-    edges: list[float] = []  # left, top, right, bottom in points, top of the page upwards
+    letters: list[str] = []
+    edges: list[_Edges] = []  # of the letters that are not spaces
     first = 0
     for place in range(layer.count_chars()):
-        code = pdfium_raw.FPDFText_GetUnicode(layer, place)
-        letter = chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
-        if letter in "\r\n":
-            yield from _line(layer, number, frame, (first, pieces, edges))
-            pieces, edges = [], []
-            continue
+        letter = _letter(pdfium_raw.FPDFText_GetUnicode(layer, place))
+        cut = letter in "\r\n"
         if not letter.isspace():
             pdfium_raw.FPDFText_GetLooseCharBox(layer, place, rectangle)
             box = (rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
-            if edges and box[0] - edges[2] > 1.4 * max(edges[1] - edges[3], 1.0):
-                yield from _line(layer, number, frame, (first, pieces, edges))
-                pieces, edges = [], []
-            if not edges:
-                first, edges = place, list(box)
-            else:
-                edges = [
-                    min(edges[0], box[0]),
-                    max(edges[1], box[1]),
-                    max(edges[2], box[2]),
-                    min(edges[3], box[3]),
-                ]
-        pieces.append(letter)
-        if letter == _BROKEN:
-            yield from _line(layer, number, frame, (first, pieces, edges))
-            pieces, edges = [], []
-    yield from _line(layer, number, frame, (first, pieces, edges))
+            if edges and box[0] - edges[-1][2] > WIDE_GAP * max(box[1] - box[3], 1.0):
+                yield from _line(letters, edges, frame, (layer, number, first))
+                letters, edges = [], []
+            first = first if edges else place
+            edges.append(box)
+        letters.append(letter)
+        if cut or letter == _BROKEN:
+            yield from _line(letters, edges, frame, (layer, number, first))
+            letters, edges = [], []
+    yield from _line(letters, edges, frame, (layer, number, first))
+
+
+def _letter(code: int) -> str:
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
 def _line(
-    layer: pdfium.PdfTextPage,
-    number: int,
-    frame: tuple[float, float, float, float],
-    gathered: tuple[int, list[str], list[float]],
+    letters: list[str],
+    edges: list[_Edges],
+    frame: _Edges,
+    origin: tuple[pdfium.PdfTextPage, int, int],
 ) -> Iterator[_Line]:
-    first, pieces, edges = gathered
-    text = _one_line("".join(pieces).translate(_LIGATURES))
-    left, top, width, height = frame
-    if not text or not edges or width <= 0 or height <= 0:
-        return
-    yield _Line(
-        text=text,
-        page=number,
-        box=Box(
-            left=_share((edges[0] - left) / width),
-            top=_share((top - edges[1]) / height),
-            right=_share((edges[2] - left) / width),
-            bottom=_share((top - edges[3]) / height),
-        ),
-        size=round(pdfium_raw.FPDFText_GetFontSize(layer, first), 1),
-        bold=pdfium_raw.FPDFText_GetFontWeight(layer, first) >= 600,
-    )
+    """The line of ``letters``, unless it is blank; ``origin``: text layer, page, first letter."""
+    text = _one_line("".join(letters).translate(_LIGATURES))
+    layer, number, first = origin
+    left, top, width, height = frame[0], frame[1], frame[2] - frame[0], frame[1] - frame[3]
+    if text and edges and width > 0 and height > 0:
+        yield _Line(
+            text=text,
+            page=number,
+            box=Box(
+                left=_share((min(edge[0] for edge in edges) - left) / width),
+                top=_share((top - max(edge[1] for edge in edges)) / height),
+                right=_share((max(edge[2] for edge in edges) - left) / width),
+                bottom=_share((top - min(edge[3] for edge in edges)) / height),
+            ),
+            size=round(pdfium_raw.FPDFText_GetFontSize(layer, first), 1),
+            bold=pdfium_raw.FPDFText_GetFontWeight(layer, first) >= 600,
+        )
 
 
 def _share(value: float) -> float:
@@ -224,12 +225,18 @@ def _in_order(lines: list[_Line]) -> list[_Line]:
     if gutter is None:
         return lines
     wide = sorted(line.box.top for line in lines if _side(line, gutter) == 0)
-    keyed = []
+    groups: dict[tuple[int, int], list[_Line]] = {}
     for line in lines:
         side = _side(line, gutter)
-        band = sum(top < line.box.top for top in wide)
-        keyed.append(((band, side != 0, side), replace(line, column=side)))
-    return [line for _, line in sorted(keyed, key=lambda pair: pair[0])]
+        band = 2 * bisect_left(wide, line.box.top) + (side == 0)
+        groups.setdefault((band, side), []).append(replace(line, column=side))
+    return [line for _, group in sorted(groups.items()) for line in _downwards(group)]
+
+
+def _downwards(lines: list[_Line]) -> list[_Line]:
+    """The order of the content stream, unless that jumps up the page."""
+    jumps = any(b.box.top < a.box.top - 0.01 for a, b in pairwise(lines))
+    return sorted(lines, key=lambda line: line.box.top) if jumps else lines
 
 
 def _side(line: _Line, gutter: float) -> int:
@@ -261,3 +268,111 @@ def _gutter(lines: list[_Line]) -> float | None:
     top = max(min(line.box.top for line in left), min(line.box.top for line in right))
     bottom = min(max(line.box.bottom for line in left), max(line.box.bottom for line in right))
     return chosen if bottom > top else None
+
+
+class _Usual:
+    """What is usual: where columns begin and end, how large letters are, how far lines stand."""
+
+    def __init__(self, lines: Sequence[_Line]) -> None:
+        sizes: Counter[float] = Counter()
+        edges: dict[tuple[int, int], list[Box]] = {}
+        for line in lines:
+            sizes[line.size] += len(line.text)
+            edges.setdefault((line.page, line.column), []).append(line.box)
+        self.body = sizes.most_common(1)[0][0]
+        self._left = {k: median(box.left for box in boxes) for k, boxes in edges.items()}
+        self._right = {k: max(box.right for box in boxes) for k, boxes in edges.items()}
+        steps = [b.box.top - a.box.top for a, b in pairwise(lines) if _under(a, b)]
+        self._step = median(steps) if steps else 0.0
+
+    def breaks(self, before: _Line, line: _Line) -> bool:
+        """Whether ``line`` begins a paragraph."""
+        if self.level(before) or self.level(line) or _BULLET.match(line.text):
+            return True
+        if _same_row(before, line):
+            return False
+        if abs(before.size - line.size) > 0.12 * max(before.size, line.size):
+            return True
+        ended = bool(_SENTENCE_END.search(before.text))
+        if not _under(before, line):  # the next column or page
+            return ended or not line.text[0].islower()
+        key = (line.page, line.column)
+        left, right = self._left[key], self._right[key]
+        short = before.box.right < right - 0.15 * (right - left)
+        indented = line.box.left - left > 0.012 and before.box.left - left < 0.006
+        far = line.box.top - before.box.top > 1.35 * self._step
+        return far or indented or (short and (ended or not line.text[0].islower()))
+
+    def level(self, line: _Line) -> int:
+        """The level of a heading; 0 for what is none. It is numbered or named, and set apart."""
+        if len(line.text) > HEADING_CHARACTERS or not (line.bold or line.size >= 1.05 * self.body):
+            return 0
+        numbered = _NUMBERED.match(line.text)
+        if numbered and line.text[-1] not in ".,;:":
+            return numbered["number"].count(".") + 1
+        return 1 if _NAMED.match(line.text) else 0
+
+
+def _under(before: _Line, line: _Line) -> bool:
+    """Whether ``line`` stands lower in the same column."""
+    place = (before.page, before.column) == (line.page, line.column)
+    return place and line.box.top > before.box.top
+
+
+def _same_row(before: _Line, line: _Line) -> bool:
+    middle = (line.box.top + line.box.bottom) / 2
+    level = before.page == line.page and before.box.top < middle < before.box.bottom
+    return level and line.box.left >= before.box.right - 0.01
+
+
+def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
+    """Text, marks and abstract. A hyphen at a line's end goes when the word is known without."""
+    usual = _Usual(lines)
+    words = Counter(word for line in lines for word in re.findall(r"[\w-]+", line.text.lower()))
+    builder = TextBuilder()
+    path: list[tuple[int, str]] = []
+    abstract: list[str] = []
+    page = 0
+    for index, line in enumerate(lines):
+        after = lines[index + 1] if index + 1 < len(lines) else None
+        if line.page != page:
+            page = line.page
+            builder.page(page)
+        level = usual.level(line)
+        if level:
+            path = [*(step for step in path if step[0] < level), (level, line.text)]
+            builder.heading(tuple(name for _, name in path))
+        apart = after is None or usual.breaks(line, after)
+        text, gap = _joined(line.text, "" if apart or after is None else after.text, words)
+        builder.box(builder.add(text), line.page, line.box)
+        gap = ("" if after is None else PARAGRAPH) if apart else gap
+        if gap:
+            builder.add(gap)
+        if not level and path and path[-1][1].lower().startswith("abstract"):
+            abstract += [text, gap]
+    text, marks = builder.build()
+    return text, marks, "".join(abstract).strip()[:SUMMARY_CHARACTERS]
+
+
+def _joined(text: str, after: str, words: Counter[str]) -> tuple[str, str]:
+    """``text`` as it is stored, and what stands between it and ``after`` in one paragraph."""
+    broken = text.endswith((_BROKEN, "-", "\u2010"))
+    clean = text.replace(_BROKEN, "-")
+    if not after or not broken or not after[0].isalpha():
+        return clean, " "
+    head, tail = re.findall(r"[\w-]*$", clean[:-1])[0].lower(), re.match(r"[\w-]*", after)
+    rest = tail.group().lower() if tail else ""
+    compound, whole = words[f"{head}-{rest}"], words[head + rest]
+    if after[0].isupper() or compound > whole:
+        return clean, ""
+    return clean[:-1], ""
+
+
+def _title(given: str, lines: Sequence[_Line]) -> str:
+    """The title of the metadata when it is one, else the largest words of the first page."""
+    if len(given) >= 4 and not _USELESS_TITLE.search(given):
+        return given
+    first = [line for line in lines if line.page == lines[0].page and len(line.text) >= 4]
+    largest = max((line.size for line in first if line.box.top < 0.6), default=0.0)
+    words = " ".join(line.text for line in first if line.size == largest)
+    return words.replace(_BROKEN + " ", "").replace(_BROKEN, "")[:200]

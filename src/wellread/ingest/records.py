@@ -34,10 +34,11 @@ TITLE_CHARACTERS = 120
 _KINDS: dict[str, Kind] = {kind: kind for kind in KINDS if kind not in ("entity", "qa")}
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_COLUMN = re.compile(r"sentence_(\d{1,3})_(score|explanation|harmful|content_issue)$")
+_CITATIONS = ("citation_url", "citation", "url")
 _ANSWERED = ("answer", "feedback", "score", "sentences")
 
 
-class _Malformed(ValueError):
+class _MalformedError(ValueError):
     """What is wrong with one record; the caller adds the line."""
 
 
@@ -51,7 +52,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         try:
             asked = "question" in record and any(name in record for name in _ANSWERED)
             documents.append(_qa(source, record, line) if asked else _item(source, record, line))
-        except _Malformed as error:
+        except _MalformedError as error:
             raise _at_line(source.uri, line, str(error)) from error
     yield from documents
 
@@ -111,9 +112,9 @@ def _nested(cells: dict[str, str]) -> Record:
 def _item(source: Source, record: Record, line: int) -> Document:
     body = next((record[name] for name in ("text", "content", "body") if record.get(name)), None)
     if body is None:
-        raise _Malformed("neither text nor a question with an answer")
+        raise _MalformedError("neither text nor a question with an answer")
     if not isinstance(body, str) or not body.strip():
-        raise _Malformed("text is not words")
+        raise _MalformedError("text is not words")
     text, marks = _blocks([part.strip() for part in _PARAGRAPHS.split(body.strip())], line)
     matter = FrontMatter(fields=record, body="")
     link = matter.link("url", "link")
@@ -156,19 +157,19 @@ def _qa(source: Source, record: Record, line: int) -> Document:
 def _past_question(record: Record) -> PastQuestion:
     question, answer = record.get("question"), record.get("answer") or ""
     if not isinstance(question, str) or not question.strip():
-        raise _Malformed("question is not words")
+        raise _MalformedError("question is not words")
     if not isinstance(answer, str):
-        raise _Malformed("answer is not words")
+        raise _MalformedError("answer is not words")
     feedback = record.get("feedback") or {}
     if isinstance(feedback, list):
         feedback = {"sentences": feedback}
     if isinstance(feedback, str):
         feedback = {"sentences": [{"explanation": feedback}]}
     if not isinstance(feedback, dict):
-        raise _Malformed("feedback is neither an object nor a list of sentences")
+        raise _MalformedError("feedback is neither an object nor a list of sentences")
     sentences = record.get("sentences", feedback.get("sentences")) or []
     if not isinstance(sentences, list) or not all(isinstance(row, dict) for row in sentences):
-        raise _Malformed("sentences is not a list of objects")
+        raise _MalformedError("sentences is not a list of objects")
     score = record.get("score", record.get("total_score", feedback.get("score")))
     better = record.get("expert_citation_url") or feedback.get("citation_url")
     return PastQuestion(
@@ -201,7 +202,7 @@ def _score(value: object) -> int | None:
     except ValueError:
         number = -1.0
     if isinstance(value, bool) or not 0 <= number <= 100:
-        raise _Malformed(f"score {value!r:.20} is not between 0 and 100")
+        raise _MalformedError(f"score {value!r:.20} is not between 0 and 100")
     return round(number)
 
 

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from webvtt import WebVTT
@@ -153,7 +154,7 @@ def _facts(text: str) -> dict[str, str]:
 
 def _without_repeats(cues: list[_Cue]) -> list[_Cue]:
     """Drop what scrolling captions show a second time; other captions stay as they are."""
-    shared = [_overlap(a.lines, b.lines) for a, b in zip(cues, cues[1:], strict=False)]
+    shared = [_overlap(a.lines, b.lines) for a, b in pairwise(cues)]
     repeats = sum(overlap > 0 for overlap in shared)
     if repeats < 2 or repeats < ROLLING_SHARE * len(shared):
         return cues

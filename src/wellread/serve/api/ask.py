@@ -11,7 +11,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, Question
 from wellread.ask.answer import answer, final
-from wellread.errors import RequestError, UnknownCollectionError, WellreadError
+from wellread.ask.retrieve import check_collections
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.failures import ProblemError
 from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, ErrorBody
@@ -48,7 +49,8 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
     async def ask(request: AskRequest) -> Response | AskResponse:
         """Answer a question; with ``stream`` the events step, token, sentence, final or error."""
         question = question_of(request)
-        await to_thread.run_sync(_check_topics, kb, question.filters.collections)
+        # Before a stream begins, what retrieval would raise in the middle of it.
+        await to_thread.run_sync(check_collections, kb, question.filters)
         events = answer(kb, question)
         if not request.stream:
             return answer_body(await final(events))
@@ -88,17 +90,6 @@ def _filters(topic: str | None, options: AskOptions) -> Filters:
         published_from=start,
         published_to=end,
     )
-
-
-def _check_topics(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
-    """Raise before a stream begins what retrieval would raise in the middle of it."""
-    known = {facts.name for facts in kb.catalogue.collections()} if names else set()
-    for name in names:
-        if name not in known:
-            raise UnknownCollectionError(
-                f"there is no topic named {name!r}",
-                hint=f"known: {', '.join(sorted(known)) or 'none yet; add sources first'}",
-            )
 
 
 async def _stream(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[ServerSentEvent]:
