@@ -67,7 +67,7 @@ class _Option:
     span: Span  # in the document
     text: str
     stems: frozenset[str]
-    score: float = 0.0
+    readable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,15 +125,19 @@ def _options(evidence: Sequence[Evidence]) -> list[_Option]:
                     span=Span(start=piece.span.start + span.start, end=piece.span.start + span.end),
                     text=text,
                     stems=frozenset(words.stems(text)),
+                    readable=_readable(text, piece.text[: span.start], piece.text[span.end :]),
                 )
             )
     return options
 
 
-def _readable(option: _Option) -> bool:
+def _readable(text: str, before: str, after: str) -> bool:
     """Whether the sentence can stand in an answer: not a heading, a question or a fragment."""
-    text = option.text
-    return len(text.split()) >= SHORTEST_WORDS and not text.rstrip("\"'”’)").endswith(("?", ":"))
+    bare = text.rstrip("\"'”’)")
+    if len(text.split()) < SHORTEST_WORDS or bare.endswith(("?", ":")):
+        return False
+    alone = (not before or before.endswith("\n\n")) and (not after or after.startswith("\n\n"))
+    return not alone or bare.endswith((".", "!", "…", ";"))
 
 
 def _term_scores(
@@ -163,7 +167,7 @@ def _promising(
     options: Sequence[_Option], term_scores: Sequence[float], evidence: Sequence[Evidence]
 ) -> list[int]:
     """The sentences worth a vector: by terms and passage, at most ``EMBEDDED``."""
-    readable = [place for place, option in enumerate(options) if _readable(option)]
+    readable = [place for place, option in enumerate(options) if option.readable]
     readable = readable or list(range(len(options)))
     order = sorted(
         readable,
@@ -230,7 +234,7 @@ def _with_lead_ins(
     for option in [picked[0], *rest]:
         before = by_place.get((option.evidence, option.place - 1))
         leans = before is not None and _LEANING.match(option.text) is not None
-        if before is not None and leans and _readable(before) and len(ordered) < most:
+        if before is not None and leans and before.readable and len(ordered) < most:
             ordered.append(before)
         ordered.append(option)
     return list({(option.evidence, option.place): option for option in ordered}.values())

@@ -134,43 +134,40 @@ def load(source: Source, limits: LoaderLimits) -> list[Document]:
 
 def _kind(source: Source) -> str:
     by_extension = EXTENSIONS.get(PurePosixPath(source.name.lower()).suffix, "")
-    head = source.data[:HEAD_BYTES]
-    if b"%PDF-" in head[:1024]:
+    if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
     if by_extension == "markdown":
         return _markdown_kind(source)
     if by_extension in _OWN_WORD:
         return by_extension
-    return _kind_by_content(source, head) or by_extension
+    return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
 
 
 def _markdown_kind(source: Source) -> str:
-    text = source.data.decode("utf-8", errors="replace").replace("\r\n", "\n")
+    text = source.data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     return "markdown-transcript" if markdown_transcripts.is_transcript(text) else "markdown"
 
 
-def _kind_by_content(source: Source, head: bytes) -> str:
-    if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
+def _kind_of_markup(source: Source) -> str:
+    head = source.data[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
+    if head.startswith(b"WEBVTT"):
         return "captions"
-    root = _XML_ROOT.match(head.removeprefix(b"\xef\xbb\xbf"))
+    root = _XML_ROOT.match(head)
     tag = root.group(1).lower() if root else b""
     if tag in (b"rss", b"feed", b"rdf"):
         return "feed"
-    if tag in (b"html", b"head", b"body") or head.lstrip().lower().startswith(b"<!doctype html"):
-        return "html"
-    if b"\x00" in head:
-        return ""
+    is_page = tag in (b"html", b"head", b"body")
+    return "html" if is_page or head.lstrip().lower().startswith(b"<!doctype html") else ""
+
+
+def _kind_of_lines(source: Source) -> str:
+    """What the first lines of a file without a telling extension look like."""
+    head = source.data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     first = source.data.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").strip()
-    extension = PurePosixPath(source.name.lower()).suffix
-    if extension == ".csv":
-        return "records" if _asks(first) else ""
-    if extension == ".txt" or extension == ".text":
-        return ""
-    if _is_json_object(first):
+    table = source.name.lower().endswith(".csv")
+    if _asks(first) if table else _is_json_object(first):
         return "records"
-    if _SRT_START.match(head.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")):
-        return "captions"
-    return ""
+    return "captions" if _SRT_START.match(head) and not table else ""
 
 
 def _asks(header: str) -> bool:

@@ -12,8 +12,11 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
+from ctypes import create_string_buffer
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from math import hypot
 from statistics import median
 
 import pypdfium2 as pdfium
@@ -22,7 +25,14 @@ import pypdfium2.raw as pdfium_raw
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.front_matter import moment, names
-from wellread.ingest.plain import PARAGRAPH, require_text, title_from_name
+from wellread.ingest.plain import (
+    BROKEN,
+    PARAGRAPH,
+    join_lines,
+    one_line,
+    require_text,
+    title_from_name,
+)
 from wellread.types import Box, Document, Mark
 
 MARGIN = 0.09  # share of the page height in which running headers and footers stand
@@ -40,11 +50,6 @@ _Edges = tuple[float, float, float, float]  # left, top, right, bottom in points
 # pdfium is not thread-safe, whatever the document.
 _pdfium_lock = threading.Lock()
 
-_LIGATURES = str.maketrans(
-    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff\uffff]")
-_BROKEN = "\ufffe"  # pdfium's sign for a hyphen at the end of a line
 _SENTENCE_END = re.compile(r"[.!?:;…][\"'”’)\]]*$")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?\s+(?P<words>[A-Z].{2,80})$")
 _NAMED = re.compile(
@@ -53,6 +58,8 @@ _NAMED = re.compile(
     re.I,
 )
 _BULLET = re.compile(r"[•▪‣◦●■–]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
+_BOLD = re.compile(rb"bold|black|heavy|demi|medi|cmbx|-bx", re.I)
+_SIGN = re.compile(r"\d{1,2}|[*†‡§¶∗]{1,2}")  # of a footnote, raised and small
 _ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
 _USELESS_TITLE = re.compile(
     r"untitled|microsoft word|^\W*$|\.(?:docx?|tex|dvi|pdf|indd|qxd)$", re.I
@@ -70,10 +77,6 @@ class _Line:
     bold: bool = False
     column: int = 0
 
-    @property
-    def height(self) -> float:
-        return self.box.bottom - self.box.top
-
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One paper.
@@ -83,14 +86,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """
     with _pdfium_lock:
         pages, facts = _read(source, limits)
-    stamp = next(
-        (found for page in pages for line in page if (found := _ARXIV.match(line.text))), None
-    )
-    upright = [[line for line in page if line.height < 0.2 or len(line.text) < 8] for page in pages]
-    lines = [line for page in _without_running(upright) for line in _in_order(page)]
+    stamps = [found for line in chain(*pages) if (found := _ARXIV.match(line.text))]
+    kept = _without_running([[line for line in page if _upright(line)] for page in pages])
+    lines = [line for page in kept for line in _in_order(page)]
     if not lines:
-        count = len(pages)
-        raise SourceError(source.uri, f"scanned: no text layer on any of {count} pages")
+        raise SourceError(source.uri, f"scanned: no text layer on any of {len(pages)} pages")
     text, marks, summary = _write(lines)
     require_text(source, text)
     yield Document(
@@ -102,7 +102,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         marks=marks,
         source_type="pdf",
         authors=names(facts.get("Author", "")),
-        published_at=moment(stamp.group(1)) if stamp else None,
+        published_at=moment(stamps[0].group(1)) if stamps else None,
         summary=summary,
     )
 
@@ -112,7 +112,7 @@ def _read(source: Source, limits: LoaderLimits) -> tuple[list[list[_Line]], dict
         document = pdfium.PdfDocument(source.data)
     except pdfium.PdfiumError as error:
         reason = "encrypted: it needs a password" if "assword" in str(error) else "not a PDF"
-        raise SourceError(source.uri, f"{reason} ({_one_line(str(error))})") from error
+        raise SourceError(source.uri, f"{reason} ({one_line(str(error))})") from error
     try:
         count = len(document)
         if count > limits.max_pages:
@@ -122,25 +122,18 @@ def _read(source: Source, limits: LoaderLimits) -> tuple[list[list[_Line]], dict
                 hint="raise sources.max_pages",
             )
         pages = [_page_lines(document, index) for index in range(count)]
-        return pages, {str(k): _one_line(v) for k, v in document.get_metadata_dict().items()}
+        return pages, {str(k): one_line(v) for k, v in document.get_metadata_dict().items()}
     except pdfium.PdfiumError as error:
-        raise SourceError(source.uri, f"damaged PDF: {_one_line(str(error))}") from error
+        raise SourceError(source.uri, f"damaged PDF: {one_line(str(error))}") from error
     finally:
         document.close()
 
 
 def _page_lines(document: pdfium.PdfDocument, index: int) -> list[_Line]:
     """The lines of one page in the order of the content stream."""
-    page = document[index]
-    try:
-        layer = page.get_textpage()
-        try:
-            left, bottom, right, top = page.get_bbox()
-            return list(_lines(layer, index + 1, (left, top, right, bottom)))
-        finally:
-            layer.close()
-    finally:
-        page.close()
+    with closing(document[index]) as page, closing(page.get_textpage()) as layer:
+        left, bottom, right, top = page.get_bbox()
+        return list(_lines(layer, index + 1, (left, top, right, bottom)))
 
 
 def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_Line]:
@@ -150,7 +143,8 @@ def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_L
     edges: list[_Edges] = []  # of the letters that are not spaces
     first = 0
     for place in range(layer.count_chars()):
-        letter = _letter(pdfium_raw.FPDFText_GetUnicode(layer, place))
+        code = pdfium_raw.FPDFText_GetUnicode(layer, place)
+        letter = BROKEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
         cut = letter in "\r\n"
         if not letter.isspace():
             pdfium_raw.FPDFText_GetLooseCharBox(layer, place, rectangle)
@@ -161,14 +155,10 @@ def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_L
             first = first if edges else place
             edges.append(box)
         letters.append(letter)
-        if cut or letter == _BROKEN:
+        if cut or letter == BROKEN:
             yield from _line(letters, edges, frame, (layer, number, first))
             letters, edges = [], []
     yield from _line(letters, edges, frame, (layer, number, first))
-
-
-def _letter(code: int) -> str:
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
 def _line(
@@ -178,30 +168,28 @@ def _line(
     origin: tuple[pdfium.PdfTextPage, int, int],
 ) -> Iterator[_Line]:
     """The line of ``letters``, unless it is blank; ``origin``: text layer, page, first letter."""
-    text = _one_line("".join(letters).translate(_LIGATURES))
+    text = one_line("".join(letters))
     layer, number, first = origin
     left, top, width, height = frame[0], frame[1], frame[2] - frame[0], frame[1] - frame[3]
-    if text and edges and width > 0 and height > 0:
-        yield _Line(
-            text=text,
-            page=number,
-            box=Box(
-                left=_share((min(edge[0] for edge in edges) - left) / width),
-                top=_share((top - max(edge[1] for edge in edges)) / height),
-                right=_share((max(edge[2] for edge in edges) - left) / width),
-                bottom=_share((top - min(edge[3] for edge in edges)) / height),
-            ),
-            size=round(pdfium_raw.FPDFText_GetFontSize(layer, first), 1),
-            bold=pdfium_raw.FPDFText_GetFontWeight(layer, first) >= 600,
-        )
+    if not text or not edges or width <= 0 or height <= 0:
+        return
+    lefts, tops, rights, bottoms = zip(*edges, strict=True)
+    box = Box(
+        left=_share((min(lefts) - left) / width),
+        top=_share((top - max(tops)) / height),
+        right=_share((max(rights) - left) / width),
+        bottom=_share((top - min(bottoms)) / height),
+    )
+    matrix, name = pdfium_raw.FS_MATRIX(), create_string_buffer(64)
+    pdfium_raw.FPDFText_GetMatrix(layer, first, matrix)
+    pdfium_raw.FPDFText_GetFontInfo(layer, first, name, len(name), None)
+    size = round(pdfium_raw.FPDFText_GetFontSize(layer, first) * hypot(matrix.c, matrix.d), 1)
+    bold = bool(_BOLD.search(name.value))
+    yield _Line(text=text, page=number, box=box, size=size, bold=bold)
 
 
 def _share(value: float) -> float:
     return round(min(max(value, 0.0), 1.0), 4)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(_CONTROLS.sub("", text).split())
 
 
 def _without_running(pages: list[list[_Line]]) -> list[list[_Line]]:
@@ -210,6 +198,11 @@ def _without_running(pages: list[list[_Line]]) -> list[list[_Line]]:
     needed = max(RUNNING_PAGES, RUNNING_SHARE * len(pages))
     running = {key for key, count in seen.items() if key and count >= needed}
     return [[line for line in page if _running_key(line) not in running] for page in pages]
+
+
+def _upright(line: _Line) -> bool:
+    """Whether the line is not turned, as the stamp in the margin of a preprint is."""
+    return line.box.bottom - line.box.top < 0.2 or len(line.text) < 8
 
 
 def _running_key(line: _Line) -> str:
@@ -289,7 +282,7 @@ class _Usual:
         """Whether ``line`` begins a paragraph."""
         if self.level(before) or self.level(line) or _BULLET.match(line.text):
             return True
-        if _same_row(before, line):
+        if _same_row(before, line) or (_SIGN.fullmatch(before.text) and _under(before, line, 0.02)):
             return False
         if abs(before.size - line.size) > 0.12 * max(before.size, line.size):
             return True
@@ -300,8 +293,10 @@ class _Usual:
         left, right = self._left[key], self._right[key]
         short = before.box.right < right - 0.15 * (right - left)
         indented = line.box.left - left > 0.012 and before.box.left - left < 0.006
-        far = line.box.top - before.box.top > 1.35 * self._step
-        return far or indented or (short and (ended or not line.text[0].islower()))
+        indented = indented and not _BULLET.match(before.text)  # hangs
+        far = line.box.top - before.box.top > 1.35 * self._step * max(1.0, line.size / self.body)
+        opens = not line.text[0].islower() and line.size <= 1.15 * self.body  # not a title
+        return far or indented or (short and (ended or opens))
 
     def level(self, line: _Line) -> int:
         """The level of a heading; 0 for what is none. It is numbered or named, and set apart."""
@@ -313,10 +308,10 @@ class _Usual:
         return 1 if _NAMED.match(line.text) else 0
 
 
-def _under(before: _Line, line: _Line) -> bool:
+def _under(before: _Line, line: _Line, slack: float = 0.0) -> bool:
     """Whether ``line`` stands lower in the same column."""
     place = (before.page, before.column) == (line.page, line.column)
-    return place and line.box.top > before.box.top
+    return place and line.box.top > before.box.top - slack
 
 
 def _same_row(before: _Line, line: _Line) -> bool:
@@ -343,7 +338,7 @@ def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
             path = [*(step for step in path if step[0] < level), (level, line.text)]
             builder.heading(tuple(name for _, name in path))
         apart = after is None or usual.breaks(line, after)
-        text, gap = _joined(line.text, "" if apart or after is None else after.text, words)
+        text, gap = join_lines(line.text, "" if apart or after is None else after.text, words)
         builder.box(builder.add(text), line.page, line.box)
         gap = ("" if after is None else PARAGRAPH) if apart else gap
         if gap:
@@ -354,25 +349,13 @@ def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
     return text, marks, "".join(abstract).strip()[:SUMMARY_CHARACTERS]
 
 
-def _joined(text: str, after: str, words: Counter[str]) -> tuple[str, str]:
-    """``text`` as it is stored, and what stands between it and ``after`` in one paragraph."""
-    broken = text.endswith((_BROKEN, "-", "\u2010"))
-    clean = text.replace(_BROKEN, "-")
-    if not after or not broken or not after[0].isalpha():
-        return clean, " "
-    head, tail = re.findall(r"[\w-]*$", clean[:-1])[0].lower(), re.match(r"[\w-]*", after)
-    rest = tail.group().lower() if tail else ""
-    compound, whole = words[f"{head}-{rest}"], words[head + rest]
-    if after[0].isupper() or compound > whole:
-        return clean, ""
-    return clean[:-1], ""
-
-
 def _title(given: str, lines: Sequence[_Line]) -> str:
     """The title of the metadata when it is one, else the largest words of the first page."""
     if len(given) >= 4 and not _USELESS_TITLE.search(given):
         return given
     first = [line for line in lines if line.page == lines[0].page and len(line.text) >= 4]
     largest = max((line.size for line in first if line.box.top < 0.6), default=0.0)
+    if largest < 1.1 * _Usual(lines).body:
+        return ""
     words = " ".join(line.text for line in first if line.size == largest)
-    return words.replace(_BROKEN + " ", "").replace(_BROKEN, "")[:200]
+    return words.replace(BROKEN + " ", "").replace(BROKEN, "-")[:200]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
@@ -12,10 +12,16 @@ from wellread.types import Document, Mark
 
 PARAGRAPH = "\n\n"
 TITLE_CHARACTERS = 120
+BROKEN = "\ufffe"  # stands for a hyphen at the end of a printed line
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+_LIGATURES = str.maketrans(
+    {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff\uffff]")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef]")  # Chinese and Japanese
 
 
 class Blocks:
@@ -110,6 +116,29 @@ def require_text(source: Source, text: str) -> None:
     """
     if not text.strip():
         raise SourceError(source.uri, "no text")
+
+
+def one_line(text: str) -> str:
+    """``text`` with single spaces, ligatures taken apart and control characters dropped."""
+    return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
+
+
+def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
+    """A printed line as it is stored, and what stands between it and the line ``after``.
+
+    A hyphen at the line's end stays when ``words`` (counts over the whole text, lower case)
+    speak for a compound, and goes when the word was only broken.
+    """
+    clean = text.replace(BROKEN, "-")
+    if not after or not text.endswith((BROKEN, "-", "\u2010")) or not after[0].isalpha():
+        unspaced = after and _UNSPACED.match(text[-1]) and _UNSPACED.match(after)
+        return clean, "" if unspaced else " "
+    head = re.findall(r"[\w-]*$", clean[:-1])[0].lower()
+    rest = re.findall(r"^[\w-]*", after)[0].lower()
+    compound, whole = words.get(f"{head}-{rest}", 0), words.get(head + rest, 0)
+    both = not whole and words.get(head, 0) > 0 and words.get(rest, 0) > 0
+    keep = after[0].isupper() or compound > whole or both
+    return (clean if keep else clean[:-1]), ""
 
 
 def title_from_name(name: str) -> str:

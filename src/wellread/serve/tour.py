@@ -25,8 +25,9 @@ HOME = Path("wellread-demo")
 COLLECTION = "halden-sound"
 FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
 QUESTIONS = (
-    "How many of the ferry's crew are women?",
-    "According to the Harbour Herald, what broke down first on the morning Oldwick went dark?",
+    "How many families make their living from lobster pots north of the dividing line?",
+    "Are older appliances easier to mend than recent ones?",
+    "How much could a family get back per year from the planned repair vouchers?",
     "How far away is the Andromeda galaxy?",  # not in the material: it has to be declined
 )
 

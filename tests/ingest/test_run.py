@@ -1,0 +1,419 @@
+"""``run.add`` on real homes: what every source's result is, and that nothing gets lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.ask.retrieve import search
+from wellread.errors import ModelError, StoreError
+from wellread.ingest import kinds, run
+from wellread.ingest.report import Progress, Report
+from wellread.ingest.run import add, only_writer
+from wellread.ingest.verify import verify
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Purpose
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+FERRY = "The ferry Osprey carries ninety passengers across the sound every morning.\n"
+MILL = "The mill grinds barley when the wind blows from the west.\n"
+FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>Herald</title>{}</channel></rss>"""
+ITEM = (
+    "<item><title>{0}</title><link>https://herald.example/{0}</link>"
+    "<description>News of the {0} by the harbour wall.</description></item>"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def statuses(report: Report) -> dict[str, str]:
+    """The last part of each uri to how that source fared."""
+    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
+
+
+def reason(report: Report, name: str) -> str:
+    return next(row.reason for row in report.rows if row.uri.endswith(name))
+
+
+def found(kb: KnowledgeBase, words: str) -> list[str]:
+    """The texts of all passages that a full-text search finds."""
+    return [hit.passage.text for hit in search(kb, words, Filters(), mode="text")]
+
+
+def texts(kb: KnowledgeBase) -> dict[str, str]:
+    """The last part of each document's uri to its text."""
+    held = {}
+    for known in kb.catalogue.document_ids():
+        document = kb.catalogue.document(known)
+        assert document is not None
+        held[document.uri.rsplit("/", 1)[-1]] = document.text
+    return held
+
+
+def passage_ids(kb: KnowledgeBase) -> list[str]:
+    return sorted(key.passage_id for key in kb.catalogue.passage_keys())
+
+
+def assert_in_step(kb: KnowledgeBase) -> None:
+    """The index holds exactly the live passages, each once, and nothing is pending."""
+    assert sorted(key.passage_id for key in kb.index.keys()) == passage_ids(kb)
+    assert kb.catalogue.pending() == []
+    assert verify(kb).problems == ()
+
+
+def later(path: Path) -> None:
+    """Give ``path`` another modification time."""
+    status = path.stat()
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 5_000_000_000))
+
+
+def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
+    """Reading a file called ``name`` (any file when empty) fails as on a broken disk."""
+    real = Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if not name or path.name == name:
+            raise OSError(5, "Input/output error")
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+
+
+class FailingEmbedder(ReadableEmbedder):
+    """Fails on texts with ``word``, until told to work."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__()
+        self.word = word
+        self.works = False
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        if not self.works and any(self.word in text for text in texts):
+            raise ModelError("the model ran out of memory")
+        return super().embed(texts, purpose)
+
+
+# --- how sources fare ------------------------------------------------------------------------
+
+
+def test_every_source_has_a_result_and_a_reason_when_it_was_not_read(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "broken.vtt").write_text("WEBVTT\n\nno cue at all")
+    (folder / "empty.txt").write_text(" \n")
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    (folder / "bad.md").write_text("---\ntitle: [never closed\n---\nText.\n")
+    (folder / "mill.txt").write_text(MILL)
+    report = add(kb, [str(folder), str(folder / "nowhere.txt")])
+    assert statuses(report) == {
+        "bad.md": "failed",
+        "broken.vtt": "failed",
+        "empty.txt": "failed",
+        "ferry.txt": "added",
+        "mill.txt": "added",
+        "nowhere.txt": "failed",
+        "picture.png": "skipped",
+    }
+    assert report.counts() == {
+        "added": 2,
+        "updated": 0,
+        "unchanged": 0,
+        "skipped": 1,
+        "failed": 4,
+    }
+    for row in report.rows:
+        assert bool(row.reason) == (row.status in ("failed", "skipped")), row
+    assert "front matter, line" in reason(report, "bad.md")
+    assert "not a kind of file that is read" in reason(report, "picture.png")
+    assert "there is no such file" in reason(report, "nowhere.txt")
+    assert report.passages == 2
+    assert report.seconds > 0
+    assert texts(kb) == {"ferry.txt": FERRY.strip(), "mill.txt": MILL.strip()}
+    assert found(kb, "barley") == [MILL.strip()]
+    assert_in_step(kb)
+
+
+def test_a_second_run_reads_no_file(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "feed.rss").write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
+    first = add(kb, [str(folder)])
+    assert statuses(first) == {"ferry.txt": "added", "feed.rss": "added"}
+    assert {row.documents for row in first.rows} == {1, 2}
+    refuse_to_read(monkeypatch)
+    second = add(kb, [str(folder)])
+    assert statuses(second) == {"ferry.txt": "unchanged", "feed.rss": "unchanged"}
+    assert second.passages == 0
+    assert_in_step(kb)
+
+
+def test_a_touched_file_is_unchanged_and_known_by_its_new_time(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "ferry.txt"
+    path.write_text(FERRY)
+    add(kb, [str(folder)])
+    before = passage_ids(kb)
+    later(path)
+    report = add(kb, [str(folder)])
+    assert statuses(report) == {"ferry.txt": "unchanged"}
+    assert report.passages == 0
+    assert passage_ids(kb) == before
+    refuse_to_read(monkeypatch)
+    assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "unchanged"}
+
+
+def test_a_changed_text_replaces_the_old_one_everywhere(kb: KnowledgeBase, folder: Path) -> None:
+    path = folder / "ferry.txt"
+    path.write_text(FERRY)
+    (folder / "mill.txt").write_text(MILL)
+    add(kb, [str(folder)])
+    before = passage_ids(kb)
+    path.write_text("The hovercraft Petrel carries forty passengers.\n")
+    report = add(kb, [str(folder)])
+    assert statuses(report) == {"ferry.txt": "updated", "mill.txt": "unchanged"}
+    assert report.passages == 1
+    assert found(kb, "osprey") == []
+    assert found(kb, "hovercraft") == ["The hovercraft Petrel carries forty passengers."]
+    assert len(set(before) & set(passage_ids(kb))) == 1
+    assert_in_step(kb)
+
+
+def test_a_change_of_the_title_alone_keeps_the_passages(kb: KnowledgeBase, folder: Path) -> None:
+    path = folder / "ferry.md"
+    path.write_text(f"---\ntitle: Crossing\n---\n{FERRY}")
+    add(kb, [str(folder)])
+    before = passage_ids(kb)
+    path.write_text(f"---\ntitle: Gangway\n---\n{FERRY}")
+    report = add(kb, [str(folder)])
+    assert statuses(report) == {"ferry.md": "updated"}
+    assert passage_ids(kb) == before
+    assert [facts.title for facts in kb.catalogue.documents("default")] == ["Gangway"]
+    assert found(kb, "gangway") == [FERRY.strip()]  # the title is searched with the text
+    assert found(kb, "crossing") == []
+    assert_in_step(kb)
+
+
+def test_an_entry_that_leaves_its_feed_goes(kb: KnowledgeBase, folder: Path) -> None:
+    path = folder / "feed.rss"
+    path.write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
+    add(kb, [str(folder)])
+    assert sorted(texts(kb)) == ["ferry", "mill"]
+    path.write_text(FEED.format(ITEM.format("mill")))
+    report = add(kb, [str(folder)])
+    assert statuses(report) == {"feed.rss": "updated"}
+    assert sorted(texts(kb)) == ["mill"]
+    assert found(kb, "ferry") == []
+    assert report.passages == 0  # the entry that stayed is not embedded again
+    assert_in_step(kb)
+    path.write_text(FEED.format(""))
+    add(kb, [str(folder)])
+    assert texts(kb) == {}
+    assert_in_step(kb)
+
+
+def test_two_feeds_may_carry_the_same_entry(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "a.rss").write_text(FEED.format(ITEM.format("ferry") + ITEM.format("mill")))
+    (folder / "b.rss").write_text(FEED.format(ITEM.format("ferry")))
+    (folder / "c.rss").write_text(FEED.format(ITEM.format("ferry").replace("News", "Tidings")))
+    report = add(kb, [str(folder)])
+    assert report.counts()["added"] == 3
+    assert sorted(texts(kb)) == ["ferry", "mill"]
+    assert_in_step(kb)
+
+
+def test_collections_do_not_touch_each_other(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    add(kb, [str(folder)], collection="one")
+    assert add(kb, [str(folder)], collection="two").counts()["added"] == 1
+    assert [(facts.name, facts.documents) for facts in kb.catalogue.collections()] == [
+        ("one", 1),
+        ("two", 1),
+    ]
+    assert_in_step(kb)
+
+
+def test_a_name_that_is_not_utf_8_does_no_harm(kb: KnowledgeBase, folder: Path) -> None:
+    name = os.fsdecode(b"caf\xe9 menu.txt")
+    (folder / name).write_text(FERRY)
+    (folder / "mill.txt").write_text(MILL)
+    assert add(kb, [str(folder)]).counts()["added"] == 2
+    assert found(kb, "osprey") == [FERRY.strip()]
+    assert add(kb, [str(folder)]).counts()["unchanged"] == 2
+
+
+# --- failures --------------------------------------------------------------------------------
+
+
+def test_a_file_over_the_limit_fails_with_the_settings_name(tmp_path: Path, folder: Path) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "tiny.txt").write_text("Tiny.")
+    limits = {"sources": {"max_bytes": 20}}
+    with open_kb(tmp_path / "home", overrides=limits, embedder=ReadableEmbedder()) as kb:
+        report = add(kb, [str(folder)])
+    assert statuses(report) == {"ferry.txt": "failed", "tiny.txt": "added"}
+    assert "sources.max_bytes" in reason(report, "ferry.txt")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "added", "tiny.txt": "unchanged"}
+
+
+def test_a_file_that_cannot_be_read_fails_alone_and_is_tried_again(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "mill.txt").write_text(MILL)
+    with monkeypatch.context() as patched:
+        refuse_to_read(patched, "ferry.txt")
+        report = add(kb, [str(folder)])
+    assert statuses(report) == {"ferry.txt": "failed", "mill.txt": "added"}
+    assert reason(report, "ferry.txt") == "cannot be read: Input/output error"
+    assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "added", "mill.txt": "unchanged"}
+
+
+def test_a_file_that_became_broken_keeps_its_last_good_document(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    path = folder / "ferry.md"
+    path.write_text(f"---\ntitle: Crossing\n---\n{FERRY}")
+    add(kb, [str(folder)])
+    path.write_text(f"---\ntitle: [Crossing\n---\n{MILL}")
+    for _ in range(2):  # reported on every run, not only on the first
+        report = add(kb, [str(folder)])
+        assert statuses(report) == {"ferry.md": "failed"}
+        assert reason(report, "ferry.md")
+        assert found(kb, "osprey") == [FERRY.strip()]
+    path.write_text(f"---\ntitle: Crossing\n---\n{MILL}")
+    assert statuses(add(kb, [str(folder)])) == {"ferry.md": "updated"}
+    assert found(kb, "osprey") == []
+    assert_in_step(kb)
+
+
+def test_a_newer_loader_reads_its_files_again_and_only_them(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "mill.md").write_text(MILL)
+    add(kb, [str(folder)])
+    newer = replace(kinds.LOADERS["text"], version="newer")
+    monkeypatch.setitem(kinds.LOADERS, "text", newer)
+    assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
+    assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"
+    assert add(kb, [str(folder)]).counts()["unchanged"] == 2
+    assert_in_step(kb)
+
+
+def test_two_runs_at_once_are_refused(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "ferry.txt").write_text(FERRY)
+    with only_writer(kb):
+        with pytest.raises(StoreError, match="another run is adding") as caught:
+            add(kb, [str(folder)])
+        assert str(kb.home) in str(caught.value)
+        assert texts(kb) == {}
+    assert add(kb, [str(folder)]).counts()["added"] == 1
+
+
+def many(folder: Path) -> list[str]:
+    """Six files of one passage; with a window of two, three windows."""
+    names = []
+    for number in range(6):
+        path = folder / f"{number}.txt"
+        path.write_text(f"Lantern number{number} hangs at the quay.")
+        names.append(path.name)
+    return names
+
+
+def test_a_failing_embedder_loses_nothing_that_was_committed(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
+    names = many(folder)
+    embedder = FailingEmbedder("number3")
+    with open_kb(tmp_path / "home", embedder=embedder) as kb:
+        with pytest.raises(ModelError, match="out of memory"):
+            add(kb, [str(folder)])
+        assert sorted(texts(kb)) == names[:2]
+        assert found(kb, "number1") == ["Lantern number1 hangs at the quay."]
+        embedder.works = True
+        report = add(kb, [str(folder)])
+        assert report.counts()["unchanged"] == 2
+        assert report.counts()["added"] == 4
+        assert sorted(texts(kb)) == names
+        assert_in_step(kb)
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["before the write", "after the write"])
+def test_a_full_disk_loses_nothing_that_was_committed(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
+    names = many(folder)
+    (folder / "0.txt").write_text("The old wording about a beacon.")
+    add(kb, [str(folder / "0.txt")])
+    many(folder)
+    real = kb.index.write
+    calls = []
+
+    def write(rows: Sequence[object], vectors: NDArray[np.float32]) -> None:
+        calls.append(len(rows))
+        if len(calls) == 2:
+            if written:
+                real(rows, vectors)  # type: ignore[arg-type]
+            raise StoreError("no space left on the device")
+        real(rows, vectors)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kb.index, "write", write)
+        with pytest.raises(StoreError, match="no space"):
+            add(kb, [str(folder)])
+    assert sorted(texts(kb)) == names[:2]
+    assert found(kb, "number2 number3") == found(kb, "lantern")  # rows not live are not shown
+    assert len(found(kb, "lantern")) == 2
+    assert found(kb, "beacon") == []
+    report = add(kb, [str(folder)])
+    assert report.counts()["unchanged"] == 2
+    assert report.counts()["added"] == 4
+    assert sorted(texts(kb)) == names
+    assert_in_step(kb)
+
+
+# --- progress --------------------------------------------------------------------------------
+
+
+def test_progress_only_grows_and_ends_with_everything_done(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
+    names = many(folder)
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    for expected in (6, 0):  # the second run finds everything unchanged
+        told: list[Progress] = []
+        report = add(kb, [str(folder), "nowhere.txt"], on_progress=told.append)
+        for one, other in zip(told, told[1:], strict=False):
+            assert one.sources_done <= other.sources_done
+            assert one.passages_done <= other.passages_done
+        assert {step.sources_total for step in told} == {8}
+        assert told[0].sources_done == 0
+        assert (told[-1].sources_done, told[-1].passages_done) == (8, expected)
+        assert report.passages == expected
+        read = [step.current.rsplit("/", 1)[-1] for step in told if step.current]
+        assert sorted(read) == sorted([*names, "picture.png", "nowhere.txt"])
