@@ -189,10 +189,11 @@ class _Writer:
             self._gap = PARAGRAPH
 
     def _walk_children(self, element: _Element) -> None:
-        self._pieces.append(element.text or "")
+        # A line break of the markup is a space to a reader; only <br> breaks a line.
+        self._pieces.append(_SPACES.sub(" ", element.text or ""))
         for child in element:
             self.walk(child)
-            self._pieces.append(child.tail or "")
+            self._pieces.append(_SPACES.sub(" ", child.tail or ""))
 
     def _walk_list(self, element: _Element) -> None:
         self.flush()

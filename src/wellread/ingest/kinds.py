@@ -165,7 +165,7 @@ def _kind_of_lines(source: Source) -> str:
     head = source.data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
     first = source.data.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").strip()
     table = source.name.lower().endswith(".csv")
-    if _asks(first) if table else _is_json_object(first):
+    if _asks(first) if table else _is_record(first):
         return "records"
     return "captions" if _SRT_START.match(head) and not table else ""
 
@@ -176,10 +176,12 @@ def _asks(header: str) -> bool:
     return "question" in names and bool(names & {"answer", "feedback", "score"})
 
 
-def _is_json_object(line: str) -> bool:
+def _is_record(line: str) -> bool:
+    """Whether the line is a JSON object with words in it, as a list of records begins."""
     if not (line.startswith("{") and line.endswith("}")):
         return False
     try:
-        return isinstance(json.loads(line), dict)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return False
+    return isinstance(record, dict) and bool({"text", "content", "body", "question"} & set(record))

@@ -156,17 +156,31 @@ def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
 
 def inline_text(token: Token) -> str:
     """The words of an inline token: no emphasis marks, no link targets."""
-    pieces: list[str] = []
+    return _lined(token)[0]
+
+
+def _lined(token: Token) -> tuple[str, list[tuple[int, int]]]:
+    """The words, and where in them each further source line begins (lines counted from 0)."""
+    lines: list[list[str]] = [[]]
+    ends: list[str] = []
     for child in token.children or ():
-        if child.type in ("text", "code_inline"):
-            pieces.append(child.content)
-        elif child.type == "softbreak":
-            pieces.append(" ")
-        elif child.type == "hardbreak" or _LINE_BREAK.fullmatch(child.content):
-            pieces.append("\n")
-        elif child.type == "image":
-            pieces.append(child.content)
-    return re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip()
+        if child.type in ("text", "code_inline", "image"):
+            lines[-1].append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            lines.append([])
+            ends.append("\n" if child.type == "hardbreak" else " ")
+        elif _LINE_BREAK.fullmatch(child.content):
+            lines[-1].append("\n")
+    text, places = "", []
+    for number, (pieces, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
+        words = re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip(" \t")
+        if not words:
+            continue
+        if text:
+            text += gap if not text.endswith("\n") and not words.startswith("\n") else ""
+            places.append((len(text), number))
+        text += words if text else words.lstrip()
+    return text.rstrip(), places
 
 
 class _Writer:
@@ -204,10 +218,10 @@ class _Writer:
             self._write_row()
         elif token.type in ("fence", "code_block"):
             self._tight = False
-            self._write_block(token.content.rstrip("\n"), token)
+            self._write_code(token)
         elif token.type == "html_block":
             self._tight = False
-            self._write_block(markup_text(token.content), token)
+            self._write_block(markup_text(token.content), (), token)
         elif token.type == "inline":
             self._write_inline(token)
 
@@ -219,18 +233,29 @@ class _Writer:
             self._blocks.heading(self._heading, inline_text(token), self._line(token))
             self._heading = 0
         else:
-            self._write_block(inline_text(token), token)
+            self._write_block(*_lined(token), token)
 
-    def _write_block(self, text: str, token: Token) -> None:
+    def _write_block(self, text: str, places: Sequence[tuple[int, int]], token: Token) -> None:
         if not text.strip():
             return
-        gap = PARAGRAPH
+        gap, line = PARAGRAPH, self._line(token)
+        later = [(place, number + line) for place, number in places] if line else []
         if self._bullet:
-            text = "  " * (self._depth - 1) + "- " + text
+            bullet = "  " * (self._depth - 1) + "- "
+            later = [(place + len(bullet), number) for place, number in later]
+            text = bullet + text
             gap = "\n" if self._tight and self._listed else PARAGRAPH
             self._bullet = False
             self._listed = True
-        self._blocks.block(text, self._line(token), gap)
+        self._blocks.block(text, line, gap, later)
+
+    def _write_code(self, token: Token) -> None:
+        """Code keeps its lines; those of a fence begin below it."""
+        code = token.content.rstrip("\n")
+        below = 1 if token.type == "fence" else 0
+        breaks = [found.end() for found in re.finditer("\n", code)]
+        places = [(place, number + below) for number, place in enumerate(breaks, 1)]
+        self._write_block(code, places, token)
 
     def _write_row(self) -> None:
         cells, self._cells = self._cells or [], None

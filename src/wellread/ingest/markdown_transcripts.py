@@ -23,6 +23,7 @@ from wellread.types import Document
 
 MINIMUM_TURNS = 3
 MINIMUM_SHARE = 0.25  # of the blocks of text, those that open a turn
+MINIMUM_RETURNS = 2.0  # turns of a speaker, on average, where no times tell a transcript
 SECTION_LEVEL = 5  # of a line that is all emphasis: below every written heading
 
 # Words of labels that look like a speaker in bold ("**Note**: ...").
@@ -34,21 +35,26 @@ LABEL_WORDS = frozenset(
     "definition background conclusion discussion abstract figure table http https".split()
 )
 
-_NAME = r"(?P<name>[^\W\d_][^\n:*\[\]()#|<>`]{0,60}?)"
+_PLAIN_NAME = r"[^\W\d_][^\n:*\[\]()#|<>`]{0,60}?"
+_NAME = rf"(?P<name>{_PLAIN_NAME})"
+# In bold a role may follow in brackets: "**Jo Bell (Minister of Ports)**: text".
+_TITLED = rf"(?P<name>{_PLAIN_NAME}(?:\s*\((?!\d)[^\n:*()\[\]<>`]{{1,120}}\))?)"
 _STAMP = r"[\[(]?(?P<stamp>(?:\d{1,2}:)?\d{1,3}:\d{2}(?:\.\d{1,3})?)[\])]?"
 _TURNS = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\*\*{_NAME}\s*(?::\*\*|\*\*\s*:)\s*{_STAMP}\s*(?P<rest>.*)$",
-        rf"\*\*{_NAME}\*\*\s*{_STAMP}\s*:?\s*(?P<rest>.*)$",
+        rf"\*\*{_TITLED}\s*(?::\*\*|\*\*\s*:)\s*{_STAMP}\s*(?P<rest>.*)$",
+        rf"\*\*{_TITLED}\*\*\s*{_STAMP}\s*:?\s*(?P<rest>.*)$",
         rf"(?:\*\*)?{_STAMP}(?:\*\*)?\s*[-–—]?\s*(?:\*\*)?{_NAME}(?::\*\*|\*\*\s*:|:)\s*(?P<rest>.*)$",
         rf"{_NAME}\s*:\s*{_STAMP}\s*(?P<rest>.*)$",
         rf"{_NAME}\s+[\[(](?P<stamp>(?:\d{{1,2}}:)?\d{{1,3}}:\d{{2}})[\])]\s*:?\s*(?P<rest>.*)$",
-        rf"\*\*{_NAME}\s*(?::\*\*|\*\*\s*:)\s*(?P<rest>.*)$",
+        rf"\*\*{_TITLED}\s*(?::\*\*|\*\*\s*:)\s*(?P<rest>.*)$",
     )
 )
 _BARE = re.compile(rf"{_NAME}\s*:\s*(?P<rest>.*)$")
 _EMPHASISED = re.compile(r"(?:_(?P<a>[^_\n]+)_|\*(?P<b>[^*\n]+)\*|\*\*(?P<c>[^*\n:]+)\*\*)$")
+_MARKED = re.compile(r"[*_\[\]<>`#|~\\&]|^\s*(?:[-+=]|\d+[.)]\s|\t|    )|  $", re.M)
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
 _NUMBERED = re.compile(r"(?:speaker|guest|host|interviewer|moderator|audience)\b", re.I)
 
 
@@ -80,7 +86,9 @@ def is_transcript(text: str) -> bool:
     counts = Counter(turn.speaker for turn in turns)
     stamped = sum(turn.begin is not None for turn in turns)
     sure = sum(count for name, count in counts.items() if name in known or _looks_like_a_name(name))
-    return stamped * 2 >= len(turns) or (max(counts.values()) > 1 and sure * 2 >= len(turns))
+    # Labels look like names too, but people who talk come back.
+    recurs = len(turns) >= MINIMUM_RETURNS * len(counts)
+    return stamped * 2 >= len(turns) or (recurs and sure * 2 >= len(turns))
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
@@ -103,11 +111,12 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     _write_chunk(blocks, chunk, first_line)
     text, marks = blocks.build()
     require_text(source, text)
+    untitled = not matter.words("title")
     yield Document(
         collection=source.collection,
         uri=source.uri,
         kind="transcript",
-        title=markdown.title_of(matter, markdown.parse(body), source.name),
+        title=markdown.title_of(matter, markdown.parse(body) if untitled else [], source.name),
         text=text,
         marks=marks,
         url=matter.link("url", "link", "canonical", "permalink"),
@@ -130,7 +139,7 @@ def seconds(stamp: str) -> float:
 
 
 def _turn(line: str, known: frozenset[str]) -> _Turn | None:
-    if not line or line[0] in " \t#>|`":
+    if ":" not in line[:160] or line[0] in " \t#>|`":
         return None
     for pattern in _TURNS:
         found = pattern.match(line)
@@ -161,7 +170,13 @@ def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
         _as_heading(line) if _alone(chunk, index) and _EMPHASISED.match(line.strip()) else line
         for index, line in enumerate(chunk)
     ]
-    markdown.write(blocks, markdown.parse("\n".join(lines)), first_line)
+    text = "\n".join(lines)
+    if _MARKED.search(text):
+        markdown.write(blocks, markdown.parse(text), first_line)
+        return
+    for found in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
+        line = first_line + text.count("\n", 0, found.start())
+        blocks.block(" ".join(found.group().split()), line)
 
 
 def _alone(lines: Sequence[str], index: int) -> bool:
@@ -181,7 +196,7 @@ def _tidy(name: str) -> str:
 
 
 def _is_label(name: str) -> bool:
-    words = name.lower().split()
+    words = name.partition("(")[0].lower().split()
     return len(words) > 5 or any(word.strip(".,'\"") in LABEL_WORDS for word in words)
 
 

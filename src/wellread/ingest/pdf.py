@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from ctypes import create_string_buffer
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from math import hypot
 from statistics import median
 
@@ -23,16 +23,9 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_raw
 
 from wellread.errors import SourceError
+from wellread.ingest import plain
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.front_matter import moment, names
-from wellread.ingest.plain import (
-    BROKEN,
-    PARAGRAPH,
-    join_lines,
-    one_line,
-    require_text,
-    title_from_name,
-)
 from wellread.types import Box, Document, Mark
 
 MARGIN = 0.09  # share of the page height in which running headers and footers stand
@@ -42,11 +35,9 @@ COLUMN_LINES = 6  # lines on each side that make a second column
 CROSSING_SHARE = 0.35  # of the lines may cross the gutter (title, wide tables)
 HEADING_CHARACTERS = 90
 SUMMARY_CHARACTERS = 3_000
-
 WIDE_GAP = 1.4  # letter heights between two pieces that are not of one sentence
 
 _Edges = tuple[float, float, float, float]  # left, top, right, bottom in points, upwards
-
 # pdfium is not thread-safe, whatever the document.
 _pdfium_lock = threading.Lock()
 
@@ -58,12 +49,10 @@ _NAMED = re.compile(
     re.I,
 )
 _BULLET = re.compile(r"[•▪‣◦●■–]\s+|\(?[a-z\d]{1,2}[.)]\s+(?=\S)|\[\d+\]\s")
-_BOLD = re.compile(rb"bold|black|heavy|demi|medi|cmbx|-bx", re.I)
+_BOLD = re.compile(rb"bold|black|heavy|demi|medi|bx\d", re.I)
 _SIGN = re.compile(r"\d{1,2}|[*†‡§¶∗]{1,2}")  # of a footnote, raised and small
 _ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
-_USELESS_TITLE = re.compile(
-    r"untitled|microsoft word|^\W*$|\.(?:docx?|tex|dvi|pdf|indd|qxd)$", re.I
-)
+_USELESS_TITLE = re.compile(r"untitled|microsoft|presentation$|^\W*$|\.\w{2,4}$", re.I)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +81,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     if not lines:
         raise SourceError(source.uri, f"scanned: no text layer on any of {len(pages)} pages")
     text, marks, summary = _write(lines)
-    require_text(source, text)
     yield Document(
         collection=source.collection,
         uri=source.uri,
         kind="paper",
-        title=_title(facts.get("Title", ""), lines) or title_from_name(source.name),
+        title=_title(facts.get("Title", ""), lines) or plain.title_from_name(source.name),
         text=text,
         marks=marks,
         source_type="pdf",
@@ -112,7 +100,7 @@ def _read(source: Source, limits: LoaderLimits) -> tuple[list[list[_Line]], dict
         document = pdfium.PdfDocument(source.data)
     except pdfium.PdfiumError as error:
         reason = "encrypted: it needs a password" if "assword" in str(error) else "not a PDF"
-        raise SourceError(source.uri, f"{reason} ({one_line(str(error))})") from error
+        raise SourceError(source.uri, f"{reason} ({plain.one_line(str(error))})") from error
     try:
         count = len(document)
         if count > limits.max_pages:
@@ -122,9 +110,9 @@ def _read(source: Source, limits: LoaderLimits) -> tuple[list[list[_Line]], dict
                 hint="raise sources.max_pages",
             )
         pages = [_page_lines(document, index) for index in range(count)]
-        return pages, {str(k): one_line(v) for k, v in document.get_metadata_dict().items()}
+        return pages, {str(k): plain.one_line(v) for k, v in document.get_metadata_dict().items()}
     except pdfium.PdfiumError as error:
-        raise SourceError(source.uri, f"damaged PDF: {one_line(str(error))}") from error
+        raise SourceError(source.uri, f"damaged PDF: {plain.one_line(str(error))}") from error
     finally:
         document.close()
 
@@ -138,14 +126,12 @@ def _page_lines(document: pdfium.PdfDocument, index: int) -> list[_Line]:
 
 def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_Line]:
     """Cut the characters at line ends, and where a gap is too wide for a space."""
-    rectangle = pdfium_raw.FS_RECTF()
+    rectangle, first = pdfium_raw.FS_RECTF(), 0
     letters: list[str] = []
     edges: list[_Edges] = []  # of the letters that are not spaces
-    first = 0
     for place in range(layer.count_chars()):
         code = pdfium_raw.FPDFText_GetUnicode(layer, place)
-        letter = BROKEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
-        cut = letter in "\r\n"
+        letter = plain.BROKEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
         if not letter.isspace():
             pdfium_raw.FPDFText_GetLooseCharBox(layer, place, rectangle)
             box = (rectangle.left, rectangle.top, rectangle.right, rectangle.bottom)
@@ -155,7 +141,7 @@ def _lines(layer: pdfium.PdfTextPage, number: int, frame: _Edges) -> Iterator[_L
             first = first if edges else place
             edges.append(box)
         letters.append(letter)
-        if cut or letter == BROKEN:
+        if letter in ("\r", "\n", plain.BROKEN):
             yield from _line(letters, edges, frame, (layer, number, first))
             letters, edges = [], []
     yield from _line(letters, edges, frame, (layer, number, first))
@@ -168,7 +154,7 @@ def _line(
     origin: tuple[pdfium.PdfTextPage, int, int],
 ) -> Iterator[_Line]:
     """The line of ``letters``, unless it is blank; ``origin``: text layer, page, first letter."""
-    text = one_line("".join(letters))
+    text = plain.one_line("".join(letters))
     layer, number, first = origin
     left, top, width, height = frame[0], frame[1], frame[2] - frame[0], frame[1] - frame[3]
     if not text or not edges or width <= 0 or height <= 0:
@@ -323,13 +309,12 @@ def _same_row(before: _Line, line: _Line) -> bool:
 def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
     """Text, marks and abstract. A hyphen at a line's end goes when the word is known without."""
     usual = _Usual(lines)
-    words = Counter(word for line in lines for word in re.findall(r"[\w-]+", line.text.lower()))
+    words = plain.whole_words([line.text for line in lines])
     builder = TextBuilder()
     path: list[tuple[int, str]] = []
     abstract: list[str] = []
     page = 0
-    for index, line in enumerate(lines):
-        after = lines[index + 1] if index + 1 < len(lines) else None
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
         if line.page != page:
             page = line.page
             builder.page(page)
@@ -338,9 +323,9 @@ def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
             path = [*(step for step in path if step[0] < level), (level, line.text)]
             builder.heading(tuple(name for _, name in path))
         apart = after is None or usual.breaks(line, after)
-        text, gap = join_lines(line.text, "" if apart or after is None else after.text, words)
+        text, gap = plain.join_lines(line.text, "" if apart or after is None else after.text, words)
         builder.box(builder.add(text), line.page, line.box)
-        gap = ("" if after is None else PARAGRAPH) if apart else gap
+        gap = ("" if after is None else plain.PARAGRAPH) if apart else gap
         if gap:
             builder.add(gap)
         if not level and path and path[-1][1].lower().startswith("abstract"):
@@ -354,8 +339,13 @@ def _title(given: str, lines: Sequence[_Line]) -> str:
     if len(given) >= 4 and not _USELESS_TITLE.search(given):
         return given
     first = [line for line in lines if line.page == lines[0].page and len(line.text) >= 4]
-    largest = max((line.size for line in first if line.box.top < 0.6), default=0.0)
-    if largest < 1.1 * _Usual(lines).body:
-        return ""
-    words = " ".join(line.text for line in first if line.size == largest)
-    return words.replace(BROKEN + " ", "").replace(BROKEN, "-")[:200]
+    largest = max((line.size for line in first), default=0.0)
+    runs = [list(run) for size, run in groupby(first, lambda line: line.size) if size == largest]
+    # Several runs of the largest letters are headings: then the page's first line is the title.
+    lead = runs[0] if len(runs) == 1 and largest > 1.05 * _Usual(lines).body else first[:1]
+    words = (
+        " ".join(line.text for line in lead)
+        .replace(f"{plain.BROKEN} ", "")
+        .replace(plain.BROKEN, "-")
+    )
+    return words if len(words) <= plain.TITLE_CHARACTERS and not words.endswith((".", ",")) else ""

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
 from wellread.types import Document, Mark
 
 PARAGRAPH = "\n\n"
-TITLE_CHARACTERS = 120
+TITLE_CHARACTERS = 200
+WRAPPED_LEAST, WRAPPED_MOST = 45, 120  # characters of a line that was broken to fit a width
 BROKEN = "\ufffe"  # stands for a hyphen at the end of a printed line
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
+_COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a table
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
 )
@@ -57,8 +61,18 @@ class Blocks:
         self._builder.heading(tuple(name for _, name in self._path))
         self._write(title, line)
 
-    def block(self, text: str, line: int | None = None, gap: str = PARAGRAPH) -> None:
-        """Write one block; nothing when it is blank."""
+    def block(
+        self,
+        text: str,
+        line: int | None = None,
+        gap: str = PARAGRAPH,
+        later: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Write one block; nothing when it is blank.
+
+        Args:
+            later: places in ``text`` at which a further source line begins, and that line.
+        """
         if not text.strip():
             return
         self._separate(gap)
@@ -68,7 +82,11 @@ class Blocks:
         if self._time is not None:
             self._builder.time(self._time)
             self._time = None
-        self._write(text, line)
+        begun = 0
+        for place, number in later:
+            self._write(text[begun:place], line)
+            begun, line = place, number
+        self._write(text[begun:], line)
 
     def turn(self, speaker: str, begin: float | None = None) -> None:
         """What follows is said by ``speaker``, from ``begin`` (seconds) on where that is known."""
@@ -123,6 +141,12 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
 
 
+def whole_words(lines: Sequence[str]) -> Counter[str]:
+    """How often each word stands in printed lines; what a line's end has broken is left out."""
+    whole = re.sub(rf"[\w-]*[{BROKEN}-]\n[\w-]*", " ", "\n".join(lines).lower())
+    return Counter(re.findall(r"[\w-]+", whole))
+
+
 def join_lines(text: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
     """A printed line as it is stored, and what stands between it and the line ``after``.
 
@@ -149,21 +173,20 @@ def title_from_name(name: str) -> str:
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One page; lines stay as they are, paragraphs are what blank lines separate."""
+    """One page. Blank lines separate paragraphs; the lines of a wrapped one are joined."""
     text = decode(source)
     require_text(source, text)
-    builder = TextBuilder()
-    gap = ""
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            gap = PARAGRAPH
-            continue
-        if builder.length:
-            builder.add(gap or "\n")
-        gap = ""
-        builder.line(number)
-        builder.add(line.rstrip())
-    stored, marks = builder.build()
+    blocks = Blocks()
+    lines = text.split("\n")
+    words = whole_words(lines)
+    begun = 0
+    for number in range(len(lines) + 1):
+        if number == len(lines) or not lines[number].strip():
+            joined, later = unwrapped(lines[begun:number], words)
+            places = [(place, begun + index + 1) for place, index in later]
+            blocks.block(joined, begun + 1, later=places)
+            begun = number + 1
+    stored, marks = blocks.build()
     yield Document(
         collection=source.collection,
         uri=source.uri,
@@ -173,6 +196,52 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         marks=marks,
         source_type="text",
     )
+
+
+def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:
+    """The lines of one paragraph, joined where a line was only broken to fit a width.
+
+    Args:
+        words: how often each word stands in the whole text (see ``join_lines``).
+
+    Returns:
+        The text, and for each line but the first its place in the text and its index.
+    """
+    width = max((len(line.rstrip()) for line in lines), default=0)
+    text, joins = "", False
+    places: list[tuple[int, int]] = []
+    for index, line in enumerate(lines):
+        piece = line.strip() if joins else line.rstrip()
+        after = lines[index + 1] if index + 1 < len(lines) else ""
+        if index:
+            places.append((len(text), index))
+        joins = bool(after) and _goes_on(line.rstrip(), after.rstrip(), width, first=index == 0)
+        if joins:
+            piece, gap = join_lines(piece, after.strip(), words)
+            text += piece + gap
+        else:
+            text += piece + ("\n" if after else "")
+    return text, places
+
+
+def _goes_on(before: str, line: str, width: int, *, first: bool) -> bool:
+    """Whether ``line`` goes on with what ``before`` began (``first``: the paragraph's first line).
+
+    The line before is long, and the next word had no room on it or is in lower case.
+    """
+    if len(before) < WRAPPED_LEAST or width > WRAPPED_MOST or _ITEM.match(line):
+        return False
+    if _COLUMNS.search(before) or _COLUMNS.search(line):
+        return False
+    step = _indent(line) - _indent(before)
+    if (step > 0 and not _ITEM.match(before)) or (step < 0 and not first):
+        return False
+    word = line.split(maxsplit=1)[0]
+    return len(before) + 1 + len(word) > width or word[0].islower()
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _title(text: str, name: str) -> str:

@@ -1,0 +1,122 @@
+"""Questions answered through a real OpenAI-compatible server, over HTTP, misbehaviour included."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Event, Question, TokenEvent
+from wellread.ask.answer import answer, final
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.openai_server import (
+    OVERLOADED,
+    SERVER_ERROR,
+    CutOff,
+    Hang,
+    Malformed,
+    OpenAIServer,
+    Reply,
+    Text,
+)
+
+QUESTION = "How much was paid for the ferry Osprey?"
+FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
+GOOD = "The Osprey was bought for 2.6 million euros [e1]."
+TAIL = '\n---\n{"confidence": 0.8, "data_gaps": ["who sold it"]}'
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("http")
+    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(root / "ferry.md")])
+    return root / "home"
+
+
+async def ask(home: Path, server: OpenAIServer, timeout: float = 10.0) -> tuple[Answer, str]:
+    """The answer, and the text that was streamed on the way."""
+    overrides: dict[str, dict[str, object]] = {
+        "qa": {"confidence_threshold": 0.05},
+        "generation": {
+            "model": "small",
+            "base_url": server.url,
+            "timeout": timeout,
+            "retries": 0,
+        },
+    }
+    shown = []
+    with open_kb(home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+
+        async def listened() -> AsyncIterator[Event]:
+            async for event in answer(kb, Question(text=QUESTION)):
+                if isinstance(event, TokenEvent):
+                    shown.append(event.text)
+                yield event
+
+        given = await final(listened())
+    return given, "".join(shown)
+
+
+async def test_a_streamed_reply_is_checked_and_cited(home: Path) -> None:
+    with OpenAIServer([Text(text=GOOD + TAIL, input_tokens=90, output_tokens=20)]) as server:
+        given, shown = await ask(home, server)
+        (chat,) = server.chats
+    assert given.answered_by.startswith("small@")
+    assert given.text == "The Osprey was bought for 2.6 million euros. [1]"
+    assert given.sentences[0].verdict.name == "supported"
+    assert given.citations[0].quote in FERRY
+    assert shown == GOOD
+    assert given.confidence.model_claim == 0.8
+    assert "who sold it" in given.data_gaps
+    assert (given.usage.input_tokens, given.usage.output_tokens) == (90, 20)
+    assert chat.body["stream"] is True
+    assert "2.6 million euros" in chat.prompt
+
+
+@pytest.mark.parametrize("tail", ["", '\n---\n{"confidence": 0.', "\n---\nnot JSON at all"])
+async def test_a_missing_or_broken_tail_is_no_error(home: Path, tail: str) -> None:
+    with OpenAIServer([Text(text=GOOD + tail)]) as server:
+        given, _ = await ask(home, server)
+    assert given.answered_by.startswith("small@")
+    assert given.sentences[0].verdict.name == "supported"
+    assert "confidence" not in given.text
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (SERVER_ERROR, "500"),
+        (OVERLOADED, "503"),
+        (CutOff(text="The Osprey was"), ""),
+        (Malformed(text="The Osprey was"), ""),
+        (Text(text=""), "empty"),
+    ],
+    ids=["error", "overload", "cut", "malformed", "empty"],
+)
+async def test_a_failing_server_is_replaced_visibly(home: Path, reply: Reply, said: str) -> None:
+    with OpenAIServer([reply]) as server:
+        given, _ = await ask(home, server)
+    assert given.answered_by == "extractive"
+    assert "small@" in given.fallback
+    assert said in given.fallback
+    assert "The ferry Osprey was bought for 2.6 million euros in 2021." in given.text
+
+
+async def test_a_hanging_server_is_given_up_in_time(home: Path) -> None:
+    with OpenAIServer([Hang(text="The Osprey")]) as server:
+        given, _ = await ask(home, server, timeout=0.5)
+    assert given.answered_by == "extractive"
+    assert given.fallback
+
+
+async def test_citations_of_nothing_are_removed_and_counted(home: Path) -> None:
+    with OpenAIServer([Text(text=GOOD + " She is red [e7][e8].")]) as server:
+        given, _ = await ask(home, server)
+    assert given.hallucinated_citations == 2
+    assert given.sentences[1].verdict.name == "uncited"
+    assert "e7" not in given.text
