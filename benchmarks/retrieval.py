@@ -31,7 +31,7 @@ SETS: dict[str, JudgedSet] = {
 }
 DEPTH = 100
 TEXT, VECTOR = "text", "vector"
-DEFAULT_RUN = "weighted 0.5"
+DEFAULT_RUN = "weighted 0.3"
 
 Lists = Mapping[str, Sequence[Candidate]]
 Fuse = Callable[[Lists], Sequence[Candidate]]
@@ -50,8 +50,10 @@ RUNS: dict[str, Fuse] = {
     "BM25": lambda lists: lists[TEXT],
     "vectors": lambda lists: lists[VECTOR],
     "RRF k=60": _reciprocal,
-    "weighted 0.3": partial(_weighted, 0.3),
-    DEFAULT_RUN: partial(_weighted, 0.5),
+    "weighted 0.1": partial(_weighted, 0.1),
+    "weighted 0.2": partial(_weighted, 0.2),
+    DEFAULT_RUN: partial(_weighted, 0.3),
+    "weighted 0.5": partial(_weighted, 0.5),
     "weighted 0.7": partial(_weighted, 0.7),
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from wellread.errors import SettingsError
 
@@ -63,6 +63,14 @@ class SourceSettings(_Section):
         description="patterns that are never read, in the form of .gitignore",
     )
 
+    @field_validator("exclude", mode="before")
+    @classmethod
+    def _from_one_line(cls, given: object) -> object:
+        """An environment variable holds the patterns in one line, with commas between them."""
+        if not isinstance(given, str):
+            return given
+        return tuple(part for part in (each.strip() for each in given.split(",")) if part)
+
 
 class RetrievalSettings(_Section):
     top_k: int = Field(default=12, ge=1, le=200, description="passages that a question works with")
@@ -71,7 +79,7 @@ class RetrievalSettings(_Section):
         default="weighted", description="how the ranked lists are joined"
     )
     vector_weight: float = Field(
-        default=0.5, ge=0, le=1, description="weight of vectors in 'weighted'"
+        default=0.3, ge=0, le=1, description="weight of vectors in 'weighted'"
     )
     min_similarity: float = Field(
         default=0.3, ge=-1, le=1, description="cosine under which a passage does not count as near"
@@ -219,7 +227,7 @@ def _from_file(path: Path) -> dict[str, dict[str, Any]]:
         raise SettingsError(f"{path} cannot be read: {error}") from error
     try:
         loaded = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2024-13-45
         raise SettingsError(f"{path} is not YAML: {error}") from error
     if loaded is None:
         return {}

@@ -51,7 +51,7 @@ class KnowledgeBase:
         return Catalogue.open(self.home / CATALOGUE_FILE)
 
     @cached_property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CachedEmbedder:
         """What turns texts and questions into vectors."""
         return CachedEmbedder(self._embedder or open_embedder(self.settings.embedding, self.home))
 
@@ -90,9 +90,10 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error."""
-        opened = self.__dict__.pop("catalogue", None)
-        if opened is not None:
-            opened.close()
+        for part in ("embedder", "catalogue"):
+            opened = self.__dict__.pop(part, None)
+            if opened is not None:
+                opened.close()
 
     def __enter__(self) -> Self:
         return self

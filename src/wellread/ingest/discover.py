@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from pathspec import GitIgnoreSpec
 
@@ -43,10 +45,11 @@ def _expand(given: str, exclude: Sequence[str]) -> Iterator[FoundFile | SourceEr
     if "://" in given and not given.startswith("file://"):
         yield SourceError(given, "adding from the web is not there yet; save it and add the file")
         return
-    path = Path(given.removeprefix("file://")).expanduser()
-    if path.is_dir():
+    # os.path, not Path: its questions answer no, where Path raises for a name that is too long.
+    path = Path(os.path.expanduser(_local(given)))
+    if os.path.isdir(path):
         yield from _walk(path, exclude)
-    elif path.exists() or path.is_symlink():
+    elif os.path.lexists(path):
         yield _stat(path)
     elif glob.has_magic(given):
         matches = sorted(glob.glob(str(path), recursive=True))
@@ -58,6 +61,13 @@ def _expand(given: str, exclude: Sequence[str]) -> Iterator[FoundFile | SourceEr
         yield SourceError(given, "there is no such file or folder")
 
 
+def _local(given: str) -> str:
+    """The path that ``given`` names; a ``file:`` address is percent-decoded."""
+    if not given.startswith("file://"):
+        return given
+    return os.fsdecode(unquote_to_bytes(given.removeprefix("file://")))
+
+
 def _expand_match(path: Path, exclude: Sequence[str]) -> Iterator[FoundFile | SourceError]:
     if path.is_dir():
         yield from _walk(path, exclude)
@@ -66,11 +76,11 @@ def _expand_match(path: Path, exclude: Sequence[str]) -> Iterator[FoundFile | So
 
 
 def _walk(root: Path, exclude: Sequence[str]) -> Iterator[FoundFile | SourceError]:
-    patterns = [*exclude]
-    own = root / IGNORE_FILE
-    if own.is_file():
-        patterns += own.read_text(encoding="utf-8", errors="replace").splitlines()
-    spec = GitIgnoreSpec.from_lines([*patterns, IGNORE_FILE])
+    try:
+        spec = _ignored(root, exclude)
+    except SourceError as error:
+        yield error
+        return
     unreadable: list[SourceError] = []
 
     def refuse(error: OSError) -> None:
@@ -87,6 +97,26 @@ def _walk(root: Path, exclude: Sequence[str]) -> Iterator[FoundFile | SourceErro
             if not spec.match_file((below / name).as_posix()):
                 yield _stat(here / name)
     yield from unreadable
+
+
+def _ignored(root: Path, exclude: Sequence[str]) -> GitIgnoreSpec:
+    """What is left out below ``root``.
+
+    Raises:
+        SourceError: the folder's own patterns cannot be read. It is not added without them, since
+            they may keep private files out.
+    """
+    patterns = [*exclude]
+    own = root / IGNORE_FILE
+    try:
+        if own.is_file():
+            patterns += own.read_text(encoding="utf-8", errors="replace").splitlines()
+        return GitIgnoreSpec.from_lines([*patterns, IGNORE_FILE])
+    except OSError as error:
+        raise SourceError(_uri(own), f"cannot be read: {error.strerror}") from error
+    except (ValueError, re.error) as error:
+        reason = f"not read: a pattern of {IGNORE_FILE} or of sources.exclude is wrong: {error}"
+        raise SourceError(_uri(root), reason) from error
 
 
 def _stat(path: Path) -> FoundFile | SourceError:

@@ -22,6 +22,7 @@ from wellread.types import Document
 
 logger = logging.getLogger(__name__)
 
+_MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
 _MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 
@@ -102,6 +103,9 @@ def _language(entry: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
 
 
 def _authors(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    mailed = _MAILED.fullmatch(str(entry.get("author", "")))
+    if mailed:  # feedparser cuts such a name when the address ends in a long domain
+        return (mailed["name"],)
     named = [author.get("name", "") for author in entry.get("authors", ())]
     return strings([name for name in named if name] or entry.get("author", ""))
 

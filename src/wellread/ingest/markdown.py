@@ -29,10 +29,11 @@ from wellread.types import Document, Kind
 
 _NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
-# Template tags, comments and attribute lists of site generators. Bounded, so that a page full
-# of openings without an end is still read in linear time.
+# Template tags, comments and attribute lists of site generators. None reaches over another one's
+# opening, so that a page full of openings without an end is still read in linear time.
 _TEMPLATE = re.compile(
-    r"(?P<code>`[^`\n]+`)|\{%.{0,2000}?%\}|\{\{.{0,2000}?\}\}|<!--.{0,20000}?-->|\{:[^{}\n]{0,200}\}",
+    r"(?P<code>`[^`\n]+`)|\{%(?:(?!\{%).)*?%\}|\{\{(?:(?!\{\{).)*?\}\}"
+    r"|<!--(?:(?!<!--).)*?-->|\{:[^{}\n]{0,200}\}",
     re.DOTALL,
 )
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
@@ -254,7 +255,7 @@ class _Writer:
         code = token.content.rstrip("\n")
         below = 1 if token.type == "fence" else 0
         breaks = [found.end() for found in re.finditer("\n", code)]
-        places = [(place, number + below) for number, place in enumerate(breaks, 1)]
+        places = [(place, number + below) for number, place in enumerate([0, *breaks])]
         self._write_block(code, places, token)
 
     def _write_row(self) -> None:

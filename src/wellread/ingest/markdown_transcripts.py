@@ -35,6 +35,7 @@ LABEL_WORDS = frozenset(
     "definition background conclusion discussion abstract figure table http https".split()
 )
 
+_TRANSCRIPT_KINDS = frozenset({"transcript", "podcast", "interview", "meeting"})
 _PLAIN_NAME = r"[^\W\d_][^\n:*\[\]()#|<>`]{0,60}?"
 _NAME = rf"(?P<name>{_PLAIN_NAME})"
 # In bold a role may follow in brackets: "**Jo Bell (Minister of Ports)**: text".
@@ -83,9 +84,12 @@ def is_transcript(text: str) -> bool:
     )
     if len(turns) < MINIMUM_TURNS or len(turns) < MINIMUM_SHARE * blocks:
         return False
+    if matter.words("kind", "type").lower() in _TRANSCRIPT_KINDS:
+        return True
     counts = Counter(turn.speaker for turn in turns)
     stamped = sum(turn.begin is not None for turn in turns)
-    sure = sum(count for name, count in counts.items() if name in known or _looks_like_a_name(name))
+    listed = set(matter.several("speakers", "speaker", "guests", "hosts"))
+    sure = sum(n for name, n in counts.items() if name in listed or _looks_like_a_name(name))
     # Labels look like names too, but people who talk come back.
     recurs = len(turns) >= MINIMUM_RETURNS * len(counts)
     return stamped * 2 >= len(turns) or (recurs and sure * 2 >= len(turns))
@@ -176,7 +180,12 @@ def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
         return
     for found in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
         line = first_line + text.count("\n", 0, found.start())
-        blocks.block(" ".join(found.group().split()), line)
+        spoken, later = "", []
+        for number, words in enumerate(found.group().split("\n"), line):
+            spoken += " " if spoken else ""
+            later += [(len(spoken), number)] if number > line else []
+            spoken += " ".join(words.split())
+        blocks.block(spoken, line, later=later)
 
 
 def _alone(lines: Sequence[str], index: int) -> bool:

@@ -26,6 +26,7 @@ from wellread.errors import SourceError
 from wellread.ingest import plain
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.front_matter import moment, names
+from wellread.ingest.pdf_tables import same_row, table_cells
 from wellread.types import Box, Document, Mark
 
 MARGIN = 0.09  # share of the page height in which running headers and footers stand
@@ -263,14 +264,17 @@ class _Usual:
         self._right = {k: max(box.right for box in boxes) for k, boxes in edges.items()}
         steps = [b.box.top - a.box.top for a, b in pairwise(lines) if _under(a, b)]
         self._step = median(steps) if steps else 0.0
+        self._cells = {lines[n] for n in table_cells([(line.page, line.box) for line in lines])}
 
     def breaks(self, before: _Line, line: _Line) -> bool:
         """Whether ``line`` begins a paragraph."""
         if self.level(before) or self.level(line) or _BULLET.match(line.text):
             return True
-        if _same_row(before, line) or (_SIGN.fullmatch(before.text) and _under(before, line, 0.02)):
+        level = same_row((before.page, before.box), (line.page, line.box))
+        if level or (_SIGN.fullmatch(before.text) and _under(before, line, 0.02)):
             return False
-        if abs(before.size - line.size) > 0.12 * max(before.size, line.size):
+        resized = abs(before.size - line.size) > 0.12 * max(before.size, line.size)
+        if resized or before in self._cells or line in self._cells:
             return True
         ended = bool(_SENTENCE_END.search(before.text))
         if not _under(before, line):  # the next column or page
@@ -300,12 +304,6 @@ def _under(before: _Line, line: _Line, slack: float = 0.0) -> bool:
     return place and line.box.top > before.box.top - slack
 
 
-def _same_row(before: _Line, line: _Line) -> bool:
-    middle = (line.box.top + line.box.bottom) / 2
-    level = before.page == line.page and before.box.top < middle < before.box.bottom
-    return level and line.box.left >= before.box.right - 0.01
-
-
 def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
     """Text, marks and abstract. A hyphen at a line's end goes when the word is known without."""
     usual = _Usual(lines)
@@ -326,8 +324,7 @@ def _write(lines: list[_Line]) -> tuple[str, tuple[Mark, ...], str]:
         text, gap = plain.join_lines(line.text, "" if apart or after is None else after.text, words)
         builder.box(builder.add(text), line.page, line.box)
         gap = ("" if after is None else plain.PARAGRAPH) if apart else gap
-        if gap:
-            builder.add(gap)
+        builder.add(gap)
         if not level and path and path[-1][1].lower().startswith("abstract"):
             abstract += [text, gap]
     text, marks = builder.build()

@@ -217,11 +217,18 @@ def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list
             places.append((len(text), index))
         joins = bool(after) and _goes_on(line.rstrip(), after.rstrip(), width, first=index == 0)
         if joins:
-            piece, gap = join_lines(piece, after.strip(), words)
-            text += piece + gap
+            text += "".join(_join(piece, after.strip(), words))
         else:
             text += piece + ("\n" if after else "")
     return text, places
+
+
+def _join(piece: str, after: str, words: Mapping[str, int]) -> tuple[str, str]:
+    """As ``join_lines``, but a hyphen goes only where the whole word stands elsewhere."""
+    joined, gap = join_lines(piece, after, words)
+    head, rest = re.findall(r"[\w-]*$", joined)[0], re.findall(r"^[\w-]*", after)[0]
+    broken = words.get((head + rest).lower(), 0) > 0
+    return (joined if broken else piece), gap
 
 
 def _goes_on(before: str, line: str, width: int, *, first: bool) -> bool:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -66,9 +67,7 @@ def add(
         run = _Run(kb, collection, len(found), on_progress)
         for item in found:
             run.take(item)
-        run.flush()
-        if run.passages:
-            kb.index.optimize()
+        run.finish()
     return Report(
         rows=tuple(run.results),
         passages=run.passages,
@@ -147,6 +146,13 @@ class _Run:
         if self.window.passages >= WINDOW_PASSAGES:
             self.flush()
 
+    def finish(self) -> None:
+        """Write what is left, fold new rows into the index, and tell that all is done."""
+        self.flush()
+        if self.passages:
+            self.kb.index.optimize()
+        self._tell("")
+
     def flush(self) -> None:
         """Write the window: intend, index, commit, settle (the module's text says why)."""
         window, self.window = self.window, _Window()
@@ -188,7 +194,7 @@ class _Run:
             reason="",
         )
         if known and known.digest == digest and known.loader == record.loader:
-            self.kb.catalogue.record_source(record)
+            self.kb.catalogue.record_source(replace(record, status="unchanged"))
             self._note(SourceResult(uri=item.uri, status="unchanged"))
             return
         self._collect(record, load(source, self.limits))
@@ -228,7 +234,8 @@ class _Run:
             raise SourceError(item.uri, f"cannot be read: {error.strerror}") from error
         return Source(
             uri=item.uri,
-            name=item.path.name,
+            # Names that are not UTF-8 hold lone surrogates, which no store takes as a title.
+            name=os.fsencode(item.path.name).decode("utf-8", errors="replace"),
             data=data,
             collection=self.collection,
             path=item.path,

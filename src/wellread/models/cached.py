@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,15 @@ from wellread.errors import ModelError
 from wellread.models.base import Embedder, Purpose
 
 CAPACITY = 1_024
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """An embedder that holds connections."""
+
+    def close(self) -> None:
+        """Let go of them."""
+        ...
 
 
 class CachedEmbedder:
@@ -59,6 +69,11 @@ class CachedEmbedder:
             self._remember(fresh)
             found |= fresh
         return np.stack([found[text] for text in texts])
+
+    def close(self) -> None:
+        """Let go of the connections of the embedder inside, where it has any."""
+        if isinstance(self._embedder, Closeable):
+            self._embedder.close()
 
     def _recall(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         found = {}

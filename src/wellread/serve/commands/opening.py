@@ -101,11 +101,12 @@ def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
 
 def _from_line(text: str) -> str:
     """``text`` from the first whole word on."""
-    return text.partition(" ")[2] if len(text) >= AROUND else text
+    return (text.partition(" ")[2] or text) if len(text) >= AROUND else text
 
 
 def _to_line(text: str) -> str:
-    return text.rpartition(" ")[0] if len(text) >= AROUND else text
+    """``text`` up to its last whole word; a script without spaces stays as it is."""
+    return (text.rpartition(" ")[0] or text) if len(text) >= AROUND else text
 
 
 def _print(terminal: Terminal, opened: Opened) -> None:

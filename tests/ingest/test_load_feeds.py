@@ -1,0 +1,83 @@
+"""RSS and Atom files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.testing.loader import LoaderContract, source_of
+
+RSS = """<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel>
+<title>Quay news</title><link>https://quay.example/</link><language>en-GB</language>
+<item><title>Slipway &amp; crane</title><link>https://quay.example/slipway</link>
+<author>ida@quay.example (Ida Lund)</author><category>works</category>
+<pubDate>Tue, 05 Nov 2024 08:30:00 +0100</pubDate>
+<enclosure url="https://quay.example/slipway.mp3" type="audio/mpeg" length="10"/>
+<description>Short.</description>
+<content:encoded><![CDATA[<h2>Works</h2><p>The slipway is closed
+until <b>Friday</b>.</p><ul><li>Use the north ramp.</li></ul>
+<script>x()</script>]]></content:encoded>
+</item>
+<item><title>Second</title><guid isPermaLink="false">quay-2</guid>
+<description>The crane lifts
+two tonnes.</description></item>
+<item><title></title><description></description></item>
+</channel></rss>
+"""
+
+ATOM = """<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en"><title>Reef log</title>
+<id>urn:reef</id><updated>2024-03-01T10:00:00Z</updated>
+<entry><title>Low water</title><id>urn:reef:1</id><link href="https://reef.example/low"/>
+<updated>2024-03-01T10:00:00Z</updated><author><name>Tor Vik</name></author>
+<content type="html">
+&lt;h3&gt;Survey&lt;/h3&gt;&lt;p&gt;Divers counted forty urchins.&lt;/p&gt;
+</content>
+</entry>
+<entry><title>Storm</title><id>urn:reef:2</id><updated>2024-03-02T10:00:00Z</updated>
+<summary>Nobody dived today.</summary></entry></feed>
+"""
+
+
+class TestRss(LoaderContract):
+    good = source_of("quay.rss", RSS)
+    expected_kind = "article"
+    quotes = (
+        ("The slipway is closed until Friday.", {"heading": ("Works",)}),
+        ("- Use the north ramp.", {"heading": ("Works",)}),
+        ("The crane lifts two tonnes.", {"heading": ()}),
+    )
+    broken = (
+        source_of("words.rss", "These are only words.\n"),
+        source_of("page.rss", "<rss-like><nothing/></rss-like>"),
+    )
+
+
+class TestAtom(LoaderContract):
+    good = source_of("reef.atom", ATOM)
+    expected_kind = "article"
+    quotes = (
+        ("Divers counted forty urchins.", {"heading": ("Survey",)}),
+        ("Nobody dived today.", {"heading": ()}),
+    )
+    broken = (source_of("cut.atom", "<feed xmlns='http://www.w3.org/2005/Atom"),)
+
+
+def test_an_entry_becomes_an_article_with_its_facts() -> None:
+    first, second = kinds.load(source_of("quay.xml", RSS), LoaderLimits())
+    assert (first.uri, first.url) == ("https://quay.example/slipway",) * 2
+    assert first.title == "Slipway & crane"
+    assert first.authors == ("Ida Lund",)
+    assert first.published_at == datetime(2024, 11, 5, 7, 30, tzinfo=UTC)
+    assert first.media_url == "https://quay.example/slipway.mp3"
+    assert first.taxonomy == {"tags": ("works",)}
+    assert (first.language, first.source_type) == ("en-gb", "rss")
+    assert "x()" not in first.text
+    assert second.uri == "quay-2"
+
+
+def test_a_feed_without_entries_yields_nothing() -> None:
+    empty = '<rss version="2.0"><channel><title>Quiet</title></channel></rss>'
+    assert kinds.load(source_of("quiet.rss", empty), LoaderLimits()) == []

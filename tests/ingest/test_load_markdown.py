@@ -1,0 +1,176 @@
+"""Markdown: pages, entities, pages of fields alone, transcripts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.testing.loader import LoaderContract, source_of
+from wellread.types import Document, Relation
+
+PAGE = """---
+title: Winter berths
+author: [Ida Lund, Tor Vik]
+date: 2024-11-05
+tags: [harbour, winter]
+---
+# Winter berths
+
+The *inner* basin stays open
+until the first **hard** frost.
+
+## Fees
+
+- A small boat pays ten crowns
+  for each night.
+- Children fish for free.
+
+| berth | crowns |
+|---|---|
+| inner | 10 |
+
+```
+pump --basin inner
+pump --stop
+```
+"""
+
+ENTITY = """---
+id: pump-share
+title: Pump share
+type: practice
+aliases: [shared pumps, pump pool]
+relations:
+  - {type: practised_by, target: harbour-guild}
+  - needs: [dry-shed]
+sectors: [water, boats]
+scale: regional
+---
+Neighbours own three pumps together.
+"""
+
+FIELDS = """---
+title: Ice watch
+aliases: [frost watch]
+excerpt: >
+  Volunteers measure the ice every morning.
+---
+"""
+
+TALK = """---
+title: Evening at the pier
+speakers: [Ida Lund, Tor Vik]
+date: 2024-02-03
+---
+## Opening
+
+**Ida Lund (Minister of Piers)**: [00:00:12] The pier needs
+new planks.
+
+**Tor Vik**: [00:01:05] Who pays for them?
+
+**Ida Lund (Minister of Piers)**: [01:00:02] The guild pays half.
+
+**Tor Vik**: [01:00:09] And the rest?
+"""
+
+BROKEN_MATTER = "---\ntitle: [unclosed\ndate: 2024\n---\nText.\n"
+
+
+def load(name: str, text: str) -> Document:
+    (document,) = kinds.load(source_of(name, text), LoaderLimits())
+    return document
+
+
+class TestPage(LoaderContract):
+    good = source_of("berths.md", PAGE)
+    expected_kind = "page"
+    quotes = (
+        ("inner basin stays open until the first hard frost", {"line": 9}),
+        ("until the first hard frost.", {"line": 10, "heading": ("Winter berths",)}),
+        ("- A small boat pays ten crowns for each night.", {"line": 14}),
+        ("for each night", {"line": 15, "heading": ("Winter berths", "Fees")}),
+        ("Children fish", {"line": 16}),
+        ("inner | 10", {"line": 20}),
+        ("pump --stop", {"line": 24}),
+    )
+    broken = (
+        source_of("matter.md", BROKEN_MATTER),
+        source_of("latin.md", "caf\u00e9".encode("latin-1")),
+        source_of("blank.md", "---\ndraft: true\n---\n\n"),
+    )
+
+
+class TestEntity(LoaderContract):
+    good = source_of("pump-share.md", ENTITY)
+    expected_kind = "entity"
+    quotes = (("Neighbours own three pumps", {"line": 12}),)
+    broken = (source_of("loose.md", "---\nid: a\nrelations: [{type: needs}]\n---\nText.\n"),)
+
+
+class TestFieldsAlone(LoaderContract):
+    good = source_of("ice.md", FIELDS)
+    expected_kind = "page"
+    quotes = (("Volunteers measure the ice every morning.", {"line": 4}),)
+    broken = (source_of("scalar.md", "---\nid: 7\n---\n"),)
+
+
+class TestTalk(LoaderContract):
+    good = source_of("pier.md", TALK)
+    expected_kind = "transcript"
+    quotes = (
+        (
+            "The pier needs new planks.",
+            {"speaker": "Ida Lund (Minister of Piers)", "begin": 12.0, "heading": ("Opening",)},
+        ),
+        ("new planks", {"line": 9}),
+        ("Who pays for them?", {"speaker": "Tor Vik", "begin": 65.0, "line": 11}),
+        ("The guild pays half.", {"begin": 3602.0}),
+    )
+    broken = (source_of("silent.md", TALK.replace("speakers: [", "speakers: [[")),)
+
+
+def test_front_matter_becomes_facts() -> None:
+    page = load("berths.md", PAGE)
+    assert page.title == "Winter berths"
+    assert page.authors == ("Ida Lund", "Tor Vik")
+    assert page.published_at == datetime(2024, 11, 5, tzinfo=UTC)
+    assert page.taxonomy == {"tags": ("harbour", "winter")}
+
+
+def test_an_entity_has_aliases_relations_and_taxonomy() -> None:
+    document = load("pump-share.md", ENTITY)
+    entity = document.entity
+    assert entity is not None
+    assert (entity.entity_id, entity.entity_type) == ("pump-share", "practice")
+    assert entity.aliases == ("shared pumps", "pump pool")
+    assert entity.relations == (
+        Relation(type="practised_by", target="harbour-guild"),
+        Relation(type="needs", target="dry-shed"),
+    )
+    assert document.taxonomy["sectors"] == ("water", "boats")
+    assert document.taxonomy["scale"] == ("regional",)
+
+
+@pytest.mark.parametrize("label", ["Note", "Example", "Warning"])
+def test_bold_labels_make_no_transcript(label: str) -> None:
+    text = f"**{label}**: mind the gap.\n\n" * 5
+    assert load("labels.md", text).kind == "page"
+
+
+def test_hard_breaks_stay_and_soft_ones_do_not() -> None:
+    text = load("breaks.md", "one  \ntwo\\\nthree<br>\nfour\nfive\n").text
+    assert text == "one\ntwo\nthree\nfour five"
+
+
+def test_wrapped_markup_is_one_line() -> None:
+    text = load("markup.md", "<div><p>The pier was\nbuilt of oak.</p></div>\n").text
+    assert text == "The pier was built of oak."
+
+
+def test_what_a_browser_hides_is_left_out() -> None:
+    markup = '<div><p>Seen.</p><p hidden>Not seen.</p><p style="display: none">Nor this.</p></div>'
+    assert load("hidden.md", markup).text == "Seen."

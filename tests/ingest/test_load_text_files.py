@@ -1,0 +1,199 @@
+"""Text files in detail: what is stored, which facts are read, what is no transcript."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from wellread.errors import SourceError
+from wellread.ingest.base import LoaderLimits
+from wellread.ingest.kinds import load, loader_for
+from wellread.testing.loader import source_of
+from wellread.types import Document, HeadingMark, Relation, SpeakerMark, TimeMark
+
+
+def only(name: str, data: str | bytes) -> Document:
+    documents = load(source_of(name, data), LoaderLimits())
+    assert len(documents) == 1
+    return documents[0]
+
+
+PAGE = """\
+---
+title: Mending *nets*
+date: 2024-03-05
+author: [Ada Moss, Ben Ray]
+lang: en
+tags: [craft, sea]
+url: https://nets.example/mending
+---
+{% include header.html %}
+Nets **tear** on [rocks](https://rocks.example/) and on [wrecks][w].
+
+<!-- a note
+     for editors -->
+# Tools
+
+- A *needle*
+  - of bone
+  - of steel
+- Twine
+
+| size | use |
+|------|-----|
+| thin | `sardine` |
+
+## Knots ##
+
+Some ``code`` first:
+
+```python
+x = {{ a }}
+y = arr[i][j]
+```
+
+> A quoted word.
+"""
+
+ENTITY = """\
+---
+id: net-loft
+type: place
+title: Net loft
+aliases: [the loft]
+sectors: [craft]
+scale: local
+relations:
+  - {type: part_of, target: harbour}
+  - uses: [twine, tar]
+---
+## What it is
+
+A room above the quay.
+"""
+
+
+def test_the_text_of_a_page_is_what_a_reader_sees() -> None:
+    text = only("2023-01-02-nets.md", PAGE).text
+    assert "Nets tear on rocks and on wrecks." in text
+    assert "- A needle\n  - of bone\n  - of steel\n- Twine" in text
+    assert "size | use\nthin | sardine" in text
+    assert "x = {{ a }}\ny = arr[i][j]" in text
+    for hidden in ("include", "editors", "https://", "**", "```", "\n\n\n"):
+        assert hidden not in text
+
+
+def test_front_matter_gives_the_facts_of_a_page() -> None:
+    page = only("2023-01-02-nets.md", PAGE)
+    assert page.title == "Mending nets"
+    assert page.authors == ("Ada Moss", "Ben Ray")
+    assert page.published_at == datetime(2024, 3, 5, tzinfo=UTC)
+    assert page.language == "en"
+    assert page.url == "https://nets.example/mending"
+    assert page.taxonomy == {"tags": ("craft", "sea")}
+    assert page.source_type == "markdown"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "title"),
+    [
+        ("a.md", "Text.\n\n# The *first* heading\n", "The first heading"),
+        ("2024-05-06-some_old-post.md", "Text.\n", "Some old post"),
+        ("a.md", "---\ntitle: Given\n---\n# Other\n", "Given"),
+    ],
+)
+def test_a_title_comes_from_front_matter_heading_or_name(name: str, body: str, title: str) -> None:
+    assert only(name, body).title == title
+
+
+def test_a_post_is_dated_by_its_name_when_nothing_else_dates_it() -> None:
+    assert only("2024-05-06-post.md", "Text.\n").published_at == datetime(2024, 5, 6, tzinfo=UTC)
+    assert only("2024-99-06-post.md", "Text.\n").published_at is None
+
+
+def test_front_matter_without_a_body_is_the_text() -> None:
+    page = only(
+        "acc.md", "---\ntitle: Nets\ntitle-aliases: [Webs]\nexcerpt: They *catch* fish.\n---\n"
+    )
+    assert page.text.startswith("They catch fish.") or "They catch fish." in page.text
+    bare = only("acc.md", "---\ntitle: Nets\ntitle-aliases: [Webs, Meshes]\nlayout: topic\n---\n")
+    assert bare.text == "Nets\n\nWebs, Meshes"
+
+
+def test_malformed_front_matter_names_the_line() -> None:
+    with pytest.raises(SourceError, match=r"malformed front matter, line 4"):
+        only("a.md", "---\ntitle: x\nb: 1\nc: d: e\n---\nText.\n")
+
+
+def test_an_opening_rule_is_no_front_matter() -> None:
+    assert only("a.md", "---\nJust words.\n").text == "Just words."
+
+
+def test_an_entity_has_its_relations_aliases_and_dimensions() -> None:
+    entity = only("net-loft.md", ENTITY)
+    assert entity.entity is not None
+    assert entity.entity.entity_id == "net-loft"
+    assert entity.entity.entity_type == "place"
+    assert entity.entity.aliases == ("the loft",)
+    assert entity.entity.relations == (
+        Relation(type="part_of", target="harbour"),
+        Relation(type="uses", target="twine"),
+        Relation(type="uses", target="tar"),
+    )
+    assert entity.taxonomy["sectors"] == ("craft",)
+    assert entity.taxonomy["scale"] == ("local",)
+    assert not {"id", "title", "aliases", "relations"} & set(entity.taxonomy)
+
+
+def test_names_in_bold_open_turns_and_emphasised_lines_open_sections() -> None:
+    body = (
+        "**Ada Moss**: Hello *there*.\n\n**Ben Ray**: Hi.\nAnd hi.\n\n_The nets_\n\n"
+        "**Ada Moss**: They tear.\n\n**Ben Ray**: They do.\n\nOften.\n"
+    )
+    talk = only("talk.md", body)
+    assert talk.kind == "transcript"
+    assert talk.text == (
+        "Hello there.\n\nHi. And hi.\n\nThe nets\n\nThey tear.\n\nThey do.\n\nOften."
+    )
+    said = [
+        (mark.speaker, talk.text[mark.start : mark.end].strip())
+        for mark in talk.marks
+        if isinstance(mark, SpeakerMark)
+    ]
+    assert said == [
+        ("Ada Moss", "Hello there."),
+        ("Ben Ray", "Hi. And hi."),
+        ("Ada Moss", "They tear."),
+        ("Ben Ray", "They do.\n\nOften."),
+    ]
+    assert not [mark for mark in talk.marks if isinstance(mark, TimeMark)]
+    assert [m.path for m in talk.marks if isinstance(m, HeadingMark)] == [("The nets",)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "**Note**: one.\n\n**Note**: two.\n\n**Warning**: three.\n",
+        "**Deliverable**: a.\n\n**Deliverable**: b.\n\n**Need**: c.\n\n**Deliverable**: d.\n",
+        "**Red Wine**: from grapes.\n\n**Pale Ale**: from malt.\n\n**Cold Tea**: from leaves.\n",
+        "Example: one\n\nSteps:\n\nResult: two\n\nExample: three\n",
+        ("**Ada Moss**: Hello.\n\n" + "A paragraph of prose.\n\n" * 9) * 4,
+    ],
+)
+def test_ordinary_markdown_is_no_transcript(body: str) -> None:
+    entry = loader_for(source_of("a.md", body))
+    assert entry is not None
+    assert entry.name == "markdown"
+
+
+def test_utf_16_with_its_mark_and_windows_line_ends_are_read() -> None:
+    assert only("a.txt", "One.\r\n\r\nTwo.".encode("utf-16")).text == "One.\n\nTwo."
+    assert only("a.md", "\ufeff# Head\r\n\r\nText.".encode()).title == "Head"
+
+
+@pytest.mark.parametrize("name", ["a.bin", "a", "a.zip", "a.xml", "a.csv", "a.json"])
+def test_an_unknown_kind_has_no_loader(name: str) -> None:
+    assert loader_for(source_of(name, b"\x00\x01binary")) is None
+    with pytest.raises(SourceError, match="unknown kind of file"):
+        load(source_of(name, b"\x00\x01binary"), LoaderLimits())

