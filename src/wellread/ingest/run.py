@@ -77,6 +77,14 @@ def add(
 
 def recover(kb: KnowledgeBase) -> int:
     """Drop the index rows that a killed run left behind; how many versions were noted."""
+    left = _drop_noted(kb)
+    if left:
+        logger.info("dropped %d versions that an interrupted run had left", left)
+    return left
+
+
+def _drop_noted(kb: KnowledgeBase) -> int:
+    """Remove the index rows of every noted version that is not live, and clear the notes."""
     pending = kb.catalogue.pending()
     if not pending:
         return 0
@@ -84,7 +92,6 @@ def recover(kb: KnowledgeBase) -> int:
     live = kb.catalogue.live_versions([document for document, _ in keys])
     kb.index.remove([key for key in keys if live.get(key[0]) != key[1]])
     kb.catalogue.settle(keys)
-    logger.info("dropped %d versions that an interrupted run had left", len(keys))
     return len(keys)
 
 
@@ -167,7 +174,7 @@ class _Run:
         if rows:
             kb.index.write(rows, vectors)
         kb.catalogue.commit(window.changes)
-        recover(kb)
+        _drop_noted(kb)
         self._tell("")
 
     def _read(self, item: FoundFile) -> None:
