@@ -249,9 +249,16 @@ def in_feed(path: Path, quote: str, _: Locator, address: str) -> str:
     return f"no entry with the link {address}"
 
 
+_DECLARED = re.compile(rb"<\?xml[^>]+encoding|charset=", re.IGNORECASE)
+
+
 def in_html(path: Path, quote: str, locator: Locator, _: str) -> str:
     """The quotation stands under the heading."""
-    root = lxml_html.fromstring(path.read_bytes())
+    data = path.read_bytes()
+    # lxml takes a page without a declared character set for Latin-1.
+    root = lxml_html.fromstring(
+        data.decode("utf-8", "replace") if not _DECLARED.search(data[:2048]) else data
+    )
     heading, joined = "", ""
     headings: list[str] = []
     for element, words in _html_pieces(root):
