@@ -48,5 +48,5 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[llm]' --group dev
 	@touch $@
 
-clean: ## remove the virtual environment and the demo's home
-	rm -rf $(VENV) .demo
+clean: ## remove the virtual environment and the demo's knowledge base
+	rm -rf $(VENV) wellread-demo

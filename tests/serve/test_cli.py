@@ -12,6 +12,7 @@ from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import holdings, options
 from wellread.serve.cli import app, global_first
+from wellread.serve.tour import QUESTIONS
 from wellread.types import KINDS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
@@ -357,8 +358,5 @@ def test_the_demo_answers_declines_and_works_again(runner: CliRunner, tmp_path: 
     assert code == 0
     assert counts["unchanged"] > 20
     assert counts["added"] == counts["failed"] == 0
-    assert [answer["answeredBy"] for answer in body["answers"]] == [
-        "extractive",
-        "extractive",
-        "none",
-    ]
+    by = [answer["answeredBy"] for answer in body["answers"]]
+    assert by == ["extractive"] * (len(QUESTIONS) - 1) + ["none"]
