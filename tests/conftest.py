@@ -6,8 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
+
+# A build draws the same examples every time; everybody else draws new ones.
+settings.register_profile("build", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("build")
 
 
 @pytest.fixture(scope="session")

@@ -50,6 +50,7 @@ class SourceError(WellreadError):
     """
 
     def __init__(self, uri: str, reason: str, *, hint: str = "") -> None:
+        reason = " ".join(reason.split())  # parsers quote the source, line breaks included
         super().__init__(f"{uri}: {reason}", hint=hint)
         self.uri = uri
         self.reason = reason

@@ -10,7 +10,7 @@ import importlib
 import json
 import logging
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from wellread.errors import SourceError
@@ -129,7 +129,13 @@ def load(source: Source, limits: LoaderLimits) -> list[Document]:
         raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
     if any(not document.text.strip() for document in documents):
         raise SourceError(source.uri, "no text")
-    return documents
+    return [_titled(document, source) for document in documents]
+
+
+def _titled(document: Document, source: Source) -> Document:
+    """The document with a title of one line; the file's name where it has none."""
+    title = " ".join(document.title.split()) or source.name
+    return document if title == document.title else replace(document, title=title)
 
 
 def _kind(source: Source) -> str:
