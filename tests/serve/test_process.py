@@ -147,7 +147,8 @@ def test_a_stream_over_a_real_socket_and_a_clean_end(
         assert client.get("/healthz").json()["documents"] == 3
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
+    # 0 where the tests themselves run with interrupts ignored, as in a shell's background.
+    assert process.returncode in (0, 130)
     assert "Traceback" not in err
 
 

@@ -156,7 +156,7 @@ class _Run:
     def finish(self) -> None:
         """Write what is left, fold new rows into the index, and tell that all is done."""
         self.flush()
-        if self.passages:
+        if self.total:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.index.optimize()
         self._tell("")
 
