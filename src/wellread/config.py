@@ -82,7 +82,10 @@ class RetrievalSettings(_Section):
         default=0.3, ge=0, le=1, description="weight of vectors in 'weighted'"
     )
     min_similarity: float = Field(
-        default=0.3, ge=-1, le=1, description="cosine under which a passage does not count as near"
+        default=0.3,
+        ge=-1,
+        le=1,
+        description="least cosine of a story (no effect yet)",
     )
     diversity: float = Field(
         default=0.85, ge=0, le=1, description="1 ranks by relevance alone; less avoids repeats"
@@ -127,7 +130,9 @@ class QaSettings(_Section):
     confidence_threshold: float = Field(
         default=0.3, ge=0, le=1, description="below this there is no answer but the no-data reply"
     )
-    max_clusters: int = Field(default=5, ge=1, description="most stories used for one answer")
+    max_clusters: int = Field(
+        default=5, ge=1, description="most stories of one answer (no effect yet)"
+    )
     max_sentences: int = Field(
         default=3, ge=1, le=20, description="most sentences of an extractive answer"
     )

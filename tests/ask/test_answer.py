@@ -30,7 +30,7 @@ LIBRARY = """# Tool library
 The tool library lends ladders and drills to every member for two weeks.
 """
 # The readable embedder puts a question and its answer further apart than a real model does.
-LENIENT = {"qa": {"confidence_threshold": 0.05}}
+LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
 PAST = '{"question": "When does the ferry leave?", "answer": "The ferry leaves at noon."}\n'
 
 
@@ -159,6 +159,16 @@ async def test_a_model_s_answer_is_checked_like_any_other(home: Path) -> None:
     assert given.usage.output_tokens > 0
     assert "[e" not in given.text
     assert "Osprey was bought" in model.prompts[0].user
+
+
+async def test_titles_stand_as_markers_also_the_second_time(home: Path) -> None:
+    sentence = "The ferry Osprey was bought for 2.6 million euros in 2021"
+    model = ScriptedModel([f"{sentence} [e1]. In short: {sentence.lower()} [e1]."])
+    overrides: dict[str, dict[str, object]] = {**LENIENT, "citations": {"style": "auto"}}
+    with open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as kb:
+        given = await ask(kb, "How much was paid for the ferry Osprey?")
+    assert given.text.count("[The ferry]") == len(given.sentences)
+    assert "[1]" not in given.text
 
 
 async def test_a_model_streams_and_its_tail_is_not_shown(home: Path) -> None:

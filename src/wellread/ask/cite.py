@@ -64,11 +64,11 @@ def cite(
         ids = []
         for piece, source in _rests_on(item, by_key):
             citation = sources.citation(piece, source, span, item.verdict, len(citations) + 1)
-            same = _same(citations, citation)
-            if same is None:
+            known = _same(citations, citation)
+            if known is None:
                 citations.append(citation)
-            ids.append(same or citation.id)
-            page.add(f" {_marker(kb, citation)}" if same is None else f" [{same}]")
+            ids.append((known or citation).id)
+            page.add(f" {_marker(kb, known or citation)}")
         sentences.append(
             Sentence(text=item.claim.text, span=span, verdict=item.verdict, citations=tuple(ids))
         )
@@ -128,13 +128,13 @@ def _sources(kb: KnowledgeBase, pieces: Sequence[Evidence]) -> _Sources:
     return _Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
 
 
-def _same(citations: Sequence[Citation], other: Citation) -> int | None:
+def _same(citations: Sequence[Citation], other: Citation) -> Citation | None:
     for citation in citations:
         if (citation.document_id, citation.source_span) == (
             other.document_id,
             other.source_span,
         ):
-            return citation.id
+            return citation
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wellread.types import Document, DocumentFacts, Evidence, Hit, Locator, Passage, Span
+from wellread.types import DocumentFacts, Evidence, Hit, Locator, Passage, Span
 
 
 def evidence_of(*texts: str, title: str = "Notes") -> list[Evidence]:
@@ -35,10 +35,3 @@ def evidence_of(*texts: str, title: str = "Notes") -> list[Evidence]:
         )
         for number, text in enumerate(texts, 1)
     ]
-
-
-def document_of(name: str, text: str, collection: str = "c") -> Document:
-    """A page with this text."""
-    return Document(
-        collection=collection, uri=f"file:///{name}", kind="page", title=name, text=text
-    )
