@@ -15,7 +15,15 @@ from sqlalchemy import bindparam, delete, insert, inspect, select, text, update
 
 from wellread.answers import Answer
 from wellread.store.base import Fingerprint, IndexKey
-from wellread.store.catalogue import answers, documents, lookup, overviews, pending
+from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
+    answers,
+    documents,
+    lookup,
+    overviews,
+    pending,
+    schema_graph,
+    schema_runs,
+)
 from wellread.store.catalogue.codec import from_plain, to_plain
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.schema import HEAD, properties, sources

@@ -126,6 +126,10 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
                 "status": record.status,
                 "reason": record.reason,
                 "seen_at": record.seen_at or now,
+                "root": record.root,
+                "etag": record.etag,
+                "last_modified": record.last_modified,
+                "poll_after": record.poll_after,
             }
             for record in latest.values()
         ],

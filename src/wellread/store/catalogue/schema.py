@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0001"
+HEAD = "0002"
 
 
 class Moment(TypeDecorator[datetime]):
@@ -62,7 +62,8 @@ metadata = MetaData(
 )
 
 
-def _document_id(*, primary_key: bool = False) -> Column[str]:
+def document_key(*, primary_key: bool = False) -> Column[str]:
+    """A column that points to a document and goes with it."""
     return Column(
         "document_id",
         String,
@@ -106,7 +107,7 @@ PIECE = 4096
 texts = Table(
     "texts",
     metadata,
-    _document_id(primary_key=True),
+    document_key(primary_key=True),
     Column("piece", Integer, primary_key=True, autoincrement=False),
     Column("text", Text, nullable=False),
 )
@@ -114,7 +115,7 @@ texts = Table(
 marks = Table(
     "marks",
     metadata,
-    _document_id(primary_key=True),
+    document_key(primary_key=True),
     Column("blob", LargeBinary, nullable=False),
 )
 
@@ -122,7 +123,7 @@ passages = Table(
     "passages",
     metadata,
     Column("id", String, primary_key=True),
-    _document_id(),
+    document_key(),
     Column("version", String, nullable=False),
     Column("ordinal", Integer, nullable=False),
     Column("start", Integer, nullable=False),
@@ -144,12 +145,18 @@ sources = Table(
     Column("status", String, nullable=False),
     Column("reason", Text, nullable=False),
     Column("seen_at", Moment, nullable=False),
+    # The input under which it was found: a folder, a feed, itself.
+    Column("root", String, nullable=False, server_default=""),
+    # What the web server said for the next conditional request.
+    Column("etag", String, nullable=False, server_default=""),
+    Column("last_modified", String, nullable=False, server_default=""),
+    Column("poll_after", Moment),
 )
 
 entities = Table(
     "entities",
     metadata,
-    _document_id(primary_key=True),
+    document_key(primary_key=True),
     Column("entity_id", String, nullable=False, index=True),
     Column("entity_type", String, nullable=False),
     Column("aliases", JSON, nullable=False),
@@ -158,7 +165,7 @@ entities = Table(
 relations = Table(
     "relations",
     metadata,
-    _document_id(primary_key=True),
+    document_key(primary_key=True),
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
     Column("source", String, nullable=False, index=True),
     Column("type", String, nullable=False),
@@ -169,7 +176,7 @@ relations = Table(
 past_questions = Table(
     "past_questions",
     metadata,
-    _document_id(primary_key=True),
+    document_key(primary_key=True),
     Column("question", Text, nullable=False),
     Column("score", Integer),
     Column("body", JSON, nullable=False),

@@ -22,6 +22,9 @@ class SourceRecord:
         digest: hash of the bytes; with size and mtime it says whether to read them again.
         reason: why it failed or was skipped; empty otherwise.
         seen_at: when it was last looked at; None takes the time of recording.
+        root: the input under which it was found (a folder, a feed, or the source itself).
+        etag, last_modified: what the web server said, for the next conditional request.
+        poll_after: the web server is not asked again before.
     """
 
     collection: str
@@ -33,6 +36,10 @@ class SourceRecord:
     status: SourceStatus = "added"
     reason: str = ""
     seen_at: datetime | None = None
+    root: str = ""
+    etag: str = ""
+    last_modified: str = ""
+    poll_after: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
