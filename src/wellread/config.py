@@ -58,6 +58,17 @@ class ChunkingSettings(_Section):
 class SourceSettings(_Section):
     max_bytes: int = Field(default=200_000_000, gt=0, description="largest file that is read")
     max_pages: int = Field(default=5_000, gt=0, description="most pages of one PDF")
+    max_seconds: float = Field(
+        default=120.0, gt=0, description="longest that a parser may take for one source"
+    )
+    max_memory: int = Field(
+        default=3072, ge=0, description="MiB that a parser process may take; 0: no limit (Linux)"
+    )
+    rescan_minutes: float = Field(
+        default=60.0,
+        ge=0,
+        description="minutes between two full looks at watched folders; 0: only what changes",
+    )
     exclude: tuple[str, ...] = Field(
         default=(".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
         description="patterns that are never read, in the form of .gitignore",
@@ -70,6 +81,54 @@ class SourceSettings(_Section):
         if not isinstance(given, str):
             return given
         return tuple(part for part in (each.strip() for each in given.split(",")) if part)
+
+
+class WebSettings(_Section):
+    max_bytes: int = Field(
+        default=50_000_000, gt=0, description="largest answer of a web server, unpacked"
+    )
+    connect_timeout: float = Field(
+        default=10.0, gt=0, description="seconds to wait for a connection"
+    )
+    read_timeout: float = Field(
+        default=20.0, gt=0, description="seconds to wait for the next piece of an answer"
+    )
+    timeout: float = Field(
+        default=60.0, gt=0, description="seconds that one answer may take, all in all"
+    )
+    max_redirects: int = Field(
+        default=5, ge=0, le=20, description="most redirects that are followed"
+    )
+    allow_private: bool = Field(
+        default=False, description="whether addresses of an intranet and of this machine are read"
+    )
+    any_port: bool = Field(
+        default=False, description="whether other ports than 80, 443, 8080 and 8443 are asked"
+    )
+    use_proxy: bool = Field(
+        default=False,
+        description="whether the system's proxy is used; it then decides what may be reached",
+    )
+    user_agent: str = Field(
+        default="",
+        pattern=r"^[ -~]*$",
+        description="how Wellread calls itself to web servers; empty: name and version",
+    )
+    robots: bool = Field(
+        default=True, description="whether robots.txt is obeyed for pages (feeds are for programs)"
+    )
+    interval: float = Field(
+        default=1.0, ge=0, description="least seconds between two requests to one host"
+    )
+    follow_entries: bool = Field(
+        default=True, description="whether the page behind a feed's short entry is read"
+    )
+    max_entries: int = Field(
+        default=50, ge=0, description="most pages that are read for one feed in one run"
+    )
+    poll_minutes: float = Field(
+        default=30.0, gt=0, description="minutes between two looks at a watched feed or page"
+    )
 
 
 class RetrievalSettings(_Section):
@@ -150,6 +209,7 @@ class Settings(_Section):
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     sources: SourceSettings = SourceSettings()
+    web: WebSettings = WebSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     generation: GenerationSettings = GenerationSettings()
     citations: CitationSettings = CitationSettings()

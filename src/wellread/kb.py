@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +24,20 @@ INDEX_FOLDER = "index"
 INGEST_LOCK = "ingest.lock"
 CHUNKING_VERSION = 1  # raise it when ``ingest/passages.py`` cuts differently
 SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """The index in use, and the embedder that shaped it."""
+
+    embedder: CachedEmbedder
+    index: Index
+    fingerprint: Fingerprint
+
+    @property
+    def tokens(self) -> int:
+        """The size that passages of this index are cut to, in word pieces."""
+        return int(self.fingerprint.chunking.rpartition("/")[2])
 
 
 class KnowledgeBase:
@@ -87,6 +102,10 @@ class KnowledgeBase:
                 hint="set the settings back, or add the sources to a new --home",
             )
         return LanceIndex.open(self.home / INDEX_FOLDER, self.fingerprint)
+
+    def live(self) -> Parts:
+        """The parts that are in use."""
+        return Parts(embedder=self.embedder, index=self.index, fingerprint=self.fingerprint)
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -14,10 +18,13 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve import search
 from wellread.errors import ModelError, StoreError
-from wellread.ingest import kinds, run
+from wellread.ingest import kinds, parsing, run
+from wellread.ingest.parsing import Parsed, ParseRequest, parse
 from wellread.ingest.report import Progress, Report
-from wellread.ingest.run import add, only_writer
+from wellread.ingest.run import add
 from wellread.ingest.verify import verify
+from wellread.ingest.workers import WorkerPool
+from wellread.ingest.writing import writing
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
@@ -95,16 +102,25 @@ def later(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 5_000_000_000))
 
 
+class InlinePool(WorkerPool):
+    """Parses in this process, where a test can reach it."""
+
+    def submit(self, request: ParseRequest, data: bytes | None = None) -> Future[Parsed]:
+        done: Future[Parsed] = Future()
+        done.set_result(parse(request, data))
+        return done
+
+
 def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
-    """Reading a file called ``name`` (any file when empty) fails as on a broken disk."""
-    real = Path.read_bytes
+    """The system fails to read files of that name."""
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
 
-    def read_bytes(path: Path) -> bytes:
-        if not name or path.name == name:
-            raise OSError(5, "Input/output error")
-        return real(path)
+    def refusing(path: str, mode: str) -> IO[bytes]:
+        if path.endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return Path(path).open("rb")
 
-    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    monkeypatch.setattr(parsing, "open", refusing, raising=False)
 
 
 class FailingEmbedder(ReadableEmbedder):
@@ -149,6 +165,7 @@ def test_every_source_has_a_result_and_a_reason_when_it_was_not_read(
         "unchanged": 0,
         "skipped": 1,
         "failed": 4,
+        "removed": 0,
     }
     for row in report.rows:
         assert bool(row.reason) == (row.status in ("failed", "skipped")), row
@@ -326,16 +343,39 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     add(kb, [str(folder)])
     newer = replace(kinds.LOADERS["text"], version="newer")
     monkeypatch.setitem(kinds.LOADERS, "text", newer)
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
     assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"
     assert add(kb, [str(folder)]).counts()["unchanged"] == 2
     assert_in_step(kb)
 
 
-def test_two_runs_at_once_are_refused(kb: KnowledgeBase, folder: Path) -> None:
+def test_two_runs_at_once_both_finish(tmp_path: Path, folder: Path) -> None:
+    names = many(folder)
+    reports: list[Report] = []
+
+    def run_one() -> None:
+        with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as own:
+            reports.append(add(own, [str(folder)]))
+
+    threads = [threading.Thread(target=run_one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [report.counts()["failed"] for report in reports] == [0, 0, 0]
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        assert sorted(texts(kb)) == names
+        assert_in_step(kb)
+
+
+def test_a_run_waits_for_another_ones_window(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "ferry.txt").write_text(FERRY)
-    with only_writer(kb):
-        with pytest.raises(StoreError, match="another run is adding") as caught:
+    monkeypatch.setattr("wellread.ingest.writing.LOCK_SECONDS", 0.1)
+    with writing(kb):
+        with pytest.raises(StoreError, match="another process") as caught:
             add(kb, [str(folder)])
         assert str(kb.home) in str(caught.value)
         assert texts(kb) == {}
@@ -361,12 +401,12 @@ def test_a_failing_embedder_loses_nothing_that_was_committed(
     with open_kb(tmp_path / "home", embedder=embedder) as kb:
         with pytest.raises(ModelError, match="out of memory"):
             add(kb, [str(folder)])
-        assert sorted(texts(kb)) == names[:2]
-        assert found(kb, "number1") == ["Lantern number1 hangs at the quay."]
+        assert sorted(texts(kb)) == names  # the texts are in, and found by their words
+        assert kb.catalogue.vectors.passages_owed() > 0
         embedder.works = True
         report = add(kb, [str(folder)])
-        assert report.counts()["unchanged"] == 2
-        assert report.counts()["added"] == 4
+        assert report.counts()["unchanged"] == 6
+        assert kb.catalogue.vectors.passages_owed() == 0
         assert sorted(texts(kb)) == names
         assert_in_step(kb)
 
@@ -376,6 +416,8 @@ def test_a_full_disk_loses_nothing_that_was_committed(
     kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
     monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
+    monkeypatch.setattr(run, "WorkerPool", InlinePool)
+    monkeypatch.setattr(run, "AHEAD", 1)
     names = many(folder)
     (folder / "0.txt").write_text("The old wording about a beacon.")
     add(kb, [str(folder / "0.txt")])
@@ -383,7 +425,7 @@ def test_a_full_disk_loses_nothing_that_was_committed(
     real = kb.index.write
     calls: list[int] = []
 
-    def write(rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+    def write(rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         calls.append(len(rows))
         if len(calls) == 2:
             if written:

@@ -14,8 +14,9 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest import verify as verifying
 from wellread.ingest.rows import index_rows
-from wellread.ingest.run import add, only_writer
+from wellread.ingest.run import add
 from wellread.ingest.verify import VerifyReport, verify
+from wellread.ingest.writing import writing
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, Passage, Span
@@ -203,8 +204,9 @@ def test_several_sorts_of_damage_at_once(kb: KnowledgeBase, ferry: tuple[str, st
     assert kinds(verify(kb)) == [(verifying.DAMAGED, mill, False)]
 
 
-def test_mending_waits_for_no_other_writer(kb: KnowledgeBase) -> None:
-    with only_writer(kb):
+def test_mending_needs_the_writers_lock(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wellread.ingest.writing.LOCK_SECONDS", 0.1)
+    with writing(kb):
         assert verify(kb).clean  # looking is always possible
-        with pytest.raises(StoreError, match="another run"):
+        with pytest.raises(StoreError, match="another process"):
             verify(kb, repair=True)

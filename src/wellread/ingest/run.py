@@ -1,49 +1,48 @@
-"""Ingest, top to bottom: found files → documents → passages → index → catalogue. Read this first.
+"""Ingest, top to bottom: found sources → documents → passages → index → catalogue. Read this first.
 
-The order of writes is what keeps a home whole at any kill (SPEC 2.1):
+A run has three hands that work at the same time:
 
-1. the catalogue notes which versions are about to go into the index (``intend``);
-2. the index takes their rows;
-3. the catalogue flips to the new versions, in one transaction that also clears the notes and
-   notes the old versions for removal (``commit``);
-4. the index drops the old versions, and the catalogue clears those notes (``settle``).
+- parser processes read and cut sources (``workers.py``), under limits;
+- this thread writes what they yield, window by window, so that it is found by its words at once
+  (``writing.py`` has the order of writes that keeps a home whole at any kill);
+- another thread embeds what was written (``vectors.py``).
 
-Until 3 the old version is live and its rows are all there; a search never shows a row whose
-version is not live. A run that finds notes of a killed one first drops what they name.
+Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere;
+what was written stays, and running the same inputs again takes up the rest.
 """
 
 from __future__ import annotations
 
-import hashlib
-import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
 
-import numpy as np
-from filelock import FileLock, Timeout
-
-from wellread.errors import SourceError, StoreError
-from wellread.identity import document_id, facts_of, version_of
-from wellread.ingest.base import LoaderLimits, Source
+from wellread.errors import SourceError
+from wellread.ingest.base import LoaderLimits
 from wellread.ingest.discover import FoundFile, find_files
-from wellread.ingest.kinds import is_current, load, loader_for
-from wellread.ingest.passages import split
-from wellread.ingest.report import OnProgress, Progress, Report, SourceResult
-from wellread.ingest.rows import index_rows
-from wellread.kb import INGEST_LOCK, KnowledgeBase
-from wellread.models.tokens import count_tokens
-from wellread.store.base import IndexRow
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
-from wellread.types import Document, Passage
-
-logger = logging.getLogger(__name__)
+from wellread.ingest.finish import finish_run
+from wellread.ingest.gone import gone_sources
+from wellread.ingest.log import Counts, JobLog, job_log
+from wellread.ingest.parsing import Parsed, ParseRequest, is_current
+from wellread.ingest.remove import remove_sources
+from wellread.ingest.report import OnProgress, Progress, Report, SourceResult, Status
+from wellread.ingest.vectors import VectorFiller
+from wellread.ingest.window import ReadSource, Window, write
+from wellread.ingest.workers import WorkerPool
+from wellread.ingest.writing import recover
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.jobs import JobAction
+from wellread.store.catalogue.values import SourceRecord, SourceStatus
 
 WINDOW_PASSAGES = 512  # written to the index and committed together
-EMBED_SLICE = 256  # passages between two reports of progress
+WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
+FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
+AHEAD = 3  # sources given out per parser before the first of them is back
+LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
 
 
 def add(
@@ -56,219 +55,231 @@ def add(
     """Take in files, folders and globs. One bad source never stops the others.
 
     Raises:
-        StoreError: another run is writing to this home, or a store refused (disk full).
-        FingerprintError: the index was built with other settings.
-        ModelError: the embedder failed; what was committed before stays.
+        StoreError: a store refused (disk full); what was written before stays.
+        ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
+    return _ingest(kb, "add", inputs, collection, on_progress)
+
+
+def sync(
+    kb: KnowledgeBase,
+    inputs: Sequence[str],
+    *,
+    collection: str = "default",
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """``add``, and remove what an earlier run found under these inputs and is there no more.
+
+    Nothing is removed under an input that cannot be read, or that is suddenly empty (a disk that
+    is not mounted); the report says so.
+
+    Raises:
+        StoreError, ModelError: as ``add``.
+    """
+    return _ingest(kb, "sync", inputs, collection, on_progress)
+
+
+def _ingest(
+    kb: KnowledgeBase,
+    action: JobAction,
+    inputs: Sequence[str],
+    collection: str,
+    on_progress: OnProgress | None,
+) -> Report:
     started = time.perf_counter()
-    with only_writer(kb):
+    with job_log(kb, action, collection, inputs) as log:
         recover(kb)
         found = find_files(inputs, kb.settings.sources.exclude)
-        run = _Run(kb, collection, len(found), on_progress)
-        for item in found:
-            run.take(item)
-        run.finish()
+        with _Run(kb, collection, log, on_progress) as run:
+            run.read(found)
+            if action == "sync" and not log.cancelled:
+                run.drop(gone_sources(inputs, found, run.known))
+            run.finish()
+    order = {item.uri: place for place, item in enumerate(found)}
     return Report(
-        rows=tuple(run.results),
-        passages=run.passages,
+        rows=tuple(sorted(run.results, key=lambda row: order.get(row.uri, len(order)))),
+        passages=run.vectors,
         seconds=time.perf_counter() - started,
+        job_id=log.job.id,
+        cancelled=log.cancelled,
     )
 
 
-def recover(kb: KnowledgeBase) -> int:
-    """Drop the index rows that a killed run left behind; how many versions were noted."""
-    left = _drop_noted(kb)
-    if left:
-        logger.info("dropped %d versions that an interrupted run had left", left)
-    return left
-
-
-def _drop_noted(kb: KnowledgeBase) -> int:
-    """Remove the index rows of every noted version that is not live, and clear the notes."""
-    pending = kb.catalogue.pending()
-    if not pending:
-        return 0
-    keys = [(write.document_id, write.version) for write in pending]
-    live = kb.catalogue.live_versions([document for document, _ in keys])
-    kb.index.remove([key for key in keys if live.get(key[0]) != key[1]])
-    kb.catalogue.settle(keys)
-    return len(keys)
-
-
-@contextmanager
-def only_writer(kb: KnowledgeBase) -> Iterator[None]:
-    """Hold the home's ingest lock; the system frees it when the process dies.
-
-    Raises:
-        StoreError: another run holds it.
-    """
-    lock = FileLock(kb.home / INGEST_LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise StoreError(
-            f"another run is adding to {kb.home}", hint="wait until it has ended"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-@dataclass(slots=True)
-class _Window:
-    """Sources that are written and committed together."""
-
-    changes: list[SourceChange] = field(default_factory=list)
-    fresh: list[tuple[Document, Sequence[Passage]]] = field(default_factory=list)
-    passages: int = 0
-
-
 class _Run:
-    """One pass over the found files; collects windows and results."""
+    """One pass over found sources: hands them to the parsers, writes windows, keeps results."""
 
     def __init__(
-        self, kb: KnowledgeBase, collection: str, total: int, on_progress: OnProgress | None
+        self, kb: KnowledgeBase, collection: str, log: JobLog, on_progress: OnProgress | None
     ) -> None:
         self.kb = kb
         self.collection = collection
-        self.total = total
+        self.log = log
         self.on_progress = on_progress
         self.known = kb.catalogue.sources(collection)
-        self.window = _Window()
+        self.tokens = kb.live().tokens
+        self.window = Window(self.tokens)
         self.results: list[SourceResult] = []
-        self.passages = 0
-        self.limits = LoaderLimits(max_pages=kb.settings.sources.max_pages)
+        self.total = self.written = self.vectors = self.unfolded = 0
+        sources = kb.settings.sources
+        self.limits = LoaderLimits(max_pages=sources.max_pages)
+        self.pool = WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
+        self.waiting: dict[Future[Parsed], FoundFile] = {}
+        self.filler = VectorFiller(kb, self._embedded)
 
-    def take(self, item: FoundFile | SourceError) -> None:
-        """Read one source into the window, or note why not."""
-        self._tell(item.uri)
-        if isinstance(item, SourceError):
-            self._fail(item)
-            return
-        try:
-            self._read(item)
-        except SourceError as error:
-            self._fail(error, item)
-        if self.window.passages >= WINDOW_PASSAGES:
-            self.flush()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of parsers and the embedding thread, also when the run was broken off."""
+        self.pool.close()
+        self.filler.stop()
+
+    def read(self, found: Sequence[FoundFile | SourceError]) -> None:
+        """Read every source that changed since it was last read."""
+        self.total = len(found)
+        for item in found:
+            if self._stopped():
+                return
+            self._take(item)
+        while self.waiting and not self._stopped():
+            self._collect()
+
+    def drop(self, gone: Sequence[SourceResult]) -> None:
+        """Remove sources that are there no more; of what must stay, say why."""
+        uris = [result.uri for result in gone if result.status == "removed"]
+        self._flush()
+        remove_sources(self.kb, self.collection, uris)
+        self.total += len(gone)
+        for result in gone:
+            self._note(result)
 
     def finish(self) -> None:
-        """Write what is left, fold new rows into the index, and tell that all is done."""
-        self.flush()
+        """Write what is left, wait for the vectors, and bring the collection up to date."""
+        self._flush()
+        self.filler.no_more()
+        while not self.filler.wait(LOOK_SECONDS):
+            self._tell("")
+            if self._stopped():
+                self.filler.stop()
+        if not self.log.cancelled:
+            finish_run(self.kb, self.collection)
         if self.total:  # a killed run may have left rows unfolded; with none it costs nothing
-            self.kb.index.optimize()
+            self.kb.live().index.optimize()
         self._tell("")
+        self.log.write(self._counts())
 
-    def flush(self) -> None:
-        """Write the window: intend, index, commit, settle (the module's text says why)."""
-        window, self.window = self.window, _Window()
-        if not window.changes:
+    def _take(self, item: FoundFile | SourceError) -> None:
+        """Hand one source to the parsers, or note at once what became of it."""
+        self._tell(item.uri)
+        if isinstance(item, SourceError):
+            self._note(SourceResult(uri=item.uri, status="failed", reason=item.reason))
             return
-        kb = self.kb
-        rows = [row for document, parts in window.fresh for row in index_rows(document, parts)]
-        kb.catalogue.intend(
-            [(row.document_id, row.version) for row in _first_of_each_document(rows)]
-        )
-        vectors = self._embed([f"{row.context}\n{row.text}" for row in rows])
-        if rows:
-            kb.index.write(rows, vectors)
-        kb.catalogue.commit(window.changes)
-        _drop_noted(kb)
-        self._tell("")
-
-    def _read(self, item: FoundFile) -> None:
         known = self.known.get(item.uri)
-        if known and known.digest and not known.reason:
-            same_stat = (known.size, known.mtime_ns) == (item.size, item.mtime_ns)
-            if same_stat and is_current(known.loader):
-                self._note(SourceResult(uri=item.uri, status="unchanged"))
-                return
-        source = self._open(item)
-        entry = loader_for(source)
-        if entry is None:
-            self._skip(item, "not a kind of file that is read")
-            return
-        digest = hashlib.blake2b(source.data, digest_size=16).hexdigest()
-        record = SourceRecord(
-            collection=self.collection,
-            uri=item.uri,
-            size=item.size,
-            mtime_ns=item.mtime_ns,
-            digest=digest,
-            loader=entry.identity,
-            status="updated" if known and known.digest else "added",
-            reason="",
-        )
-        if known and known.digest == digest and known.loader == record.loader:
-            self.kb.catalogue.record_source(replace(record, status="unchanged"))
+        same = known and (known.size, known.mtime_ns) == (item.size, item.mtime_ns)
+        if known and same and known.digest and not known.reason and is_current(known.loader):
             self._note(SourceResult(uri=item.uri, status="unchanged"))
             return
-        self._collect(record, load(source, self.limits))
+        while len(self.waiting) >= self.pool.size * AHEAD:
+            self._collect()
+        self.waiting[self.pool.submit(self._request(item))] = item
 
-    def _collect(self, record: SourceRecord, documents: list[Document]) -> None:
-        """Split the documents of one source and put them into the window."""
-        by_id = {document_id(doc.collection, doc.uri): doc for doc in documents}
-        live = self.kb.catalogue.live_hashes(list(by_id))
-        changes = []
-        for key, document in by_id.items():
-            passages = split(document, self.kb.settings.chunking.tokens, count_tokens)
-            changes.append(DocumentChange(document=document, passages=passages))
-            now = (version_of(document.text, document.marks), facts_of(document))
-            if live.get(key) != now:
-                self.window.fresh.append((document, passages))
-                self.window.passages += len(passages)
-        self.window.changes.append(SourceChange(record=record, documents=tuple(changes)))
-        self._note(
-            SourceResult(
-                uri=record.uri,
-                status="updated" if record.status == "updated" else "added",
-                documents=len(changes),
-                passages=sum(len(change.passages) for change in changes),
-            )
-        )
-
-    def _open(self, item: FoundFile) -> Source:
-        if item.size > self.kb.settings.sources.max_bytes:
-            raise SourceError(
-                item.uri,
-                f"too large: {item.size:,} bytes, the limit is "
-                f"{self.kb.settings.sources.max_bytes:,} (sources.max_bytes)",
-            )
-        try:
-            data = item.path.read_bytes()
-        except OSError as error:
-            raise SourceError(item.uri, f"cannot be read: {error.strerror}") from error
-        return Source(
+    def _request(self, item: FoundFile) -> ParseRequest:
+        known = self.known.get(item.uri)
+        return ParseRequest(
             uri=item.uri,
             # Names that are not UTF-8 hold lone surrogates, which no store takes as a title.
             name=os.fsencode(item.path.name).decode("utf-8", errors="replace"),
-            data=data,
             collection=self.collection,
-            path=item.path,
+            path=str(item.path),
+            max_bytes=self.kb.settings.sources.max_bytes,
+            known_digest=known.digest if known and not known.reason else "",
+            known_loader=known.loader if known else "",
+            limits=self.limits,
+            tokens=self.tokens,
         )
 
-    def _embed(self, texts: list[str]) -> np.ndarray:
-        parts = []
-        for start in range(0, len(texts), EMBED_SLICE):
-            part = texts[start : start + EMBED_SLICE]
-            parts.append(self.kb.embedder.embed(part, "passage"))
-            self.passages += len(part)
-            self._tell("")
-        return np.concatenate(parts) if parts else np.zeros((0, self.kb.embedder.dimensions))
+    def _collect(self) -> None:
+        """Take what the parsers have ready, and write when it is enough."""
+        ready, _ = wait(self.waiting, timeout=WINDOW_SECONDS, return_when=FIRST_COMPLETED)
+        for future in [each for each in self.waiting if each in ready]:  # in their order
+            self._accept(self.waiting.pop(future), future.result())
+        full = self.window.passages >= WINDOW_PASSAGES
+        if full or self.window.age > WINDOW_SECONDS:
+            self._flush()
 
-    def _fail(self, error: SourceError, item: FoundFile | None = None) -> None:
-        """Note the failure. What an earlier run read from the source stays as it was."""
-        known = self.known.get(error.uri)
-        if item is not None and known is None:
-            self.kb.catalogue.record_source(_bare_record(self.collection, item, "failed", error))
-        self._note(SourceResult(uri=error.uri, status="failed", reason=error.reason))
+    def _accept(self, item: FoundFile, parsed: Parsed) -> None:
+        """Put what a parser made of a source into the window."""
+        known = self.known.get(item.uri)
+        held = known is not None and bool(known.digest) and known.status != "skipped"
+        result = SourceResult(
+            uri=item.uri,
+            status="failed",
+            reason=parsed.reason,
+            documents=len(parsed.documents),
+            passages=sum(len(each.cuts) for each in parsed.documents),
+            seconds=parsed.seconds,
+        )
+        status: Status
+        if parsed.status == "parsed":
+            status = "updated" if held else "added"
+            record = self._record(item, parsed, status)
+            self.window.add(ReadSource(record=record, documents=parsed.documents))
+        else:
+            status = parsed.status
+            # Of a source that cannot be read any more, what an earlier run read stays as it was.
+            if status == "unchanged" or not held:
+                self.window.seen.append(self._record(item, parsed, status))
+        self._note(replace(result, status=status))
 
-    def _skip(self, item: FoundFile, reason: str) -> None:
-        self._note(SourceResult(uri=item.uri, status="skipped", reason=reason))
+    def _record(self, item: FoundFile, parsed: Parsed, status: SourceStatus) -> SourceRecord:
+        return SourceRecord(
+            collection=self.collection,
+            uri=item.uri,
+            size=parsed.size or item.size,
+            mtime_ns=parsed.mtime_ns or item.mtime_ns,
+            digest=parsed.digest,
+            loader=parsed.loader,
+            status=status,
+            reason=parsed.reason if status == "failed" else "",
+        )
+
+    def _flush(self) -> None:
+        """Write the window; its passages are found by their words from here on."""
+        window, self.window = self.window, Window(self.tokens)
+        if window.empty:
+            return
+        fresh = write(self.kb, window)
+        self.written += fresh
+        self.unfolded += fresh
+        if fresh:
+            self.filler.wake()
+        if self.unfolded >= FOLD_PASSAGES:
+            self.kb.live().index.optimize()
+            self.unfolded = 0
+        self._tell("")
+
+    def _embedded(self, passages: int) -> None:
+        self.vectors += passages
 
     def _note(self, result: SourceResult) -> None:
         self.results.append(result)
+        self.log.note(result)
+
+    def _stopped(self) -> bool:
+        return self.log.look(self._counts())
+
+    def _counts(self) -> Counts:
+        return Counts(
+            total=self.total,
+            done=len(self.results),
+            passages=self.written,
+            vectors=self.vectors,
+        )
 
     def _tell(self, current: str) -> None:
         if self.on_progress:
@@ -276,26 +287,8 @@ class _Run:
                 Progress(
                     sources_total=self.total,
                     sources_done=len(self.results),
-                    passages_done=self.passages,
+                    passages_done=self.vectors,
+                    passages_written=self.written,
                     current=current,
                 )
             )
-
-
-def _bare_record(
-    collection: str, item: FoundFile, status: Literal["failed"], error: SourceError
-) -> SourceRecord:
-    return SourceRecord(
-        collection=collection,
-        uri=item.uri,
-        size=item.size,
-        mtime_ns=item.mtime_ns,
-        digest="",
-        loader="",
-        status=status,
-        reason=error.reason,
-    )
-
-
-def _first_of_each_document(rows: list[IndexRow]) -> list[IndexRow]:
-    return list({(row.document_id, row.version): row for row in rows}.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from wellread.identity import version_of
 from wellread.ingest.rows import index_rows
-from wellread.ingest.run import only_writer, recover
+from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
 from wellread.types import Document, Passage
 
@@ -53,9 +53,9 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
     """
     if not repair:
         return _compare(kb)
-    with only_writer(kb):
+    with writing(kb):
         found = _compare(kb)
-        unfinished = recover(kb) > 0
+        unfinished = drop_noted(kb, kb.live().index) > 0
         mended = _mend(kb, found) or unfinished
         if mended:
             kb.index.optimize()

@@ -69,14 +69,25 @@ class Index(Protocol):
     caller checks each candidate's version against the catalogue.
     """
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """Add rows, or replace those with the same ``passage_id``; all of them or none.
 
         ``vectors`` has shape ``(len(rows), dimensions)``. When the call returns, the rows
-        survive a kill, and both searches find them, with or without ``optimize``.
+        survive a kill, and both searches find them, with or without ``optimize``. Without
+        vectors (None) only ``search_text`` finds them until ``set_vectors``.
 
         Raises:
             StoreError: the rows could not be written (disk full, damaged files).
+        """
+        ...
+
+    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Give rows their vectors, of shape ``(len(passage_ids), dimensions)``; all or none.
+
+        Ids that are not there are no error: their passage was removed meanwhile.
+
+        Raises:
+            StoreError: as ``write``.
         """
         ...
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import wellread.store.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
@@ -45,6 +45,7 @@ from wellread.store.lance_rows import (
     to_candidate,
     to_index_key,
     unit,
+    vectors_to_arrow,
     where,
 )
 from wellread.types import Candidate, Filters
@@ -118,18 +119,26 @@ class LanceIndex:
             raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
         return cls(table, lock, fingerprint.dimensions)
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32]) -> None:
+    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
         data = to_arrow(rows, vectors, self._dimensions)
         if data.num_rows == 0:
             return
         with self._writing("write to the index"):
+            self._allow_no_vector()
             (
                 self._table.merge_insert("passage_id")
                 .when_matched_update_all()
                 .when_not_matched_insert_all()
-                .execute(data)
+                .execute(data, on_bad_vectors="null")
             )
+
+    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """See ``Index.set_vectors``; one LanceDB version."""
+        data = vectors_to_arrow(passage_ids, vectors, self._dimensions)
+        if data.num_rows:
+            with self._writing("write vectors to the index"):
+                self._table.merge_insert("passage_id").when_matched_update_all().execute(data)
 
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
         """See ``Index.remove``."""
@@ -221,6 +230,12 @@ class LanceIndex:
             for index in self._table.list_indices():
                 self._table.prewarm_index(index.name)
 
+    def _allow_no_vector(self) -> None:
+        """Tables of the first release asked for a vector in every row."""
+        if not self._table.schema.field("vector").nullable:
+            change: Any = {"path": "vector", "nullable": True}  # LanceDB's hint knows strings only
+            self._table.alter_columns(change)
+
     def _build_missing(self) -> None:
         rows = self._table.count_rows()
         if rows == 0:
@@ -229,7 +244,7 @@ class LanceIndex:
         for column, config in INDEXES.items():
             if column not in there:
                 self._table.create_index(column, config=config, replace=True)
-        if rows < VECTOR_INDEX_ROWS:
+        if rows < VECTOR_INDEX_ROWS or rows - self._table.count_rows("vector is null") < rows // 2:
             return
         vectors = there.get("vector")
         # A table that doubled needs more partitions than it was trained with.

@@ -39,22 +39,21 @@ def table_schema(dimensions: int) -> pa.Schema:
             pa.field("taxonomy", words, nullable=False),
             pa.field("published_at", pa.timestamp("us", tz="UTC")),
             pa.field("search_text", pa.string(), nullable=False),
-            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), dimensions)),  # none: not embedded yet
         ]
     )
 
 
-def to_arrow(rows: Sequence[IndexRow], vectors: NDArray[np.float32], dimensions: int) -> pa.Table:
+def to_arrow(
+    rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None, dimensions: int
+) -> pa.Table:
     """The rows as an Arrow table; of rows with the same id the last one counts.
 
     Raises:
         StoreError: the vectors do not fit the rows or the table, or are not finite.
     """
-    if vectors.shape != (len(rows), dimensions):
-        raise StoreError(
-            f"{len(rows)} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
-            hint="embed every row with the embedder that the index was opened for",
-        )
+    if vectors is not None:
+        _check_shape(vectors, len(rows), dimensions)
     places = list({row.passage_id: place for place, row in enumerate(rows)}.values())
     kept = [rows[place] for place in places]
     columns: dict[str, list[Any]] = {  # in the order of the schema
@@ -76,9 +75,43 @@ def to_arrow(rows: Sequence[IndexRow], vectors: NDArray[np.float32], dimensions:
     arrays = [
         pa.array(columns[field.name], field.type) for field in schema if field.name in columns
     ]
-    numbers = pa.array(unit(vectors[places]).ravel(), pa.float32())
-    arrays.append(pa.FixedSizeListArray.from_arrays(numbers, dimensions))
+    arrays.append(
+        _vector_column(None if vectors is None else vectors[places], len(kept), dimensions)
+    )
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def vectors_to_arrow(
+    passage_ids: Sequence[str], vectors: NDArray[np.float32], dimensions: int
+) -> pa.Table:
+    """Ids and vectors alone, to be joined to the rows of a table; the last of an id counts.
+
+    Raises:
+        StoreError: as ``to_arrow``.
+    """
+    _check_shape(vectors, len(passage_ids), dimensions)
+    places = {passage_id: place for place, passage_id in enumerate(passage_ids)}
+    chosen = vectors[list(places.values())]
+    schema = table_schema(dimensions)
+    return pa.Table.from_arrays(
+        [pa.array(list(places), pa.string()), _vector_column(chosen, len(places), dimensions)],
+        schema=pa.schema([schema.field("passage_id"), schema.field("vector")]),
+    )
+
+
+def _check_shape(vectors: NDArray[np.float32], rows: int, dimensions: int) -> None:
+    if vectors.shape != (rows, dimensions):
+        raise StoreError(
+            f"{rows} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
+            hint="embed every row with the embedder that the index was opened for",
+        )
+
+
+def _vector_column(vectors: NDArray[np.float32] | None, rows: int, dimensions: int) -> pa.Array:
+    if vectors is None:
+        return pa.nulls(rows, pa.list_(pa.float32(), dimensions))
+    numbers = pa.array(unit(vectors).ravel(), pa.float32())
+    return pa.FixedSizeListArray.from_arrays(numbers, dimensions)
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

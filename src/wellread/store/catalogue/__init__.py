@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy import bindparam, delete, insert, inspect, select, text, update
 
 from wellread.answers import Answer
+from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     answers,
@@ -24,8 +25,9 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     schema_graph,
     schema_runs,
 )
-from wellread.store.catalogue.codec import from_plain, to_plain
 from wellread.store.catalogue.database import Database
+from wellread.store.catalogue.jobs import Jobs
+from wellread.store.catalogue.reindexing import Reindexing
 from wellread.store.catalogue.schema import HEAD, properties, sources
 from wellread.store.catalogue.values import (
     CollectionFacts,
@@ -38,6 +40,7 @@ from wellread.store.catalogue.values import (
     StoredAnswer,
     VersionKey,
 )
+from wellread.store.catalogue.vectors import Vectors
 from wellread.types import Document, DocumentFacts, Mark, Passage, Span
 
 FINGERPRINT = "fingerprint"
@@ -50,6 +53,9 @@ class Catalogue:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.jobs = Jobs(database)
+        self.vectors = Vectors(database)
+        self.reindexing = Reindexing(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from wellread.answers import Answer, Sentence
-from wellread.store.catalogue.codec import from_plain, to_plain
+from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, gaps
 from wellread.store.catalogue.values import Gap, StoredAnswer, VersionKey
 

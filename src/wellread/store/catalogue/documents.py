@@ -19,10 +19,10 @@ from sqlalchemy import (
     update,
 )
 
+from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.answers import forget_evidence, mark_stale
-from wellread.store.catalogue.codec import marks_to_blob, to_plain
 from wellread.store.catalogue.pending import plan_removals, settle
 from wellread.store.catalogue.schema import (
     PIECE,
@@ -41,6 +41,7 @@ from wellread.store.catalogue.values import (
     SourceRecord,
     VersionKey,
 )
+from wellread.store.catalogue.vectors import VectorDebt, owe
 
 AT_ONCE = 500  # values in one IN (...): far below every database's limit
 
@@ -58,7 +59,8 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
         for row in [_document_row(change.record, new, now)]
     }
     before = _versions(connection, rows)
-    gone = {key[0]: key[1] for key in _yielded_by(connection, changes) if key[0] not in rows}
+    whole = [change for change in changes if not change.accumulates]
+    gone = {key[0]: key[1] for key in _yielded_by(connection, whole) if key[0] not in rows}
     replaced = [
         (known, version)
         for known, version in before.items()
@@ -71,6 +73,14 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
     settle(connection, [(row["id"], row["version"]) for row, _ in rows.values()])
     plan_removals(connection, replaced)
     mark_stale(connection, replaced)
+    owe(
+        connection,
+        [
+            VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
+            for known, (row, change) in rows.items()
+            if change.owes_vectors
+        ],
+    )
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:

@@ -55,12 +55,14 @@ vector_debts = Table(
 )
 
 # The passages of the index that is being made beside the live one; they take the place of
-# ``passages`` when it is done. A document is in ``next_documents`` when its rows are in that index.
+# ``passages`` when it is done. A document stands in ``next_documents`` with its version when its
+# rows are in that index, and with an empty one while they may be half there.
 next_documents = Table(
     "next_documents",
     metadata,
     Column("document_id", String, primary_key=True),
     Column("version", String, nullable=False),
+    Column("facts", String, nullable=False),
 )
 
 next_passages = Table(

@@ -44,18 +44,29 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentChange:
-    """A new or changed document with all passages of its new version, in reading order."""
+    """A new or changed document with all passages of its new version, in reading order.
+
+    Attributes:
+        owes_vectors: its index rows were written without vectors.
+    """
 
     document: Document
     passages: Sequence[Passage]
+    owes_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceChange:
-    """Everything that one source yields now; what it yielded before and no more is deleted."""
+    """Everything that one source yields now.
+
+    Attributes:
+        accumulates: what it yielded before and no more stays (a feed that shows its newest
+            entries only); else it is deleted.
+    """
 
     record: SourceRecord
     documents: Sequence[DocumentChange]
+    accumulates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,6 +122,7 @@ def _indexing() -> None:
         "next_documents",
         _document(),
         _text("version"),
+        _text("facts"),
         sa.PrimaryKeyConstraint("document_id", name=op.f("pk_next_documents")),
     )
     op.create_table(

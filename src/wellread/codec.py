@@ -1,4 +1,4 @@
-"""Frozen values to plain JSON and back, by their type hints; marks to a compact blob.
+"""Frozen values to plain JSON and back, by their type hints; marks as short lists.
 
 What comes back equals what went in, except that a moment without a zone comes back in UTC.
 """
@@ -18,6 +18,7 @@ from wellread.types import Box, HeadingMark, LineMark, Mark, PageMark, Span, Spe
 
 T = TypeVar("T")
 
+MARKS = get_args(Mark)
 # Marks are many and alike: level 1 halves them for a tenth of the time of level 6.
 MARKS_LEVEL = 1
 
@@ -30,6 +31,8 @@ def to_plain(value: object) -> Any:
         return value
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
+    if isinstance(value, MARKS):
+        return list(_mark_line(value))
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, Sequence):
@@ -116,17 +119,22 @@ def _mark(sort: str, start: int, end: int, *rest: Any) -> Mark:
 def _restore(hint: Any, plain: Any) -> Any:
     if plain is None:
         return None
+    if hint == Mark:
+        return _mark(*plain)
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         hint = next(choice for choice in get_args(hint) if choice is not type(None))
         origin = get_origin(hint)
-    if origin is tuple:
-        item = get_args(hint)[0]
-        return tuple(_restore(item, value) for value in plain)
+    if origin in (tuple, Mapping):
+        return _restore_many(origin, get_args(hint), plain)
     if hint is datetime:
         return datetime.fromisoformat(plain)
-    if hint is float:
-        return float(plain)
     if isinstance(hint, type) and is_dataclass(hint):
         return from_plain(hint, plain)
-    return plain
+    return float(plain) if hint is float else plain
+
+
+def _restore_many(origin: Any, items: tuple[Any, ...], plain: Any) -> Any:
+    if origin is tuple:
+        return tuple(_restore(items[0], value) for value in plain)
+    return {name: _restore(items[1], value) for name, value in plain.items()}
