@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from wellread.config import settings_table
+from wellread.serve.api.jobs import JobDetailBody, JobsBody
 from wellread.serve.api.schemas import AskRequest, AskResponse, ErrorBody, HealthBody
 from wellread.serve.settings_page import settings_page
 
@@ -33,10 +35,10 @@ def test_the_page_of_settings_has_every_setting_with_its_help() -> None:
         assert row.help
 
 
-@pytest.mark.parametrize("model", [AskRequest, AskResponse, ErrorBody, HealthBody])
-def test_the_examples_fit_their_schemas_and_show_every_field(
-    model: type[AskRequest | AskResponse | ErrorBody | HealthBody],
-) -> None:
+@pytest.mark.parametrize(
+    "model", [AskRequest, AskResponse, ErrorBody, HealthBody, JobsBody, JobDetailBody]
+)
+def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseModel]) -> None:
     found = examples(model.__name__)
     assert found
     shown: set[str] = set()

@@ -28,8 +28,8 @@ def gone_sources(
     """What is to be removed (``removed``), and inputs under which nothing may be (``failed``).
 
     A source is gone when it lies under one of the ``inputs``, was read before and was not found
-    this time. Under an input where nothing at all was found, or something could not be opened,
-    nothing is removed.
+    this time. Under an input where nothing at all was found, and under a folder that could not be
+    opened, nothing is removed.
     """
     there = {item.uri for item in found}
     opened = [item.uri for item in found if isinstance(item, FoundFile)]
@@ -40,15 +40,25 @@ def gone_sources(
         if not root:
             results.append(SourceResult(uri=given, status="failed", reason=PATTERN))
             continue
-        gone = [uri for uri in _under(root, known) if uri not in there]
-        if any(_within(root, uri) or _within(uri, root) for uri in failed):
-            continue  # that it could not be read is in the report already
+        gone = [
+            uri
+            for uri in _under(root, known)
+            # That a folder could not be opened says nothing about what is in it.
+            if uri not in there and not any(_within(folder, uri) for folder in failed)
+        ]
         if gone and not any(_within(root, uri) for uri in opened):
             reason = EMPTY.format(count=len(gone))
             results.append(SourceResult(uri=root, status="failed", reason=reason))
             continue
         results += [SourceResult(uri=uri, status="removed") for uri in gone]
     return list({result.uri: result for result in results}.values())
+
+
+def absolute(given: str) -> str:
+    """An input that means the same from any folder, so that a job can be run again."""
+    if "://" in given or given == "-":
+        return given
+    return os.path.abspath(os.path.expanduser(given))
 
 
 def root_of(given: str) -> str:

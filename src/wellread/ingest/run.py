@@ -25,7 +25,7 @@ from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits
 from wellread.ingest.discover import FoundFile, find_files
 from wellread.ingest.finish import finish_run
-from wellread.ingest.gone import gone_sources
+from wellread.ingest.gone import absolute, gone_sources
 from wellread.ingest.log import Counts, JobLog, job_log
 from wellread.ingest.parsing import Parsed, ParseRequest, is_current
 from wellread.ingest.remove import remove_sources
@@ -87,6 +87,7 @@ def _ingest(
     on_progress: OnProgress | None,
 ) -> Report:
     started = time.perf_counter()
+    inputs = [absolute(given) for given in inputs]
     with job_log(kb, action, collection, inputs) as log:
         recover(kb)
         found = find_files(inputs, kb.settings.sources.exclude)

@@ -106,9 +106,7 @@ class VectorFiller:
 
     def _pay(self, debts: list[VectorDebt]) -> None:
         parts = self._kb.live()
-        passages = [
-            passage for debt in debts for passage in passages_of(self._kb, debt.document_id)
-        ]
+        passages = self._kb.catalogue.passages_of(debt.document_id for debt in debts)
         vectors = []
         for start in range(0, len(passages), EMBED_SLICE):
             if self._stop.is_set():
@@ -125,13 +123,6 @@ class VectorFiller:
                 ids = [passage.id for passage in passages]
                 parts.index.set_vectors(ids, np.concatenate(vectors))
             self._kb.catalogue.vectors.paid([(debt.document_id, debt.version) for debt in debts])
-
-
-def passages_of(kb: KnowledgeBase, document_id: str) -> list[Passage]:
-    """The live passages of a document with their texts, in reading order."""
-    ids = [row.id for row in kb.catalogue.passages(document_id)]
-    live = kb.catalogue.live_passages(ids)
-    return [live[known] for known in ids if known in live]
 
 
 def embedded_text(passage: Passage) -> str:

@@ -64,30 +64,32 @@ def write(kb: KnowledgeBase, window: Window) -> int:
         return 0
     with writing(kb):
         parts = kb.live()
-        changes: list[SourceChange] = []
-        fresh: list[Fresh] = []
-        for source in window.sources:
-            documents = [_cut_for(each, window.tokens, parts.tokens) for each in source.documents]
-            changed = _changed(kb, documents)
-            changes.append(
-                SourceChange(
-                    record=source.record,
-                    documents=tuple(
-                        DocumentChange(
-                            document=each.document,
-                            passages=each.passages(),
-                            owes_vectors=place in changed,
-                        )
-                        for place, each in enumerate(documents)
-                    ),
-                    accumulates=source.accumulates,
-                )
+        cut = [
+            [_cut_for(each, window.tokens, parts.tokens) for each in source.documents]
+            for source in window.sources
+        ]
+        live = kb.catalogue.live_hashes(_key(each) for documents in cut for each in documents)
+        changes = [
+            SourceChange(
+                record=source.record,
+                documents=tuple(
+                    DocumentChange(
+                        document=each.document,
+                        passages=each.passages(),
+                        owes_vectors=live.get(_key(each)) != (_version(each), _facts(each)),
+                    )
+                    for each in documents
+                ),
+                accumulates=source.accumulates,
             )
-            fresh += [
-                Fresh(document=change.document, passages=change.passages)
-                for change in changes[-1].documents
-                if change.owes_vectors
-            ]
+            for source, documents in zip(window.sources, cut, strict=True)
+        ]
+        fresh = [
+            Fresh(document=each.document, passages=each.passages)
+            for change in changes
+            for each in change.documents
+            if each.owes_vectors
+        ]
         write_window(kb, parts.index, changes, fresh)
     return sum(len(each.passages) for each in fresh)
 
@@ -97,15 +99,12 @@ def _cut_for(parsed: ParsedDocument, cut: int, wanted: int) -> ParsedDocument:
     return parsed if cut == wanted else cut_up(parsed.document, wanted)
 
 
-def _changed(kb: KnowledgeBase, documents: Sequence[ParsedDocument]) -> set[int]:
-    """Places of the documents whose text, marks or facts are not those that are live."""
-    keys = [document_id(each.document.collection, each.document.uri) for each in documents]
-    live = kb.catalogue.live_hashes(keys)
-    return {
-        place
-        for place, (key, each) in enumerate(zip(keys, documents, strict=True))
-        if live.get(key) != (_version(each), facts_of(each.document))
-    }
+def _key(parsed: ParsedDocument) -> str:
+    return document_id(parsed.document.collection, parsed.document.uri)
+
+
+def _facts(parsed: ParsedDocument) -> str:
+    return facts_of(parsed.document)
 
 
 def _version(parsed: ParsedDocument) -> str:

@@ -18,12 +18,14 @@ class Holdings:
     Attributes:
         rows: one for each collection and kind.
         fingerprint: what shaped the index; None when nothing was ever added.
+        waiting: passages that are found by their words and not by their meaning yet.
         size: bytes on disk of everything in the home.
     """
 
     home: Path
     rows: tuple[KindCount, ...]
     fingerprint: Fingerprint | None
+    waiting: int
     size: int
 
     @property
@@ -43,6 +45,7 @@ def holdings_of(kb: KnowledgeBase) -> Holdings:
         home=kb.home,
         rows=tuple(kb.catalogue.stats()),
         fingerprint=kb.catalogue.fingerprint(),
+        waiting=kb.catalogue.vectors.passages_owed(),
         size=sum(_sizes(kb.home)),
     )
 

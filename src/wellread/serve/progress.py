@@ -95,8 +95,10 @@ def _bar(terminal: Terminal) -> Bar:
 
 
 def _passages(progress: Progress, seconds: float) -> str:
+    """Passages with vectors, of those that are written and found by their words."""
     rate = progress.passages_done / seconds if seconds > 0 else 0.0
-    return f"{progress.passages_done:,} passages ({rate:,.0f}/s)"
+    written = max(progress.passages_written, progress.passages_done)
+    return f"{progress.passages_done:,}/{written:,} passages ({rate:,.0f}/s)"
 
 
 def _short(uri: str) -> str:

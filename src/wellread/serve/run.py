@@ -22,13 +22,12 @@ def serve(
 
     Raises:
         RequestError: the address is not this machine alone, or the port is taken.
-        FingerprintError: the index was built with other settings.
+        FingerprintError: the embedder that the index was made with cannot be opened any more.
     """
     listener = listen(host, port)
     with listener:
         # Opened before the first request, so that a damaged home is told at once.
-        _ = kb.catalogue, kb.index
-        kb.embedder.embed(["ready"], "query")
+        kb.live().embedder.embed(["ready"], "query")
         app = create_app(kb)
         if on_ready:
             on_ready(address_of(listener))

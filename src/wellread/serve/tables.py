@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from wellread.serve.holdings import Holdings
 
 MOST_REASONS = 20
-_STATUS_STYLE = {"added": "green", "updated": "cyan", "skipped": "yellow", "failed": "bold red"}
+STATUS_STYLE = {
+    "added": "green",
+    "updated": "cyan",
+    "skipped": "yellow",
+    "failed": "bold red",
+    "removed": "magenta",
+}
 
 
 def report_body(report: Report, collection: str) -> dict[str, object]:
@@ -30,6 +36,8 @@ def report_body(report: Report, collection: str) -> dict[str, object]:
         "counts": report.counts(),
         "passages": report.passages,
         "seconds": report.seconds,
+        "job": report.job_id,
+        "cancelled": report.cancelled,
         "sources": [
             {
                 "uri": row.uri,
@@ -37,6 +45,7 @@ def report_body(report: Report, collection: str) -> dict[str, object]:
                 "reason": row.reason,
                 "documents": row.documents,
                 "passages": row.passages,
+                "seconds": row.seconds,
             }
             for row in report.rows
         ],
@@ -53,7 +62,7 @@ def print_report(console: Console, report: Report, collection: str) -> None:
     table.add_column(justify="right")
     for status, count in report.counts().items():
         table.add_row(
-            Text(status, style=_STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}"
+            Text(status, style=STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}"
         )
     console.print(table)
     _print_reasons(console, report)
@@ -61,12 +70,15 @@ def print_report(console: Console, report: Report, collection: str) -> None:
     speed = f" ({rate:,.0f}/s)" if report.passages else ""
     line = f"{report.passages:,} passages in {report.seconds:.1f} s{speed} into “{collection}”"
     console.print(Text(harmless(line), style="dim"))
+    if report.cancelled:
+        again = f"wellread jobs resume {report.job_id}"
+        console.print(Text(f"Stopped before it was done; go on with: {again}", style="yellow"))
 
 
 def _print_reasons(console: Console, report: Report) -> None:
     """One line per failed source; skipped ones and long lists are grouped by reason."""
     failed = [row for row in report.rows if row.status == "failed"]
-    lines = [(f"failed   {_named(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
+    lines = [(f"failed   {named(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
@@ -75,7 +87,7 @@ def _print_reasons(console: Console, report: Report) -> None:
         example = next(
             row.uri for row in report.rows if row.status == "skipped" and row.reason == reason
         )
-        which = _named(example) if count == 1 else f"{count:,} files, for example {_named(example)}"
+        which = named(example) if count == 1 else f"{count:,} files, for example {named(example)}"
         lines.append((f"skipped  {which}: ", reason))
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
@@ -94,6 +106,7 @@ def holdings_body(holdings: Holdings) -> dict[str, object]:
         "bytes": holdings.size,
         "documents": holdings.documents,
         "passages": holdings.passages,
+        "waiting": holdings.waiting,
         "fingerprint": asdict(holdings.fingerprint) if holdings.fingerprint else None,
         "collections": [
             {
@@ -124,10 +137,13 @@ def print_holdings(console: Console, holdings: Holdings) -> None:
         console.print(table)
     else:
         console.print("The knowledge base is empty. Add something: wellread add PATH")
-    console.print(Text(f"\nHome   {holdings.home}, {_size(holdings.size)}"), soft_wrap=True)
+    console.print(Text(f"\nHome   {holdings.home}, {size_words(holdings.size)}"), soft_wrap=True)
     index = holdings.fingerprint
     shape = f"{index.embedder}, {index.chunking}" if index else "not built yet"
     console.print(Text(f"Index  {shape}"), soft_wrap=True)
+    if holdings.waiting:
+        waiting = f"{holdings.waiting:,} passages are found by their words only so far"
+        console.print(Text(f"       {waiting}; any add or sync finishes them", style="yellow"))
 
 
 def verify_body(report: VerifyReport) -> dict[str, object]:
@@ -193,11 +209,13 @@ def print_settings(console: Console, rows: list[SettingRow], current: dict[str, 
     console.print(table)
 
 
-def _named(uri: str) -> str:
+def named(uri: str) -> str:
+    """The address as a person writes it."""
     return unquote(uri.removeprefix("file://"))
 
 
-def _size(count: int) -> str:
+def size_words(count: int) -> str:
+    """A number of bytes with its unit."""
     size = float(count)
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:

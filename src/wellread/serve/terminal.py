@@ -56,10 +56,15 @@ class Terminal:
     def open(self, home: Path | None = None) -> KnowledgeBase:
         """Open the knowledge base of ``home``, of the home named, or of the default one."""
         # Loading the stores takes most of a second, which `--help` must not wait for.
-        from wellread.config import default_home  # noqa: PLC0415
         from wellread.kb import open_kb  # noqa: PLC0415
 
-        return open_kb(home or self.home or default_home())
+        return open_kb(home or self.home_folder())
+
+    def home_folder(self) -> Path:
+        """The home that was named, or the default one."""
+        from wellread.config import default_home  # noqa: PLC0415 - as above
+
+        return (self.home or default_home()).expanduser().absolute()
 
     def write_json(self, value: object) -> None:
         """Write one JSON value to standard output."""

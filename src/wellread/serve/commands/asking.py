@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wellread.serve.commands.indexing import warn_if_outdated
 from wellread.serve.options import (
     Kinds,
     ModeName,
@@ -69,6 +70,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         strict=strict,
     )
     with terminal.open() as kb:
+        warn_if_outdated(kb)
         if sources_only:
             show_sources(terminal, kb, asked)
         elif terminal.json:
@@ -99,6 +101,7 @@ def search(  # noqa: PLR0913 - Typer reads the options from the signature
     terminal = terminal_of(context)
     filters = filters_of(topic, kind, speaker, since, until)
     with terminal.open() as kb:
+        warn_if_outdated(kb)
         hits = run(kb, query, filters, mode=mode.value, limit=limit)
         places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
         marks = kb.catalogue.marks_over(places)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from wellread.serve import tables
+from wellread.serve.commands.indexing import warn_if_outdated
 from wellread.serve.progress import shown
 from wellread.serve.terminal import terminal_of
 
@@ -54,6 +55,7 @@ def stats(context: typer.Context) -> None:
 
     terminal = terminal_of(context)
     with terminal.open() as kb:
+        warn_if_outdated(kb)
         holdings = holdings_of(kb)
     if terminal.json:
         terminal.write_json(tables.holdings_body(holdings))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from wellread.serve import tables
+from wellread.serve.commands.indexing import warn_if_outdated
 from wellread.serve.terminal import terminal_of
 
 
@@ -38,6 +39,7 @@ def serve(
             terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
 
     with terminal.open() as kb:
+        warn_if_outdated(kb)
         chosen = kb.settings.serve.host if host is None else host
         run(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
 

@@ -25,6 +25,7 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     schema_graph,
     schema_runs,
 )
+from wellread.store.catalogue.collections import Collections
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.jobs import Jobs
 from wellread.store.catalogue.reindexing import Reindexing
@@ -55,6 +56,7 @@ class Catalogue:
         self._database = database
         self.jobs = Jobs(database)
         self.vectors = Vectors(database)
+        self.collection_settings = Collections(database)
         self.reindexing = Reindexing(database)
 
     @classmethod
@@ -221,6 +223,11 @@ class Catalogue:
         """All passages of a document, in reading order."""
         with self._database.read() as connection:
             return lookup.passage_rows(connection, document_id)
+
+    def passages_of(self, document_ids: Iterable[str]) -> list[Passage]:
+        """All passages of documents with their texts, in reading order document by document."""
+        with self._database.read() as connection:
+            return lookup.passages_of(connection, document_ids)
 
     def neighbours(self, passage_id: str, before: int, after: int) -> list[Passage]:
         """The passage with those around it, in reading order; empty when it is not live."""

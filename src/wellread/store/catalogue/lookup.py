@@ -186,6 +186,12 @@ def whole_passages(connection: Connection, ids: Iterable[str]) -> dict[str, Pass
     return {passage.id: passage for passage in _passages(rows_in(connection, statement, ids))}
 
 
+def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
+    """All passages of documents with their texts, in reading order document by document."""
+    statement = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES))
+    return list(_passages(rows_in(connection, statement, ids)))
+
+
 def neighbours(connection: Connection, passage_id: str, before: int, after: int) -> list[Passage]:
     """The passage with those around it, in reading order; empty when it is not live."""
     middle = connection.execute(

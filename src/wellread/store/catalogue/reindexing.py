@@ -126,10 +126,12 @@ class Reindexing:
             return _extent(connection, _CURRENT)
 
     def missing(self, after: str, limit: int) -> list[str]:
-        """Ids of live documents that are not in the next index, in order, beyond ``after``."""
+        """Ids of live documents that are not listed, in order, beyond ``after``."""
         statement = (
             select(documents.c.id)
-            .outerjoin_from(documents, next_documents, _CURRENT)
+            .outerjoin_from(
+                documents, next_documents, next_documents.c.document_id == documents.c.id
+            )
             .where(next_documents.c.document_id.is_(None), documents.c.id > after)
             .order_by(documents.c.id)
             .limit(limit)
@@ -241,6 +243,7 @@ class Reindexing:
         What was noted about the old one - rows to remove, vectors to come - is void.
         """
         columns = [column.name for column in passages.c]
+        staged = select(*(next_passages.c[name] for name in columns))
         count = (
             select(func.count())
             .where(passages.c.document_id == documents.c.id)
@@ -251,11 +254,7 @@ class Reindexing:
             before = _live(connection)
             for table in (passages, vector_debts, index_writes):
                 connection.execute(delete(table))
-            connection.execute(
-                insert(passages).from_select(
-                    columns, select(*(next_passages.c[n] for n in columns))
-                )
-            )
+            connection.execute(insert(passages).from_select(columns, staged))
             connection.execute(update(documents).values(passages=count))
             _clear(connection)
             new = LiveIndex(

@@ -1,0 +1,203 @@
+"""A whole home in one file, for backup and for moving it to another machine.
+
+The file is a tar archive (packed when its name says so) of the settings, a snapshot of the
+catalogue, the live index, and a manifest with a digest of every file. Both ends are all or
+nothing: the archive gets its name when it is whole, the home when every digest was checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import sqlite3
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+
+from wellread.config import SETTINGS_FILE
+from wellread.errors import SourceError, StoreError
+from wellread.ingest.writing import drop_noted, writing
+from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+PACKED = (".gz", ".tgz")
+READ_BYTES = 1 << 20
+
+OnFile = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """What an archive holds."""
+
+    path: Path
+    files: int
+    size: int
+    documents: int
+    passages: int
+
+
+def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None) -> BackupReport:
+    """Write the home into the archive ``path``; questions and additions go on meanwhile.
+
+    Nothing is written into the stores while the snapshot is taken, which takes as long as
+    copying the files does.
+
+    Raises:
+        SourceError: there is a file of that name, or it cannot be written.
+        StoreError: the catalogue is no file (a database server has its own backups), or a store
+            refused.
+    """
+    if path.exists():
+        raise SourceError(str(path), "is there already; choose another name")
+    if not (kb.home / CATALOGUE_FILE).is_file():
+        raise StoreError(f"{kb.home} holds nothing to export", hint="add something first")
+    partial = path.with_name(f"{path.name}.part")
+    try:
+        with tempfile.TemporaryDirectory(prefix="export-", dir=path.parent) as folder:
+            with writing(kb):
+                drop_noted(kb, kb.index)
+                _snapshot(kb, Path(folder))
+            names = _pack(Path(folder), partial, _manifest(kb, Path(folder)), on_file)
+        partial.replace(path)
+    except OSError as error:
+        raise SourceError(str(path), f"cannot be written: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    stats = kb.catalogue.stats()
+    return BackupReport(
+        path=path,
+        files=len(names),
+        size=path.stat().st_size,
+        documents=sum(row.documents for row in stats),
+        passages=sum(row.passages for row in stats),
+    )
+
+
+def import_home(path: Path, home: Path, *, on_file: OnFile | None = None) -> int:
+    """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base; files read.
+
+    Raises:
+        SourceError: it cannot be read, is no archive of a home, or a file of it is damaged.
+        StoreError: the home holds something already, or cannot be written.
+    """
+    if home.exists() and any(home.iterdir()):
+        raise StoreError(f"{home} is not empty", hint="import into a new --home")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
+    try:
+        count = _unpack(path, folder, on_file)
+        if home.exists():
+            home.rmdir()
+        folder.replace(home)
+    except (OSError, EOFError, tarfile.TarError) as error:
+        raise SourceError(str(path), f"cannot be imported: {error}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return count
+
+
+def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
+    """Copy what makes the home into ``folder``; the caller holds the writers' lock."""
+    with (
+        closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as live,
+        closing(sqlite3.connect(folder / CATALOGUE_FILE)) as copy,
+    ):
+        live.backup(copy)
+    index = kb.home / INDEX_FOLDER
+    if index.is_dir():
+        shutil.copytree(index, folder / INDEX_FOLDER, ignore=shutil.ignore_patterns("*.lock"))
+    settings = kb.home / SETTINGS_FILE
+    if settings.is_file():
+        shutil.copy2(settings, folder / SETTINGS_FILE)
+
+
+def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "wellread": version("wellread"),
+        "made_at": datetime.now(UTC).isoformat(),
+        "collections": [each.name for each in kb.catalogue.collections()],
+        "files": {name: _digest_of(folder / name) for name in _files(folder)},
+    }
+
+
+def _pack(
+    folder: Path, path: Path, manifest: dict[str, object], on_file: OnFile | None
+) -> list[str]:
+    packed = path.name.removesuffix(".part").endswith(PACKED)
+    names = list(_files(folder))
+    written = json.dumps(manifest, indent=1).encode()
+    with tarfile.open(path, "w:gz" if packed else "w") as tar:
+        entry = tarfile.TarInfo(MANIFEST)
+        entry.size = len(written)
+        tar.addfile(entry, io.BytesIO(written))
+        for name in names:
+            if on_file:
+                on_file(name)
+            tar.add(folder / name, arcname=name, recursive=False)
+    return names
+
+
+def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> int:
+    with tarfile.open(path, "r:*") as tar:
+        first = tar.next()
+        stream = tar.extractfile(first) if first and first.name == MANIFEST else None
+        if stream is None:
+            raise SourceError(str(path), "is no export of a knowledge base")
+        digests = _digests(path, stream.read())
+        for entry in tar:
+            if entry.name == MANIFEST:
+                continue
+            if on_file:
+                on_file(entry.name)
+            content = tar.extractfile(entry) if entry.name in digests else None
+            if content is None:
+                raise SourceError(str(path), f"holds {entry.name!r}, which is not in its manifest")
+            target = folder / entry.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("wb") as file:
+                shutil.copyfileobj(content, file, READ_BYTES)
+    for name, digest in digests.items():
+        target = folder / name
+        if not target.is_file() or _digest_of(target) != digest:
+            raise SourceError(str(path), f"is damaged: {name} is not what was exported")
+    return len(digests)
+
+
+def _digests(path: Path, manifest: bytes) -> dict[str, str]:
+    try:
+        read = json.loads(manifest)
+        if read["format"] != FORMAT:
+            raise SourceError(str(path), "was exported by a newer Wellread; update this one")
+        digests = {str(name): str(digest) for name, digest in read["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SourceError(str(path), "has a damaged manifest") from error
+    inside = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
+    for name in digests:
+        parts = PurePosixPath(name).parts
+        if not parts or parts[0] not in inside or ".." in parts:
+            raise SourceError(str(path), f"names {name!r}, which is no part of a home")
+    return digests
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix()
+
+
+def _digest_of(path: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while block := file.read(READ_BYTES):
+            digest.update(block)
+    return digest.hexdigest()

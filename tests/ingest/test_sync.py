@@ -1,0 +1,130 @@
+"""``sync``: what is gone from the source goes, and nothing else does."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wellread.ingest.report import Report
+from wellread.ingest.run import add, sync
+from wellread.ingest.verify import verify
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "papers"
+    made.mkdir()
+    for name in ("ferry", "mill", "quay"):
+        (made / f"{name}.txt").write_text(f"The {name} stands by the water.\n")
+    return made
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
+
+
+def held(kb: KnowledgeBase, collection: str = "default") -> list[str]:
+    return [each.uri.rsplit("/", 1)[-1] for each in kb.catalogue.documents(collection)]
+
+
+def test_what_is_gone_goes_and_what_changed_is_read(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / "mill.txt").unlink()
+    (folder / "quay.txt").write_text("The quay was built anew.\n")
+    (folder / "pier.txt").write_text("A pier came.\n")
+    assert statuses(sync(kb, [str(folder)])) == {
+        "ferry.txt": "unchanged",
+        "mill.txt": "removed",
+        "quay.txt": "updated",
+        "pier.txt": "added",
+    }
+    assert held(kb) == ["ferry.txt", "pier.txt", "quay.txt"]
+    assert verify(kb).problems == ()
+    assert statuses(sync(kb, [str(folder)])) == dict.fromkeys(
+        ("ferry.txt", "pier.txt", "quay.txt"), "unchanged"
+    )
+
+
+def test_add_removes_nothing(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / "mill.txt").unlink()
+    add(kb, [str(folder)])
+    assert held(kb) == ["ferry.txt", "mill.txt", "quay.txt"]
+
+
+def test_only_what_lies_under_the_inputs_goes(
+    kb: KnowledgeBase, folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "papers-of-others"  # its name begins like the folder's
+    shutil.copytree(folder, other)
+    add(kb, [str(folder), str(other)])
+    add(kb, [str(folder)], collection="second")
+    shutil.rmtree(other)
+    (folder / "mill.txt").unlink()
+    sync(kb, [str(folder)])
+    assert sorted(held(kb)) == sorted(
+        ["ferry.txt", "quay.txt", "ferry.txt", "mill.txt", "quay.txt"]
+    )
+    assert len(held(kb, "second")) == 3
+
+
+def test_a_file_that_is_excluded_now_goes(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / ".wellreadignore").write_text("mill.*\n")
+    assert statuses(sync(kb, [str(folder)]))["mill.txt"] == "removed"
+
+
+def test_a_single_file_that_is_gone_fails_and_stays(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / "mill.txt").unlink()
+    report = sync(kb, [str(folder / "mill.txt")])
+    assert statuses(report) == {"mill.txt": "failed"}
+    assert "mill.txt" in held(kb)
+
+
+def test_a_folder_that_is_not_there_or_empty_removes_nothing(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    add(kb, [str(folder)])
+    moved = folder.rename(folder.with_name("elsewhere"))
+    assert statuses(sync(kb, [str(folder)])) == {"papers": "failed"}
+    folder.mkdir()  # a mount point without its disk
+    report = sync(kb, [str(folder)])
+    (row,) = report.rows
+    assert row.status == "failed"
+    assert "3 sources of it were kept" in row.reason
+    assert len(held(kb)) == 3
+    folder.rmdir()
+    moved.rename(folder)
+    assert set(statuses(sync(kb, [str(folder)])).values()) == {"unchanged"}
+
+
+def test_a_pattern_removes_nothing_and_says_so(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / "mill.txt").unlink()
+    report = sync(kb, [str(folder / "*.txt")])
+    assert [row.reason for row in report.rows if row.status == "failed"] == [
+        "a pattern does not say what is gone, so nothing was removed; give the folder"
+    ]
+    assert "mill.txt" in held(kb)
+
+
+def test_a_file_that_became_unreadable_keeps_its_document(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder)])
+    (folder / "mill.txt").unlink()
+    (folder / "mill.txt").symlink_to(folder / "nowhere.txt")
+    (folder / "quay.txt").unlink()
+    fared = statuses(sync(kb, [str(folder)]))
+    assert (fared["mill.txt"], fared["quay.txt"]) == ("failed", "removed")
+    assert held(kb) == ["ferry.txt", "mill.txt"]
