@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
+import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from wellread.config import Settings
 from wellread.errors import SourceError
-from wellread.ingest.discover import FoundFile, find_files
+from wellread.ingest.discover import (
+    FoundFile,
+    FoundPage,
+    find_files,
+    is_feed_list,
+    standard_input,
+)
 
 USUAL = Settings().sources.exclude
 
@@ -55,6 +64,7 @@ def test_a_folder_stands_for_all_files_below_it_in_order(root: Path) -> None:
             uri=(root / "b.txt").as_uri(),
             size=status.st_size,
             mtime_ns=status.st_mtime_ns,
+            root=(root / "b.txt").as_uri(),
         )
     ]
 
@@ -190,8 +200,10 @@ def test_odd_names_are_found_and_their_addresses_lead_back(root: Path) -> None:
         assert isinstance(item, FoundFile)
         assert item.uri.isascii()
         assert "\n" not in item.uri
-        assert find_files([str(item.path)], ()) == [item]
-        assert find_files([item.uri], ()) == [item]
+        itself = replace(item, root=item.uri)
+        assert find_files([str(item.path)], ()) == [itself]
+        assert find_files([item.uri], ()) == [itself]
+        assert find_files([str(root)], (), only=[item.uri]) == [item]
 
 
 @pytest.mark.parametrize("name", ["nowhere.md", "x" * 300, "deep/" * 1_500 + "x", "a\0b"])
@@ -206,9 +218,150 @@ def test_what_is_not_there_is_an_error_with_a_reason(
     assert len(found) == 2
 
 
-@pytest.mark.parametrize("url", ["https://x.example/a.md", "http://x.example", "ftp://x/y"])
-def test_addresses_of_the_web_are_refused(url: str) -> None:
-    (error,) = find_files([url], USUAL)
-    assert isinstance(error, SourceError)
-    assert error.uri == url
-    assert "save it and add the file" in error.reason
+def test_every_folder_may_have_its_own_ignore_file(root: Path) -> None:
+    make(
+        root, "a/x.log", "a/b/x.log", "a/b/keep.log", "a/b/c/top.md", "a/top.md", "top.md", "x.log"
+    )
+    (root / "a/.wellreadignore").write_text("*.log\n/top.md\n")
+    (root / "a/b/.wellreadignore").write_text("!keep.log\n")
+    assert names(root, root) == ["a/b/c/top.md", "a/b/keep.log", "top.md", "x.log"]
+    (root / ".wellreadignore").write_text("a/b/\n")
+    assert names(root, root) == ["top.md", "x.log"]  # what is left out is not opened at all
+
+
+def test_a_wrong_pattern_further_in_keeps_that_folder_out(root: Path) -> None:
+    make(root, "a/private.md", "a/b/x.md", "c.md")
+    (root / "a/.wellreadignore").write_text("private.md\n[z-a]\n")
+    found = find_files([str(root)], USUAL)
+    assert [item.uri.rsplit("/", 1)[-1] for item in found] == ["a", "c.md"]
+    assert "a pattern of .wellreadignore is wrong" in reasons(root)["a"]
+    assert "a pattern of sources.exclude is wrong" in str(find_files([str(root)], ["[z-a]"])[0])
+
+
+def test_every_source_knows_the_input_it_was_found_under(root: Path) -> None:
+    make(root, "a/x.md", "b/y.md", "c.md")
+    inputs = [str(root / "a"), f"{root}/*.md", str(root / "b/y.md"), "https://x.example"]
+    roots = {}
+    for item in find_files(inputs, USUAL):
+        assert not isinstance(item, SourceError)
+        roots[item.uri.rsplit("/", 1)[-1] or item.uri] = item.root
+    assert roots == {
+        "x.md": (root / "a").as_uri(),
+        "c.md": (root / "*.md").as_uri(),
+        "y.md": (root / "b/y.md").as_uri(),
+        "https://x.example/": "https://x.example/",
+    }
+
+
+def test_only_what_was_chosen_is_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(root, "a/x.md", "a/deep/y.md", "ab/z.md", "c/.wellreadignore", "c/w.log", "c/v.md")
+    (root / "c/.wellreadignore").write_text("*.log")
+
+    def only(*chosen: str) -> list[str]:
+        found = find_files([str(root)], USUAL, only=[(root / name).as_uri() for name in chosen])
+        return [item.uri.removeprefix(root.as_uri() + "/") for item in found]
+
+    assert only("a/x.md") == ["a/x.md"]
+    assert only("a") == ["a/deep/y.md", "a/x.md"]
+    assert only("c/w.log", "c/v.md", "nowhere/x", "ab/z.md") == ["ab/z.md", "c/v.md"]
+    assert only(".") == ["a/deep/y.md", "a/x.md", "ab/z.md", "c/v.md"]
+    assert only() == []
+    real = os.scandir
+    opened: list[str] = []
+
+    def scandir(path: str) -> object:
+        opened.append(os.path.relpath(path, root))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert only("a/deep/y.md") == ["a/deep/y.md"]
+    assert opened == [".", "a", "a/deep"]
+
+
+def test_of_what_was_not_chosen_only_a_broken_way_there_is_told(root: Path) -> None:
+    make(root, "a/x.md", "b/y.md")
+    (root / "a/.wellreadignore").write_text("[z-a]")
+    inputs = [str(root), str(root / "nowhere"), "ftp://x.example"]
+    found = find_files(inputs, USUAL, only=[(root / "a/x.md").as_uri()])
+    assert [item.uri for item in found] == [(root / "a").as_uri()]
+    assert find_files(inputs, USUAL, only=[(root / "b/z.md").as_uri()]) == []
+
+
+def test_deep_folders_end_in_a_reason(root: Path) -> None:
+    here = os.open(root, os.O_RDONLY)
+    for _ in range(30):  # a path longer than the system takes in one piece
+        os.mkdir("x" * 200, dir_fd=here)
+        deeper = os.open("x" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    make(root, "x.md")
+    found = find_files([str(root)], USUAL)
+    assert [type(item) for item in found] == [FoundFile, SourceError]
+    assert str(found[1]).endswith("cannot be opened: File name too long")
+
+
+def test_a_socket_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)  # the system wants short names for sockets
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("talk.txt")
+        assert reasons(root) == {"talk.txt": "not a regular file"}
+
+
+def test_addresses_of_the_web_are_pages_to_fetch() -> None:
+    found = find_files(["HTTPS://X.example/a.md#part", "http://x.example", "ftp://x/y"], USUAL)
+    pages = [item for item in found if isinstance(item, FoundPage)]
+    assert [page.uri for page in pages] == ["http://x.example/", "https://x.example/a.md"]
+    assert [page.as_feed for page in pages] == [False, False]
+    assert reasons("ftp://x/y") == {"y": "only http and https are read, not ftp"}
+    assert reasons("https://me:pw@x.example/y") == {
+        "y": "an address with a user name or a password in it is not read"
+    }
+
+
+OPML = b"""<?xml version="1.0"?><!-- mine --><opml version="2.0"><body>
+<outline text="News"><outline text="A" xmlUrl="https://a.example/feed#x"/></outline>
+<outline text="B" xmlUrl="http://b.example/rss"/><outline text="C" xmlUrl="http://me:pw@c.example/"/>
+</body></opml>"""
+
+
+def test_a_list_of_feeds_stands_for_its_feeds_when_it_is_named(root: Path) -> None:
+    path = root / "feeds.opml"
+    path.write_bytes(OPML)
+    found = find_files([str(path)], USUAL)
+    pages = [item for item in found if isinstance(item, FoundPage)]
+    assert pages == [
+        FoundPage(uri="http://b.example/rss", root=path.as_uri(), as_feed=True),
+        FoundPage(uri="https://a.example/feed", root=path.as_uri(), as_feed=True),
+    ]
+    (refused,) = (item for item in found if isinstance(item, SourceError))
+    assert "a user name or a password" in refused.reason
+    assert names(root, root) == ["feeds.opml"]  # a file like others when it lies in a folder
+    assert len(find_files([str(path)], USUAL, only=[path.as_uri()])) == 2
+    assert find_files([str(path)], USUAL, only=["http://b.example/rss"]) == pages[:1]
+
+
+def test_a_list_without_feeds_is_an_error(root: Path) -> None:
+    (root / "none.opml").write_text("<opml><body/></opml>")
+    (root / "not.opml").write_text("<html></html>")
+    assert reasons(root / "none.opml") == {"none.opml": "the list names no feed"}
+    assert reasons(root / "not.opml")["not.opml"].startswith("not OPML")
+
+
+def test_what_begins_as_a_list_of_feeds() -> None:
+    assert is_feed_list(OPML)
+    assert is_feed_list(b"\xef\xbb\xbf\n<OPML>")
+    for other in (b"", b"<rss>", b"<html><body>about <opml>", b"opml"):
+        assert not is_feed_list(other)
+
+
+def test_standard_input_is_a_source_with_its_bytes() -> None:
+    given = standard_input(io.BytesIO(b"# Notes"), "my notes.md", 100)
+    assert (given.uri, given.name, given.data) == ("stdin:my%20notes.md", "my notes.md", b"# Notes")
+    assert find_files([given, given], USUAL) == [given]
+    assert standard_input(io.BytesIO(b"x"), "", 1).uri == "stdin:stdin"
+    with pytest.raises(SourceError, match="standard input is empty"):
+        standard_input(io.BytesIO(), "x.md", 100)
+    with pytest.raises(SourceError, match="too large: more than 1 bytes"):
+        standard_input(io.BytesIO(b"xy"), "x.md", 1)
+    assert "standard input" in reasons("-")["-"]

@@ -124,7 +124,7 @@ class TestTalk(LoaderContract):
     quotes = (
         (
             "The pier needs new planks.",
-            {"speaker": "Ida Lund (Minister of Piers)", "begin": 12.0, "heading": ("Opening",)},
+            {"speaker": "Ida Lund", "begin": 12.0, "heading": ("Opening",)},
         ),
         ("new planks", {"line": 9}),
         ("Who pays for them?", {"speaker": "Tor Vik", "begin": 65.0, "line": 11}),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve import search
 from wellread.errors import ModelError, StoreError
-from wellread.ingest import kinds, parsing, run
+from wellread.ingest import kinds, parsing, readers, run
 from wellread.ingest.parsing import Parsed, ParseRequest, parse
 from wellread.ingest.report import Progress, Report
 from wellread.ingest.run import add
@@ -113,7 +113,7 @@ class InlinePool(WorkerPool):
 
 def refuse_to_read(monkeypatch: pytest.MonkeyPatch, name: str = "") -> None:
     """The system fails to read files of that name."""
-    monkeypatch.setattr(run, "WorkerPool", InlinePool)
+    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
 
     def refusing(path: str, mode: str) -> IO[bytes]:
         if path.endswith(name):
@@ -343,7 +343,7 @@ def test_a_newer_loader_reads_its_files_again_and_only_them(
     add(kb, [str(folder)])
     newer = replace(kinds.LOADERS["text"], version="newer")
     monkeypatch.setitem(kinds.LOADERS, "text", newer)
-    monkeypatch.setattr(run, "WorkerPool", InlinePool)
+    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
     assert statuses(add(kb, [str(folder)])) == {"ferry.txt": "updated", "mill.md": "unchanged"}
     assert kb.catalogue.sources("default")[(folder / "ferry.txt").as_uri()].loader == "text/newer"
     assert add(kb, [str(folder)]).counts()["unchanged"] == 2
@@ -416,8 +416,8 @@ def test_a_full_disk_loses_nothing_that_was_committed(
     kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
     monkeypatch.setattr(run, "WINDOW_PASSAGES", 2)
-    monkeypatch.setattr(run, "WorkerPool", InlinePool)
-    monkeypatch.setattr(run, "AHEAD", 1)
+    monkeypatch.setattr(readers, "WorkerPool", InlinePool)
+    monkeypatch.setattr(readers, "AHEAD", 1)
     names = many(folder)
     (folder / "0.txt").write_text("The old wording about a beacon.")
     add(kb, [str(folder / "0.txt")])

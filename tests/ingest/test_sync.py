@@ -110,14 +110,16 @@ def test_a_folder_that_is_not_there_or_empty_removes_nothing(
     assert set(statuses(sync(kb, [str(folder)])).values()) == {"unchanged"}
 
 
-def test_a_pattern_removes_nothing_and_says_so(kb: KnowledgeBase, folder: Path) -> None:
-    add(kb, [str(folder)])
+def test_what_a_pattern_found_before_and_does_not_now_goes(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(folder / "[fm]*.txt")])
+    add(kb, [str(folder / "quay.txt")])
     (folder / "mill.txt").unlink()
-    report = sync(kb, [str(folder / "*.txt")])
-    assert [row.reason for row in report.rows if row.status == "failed"] == [
-        "a pattern does not say what is gone, so nothing was removed; give the folder"
-    ]
-    assert "mill.txt" in held(kb)
+    (folder / "quay.txt").unlink()
+    assert statuses(sync(kb, [str(folder / "[fm]*.txt")])) == {
+        "ferry.txt": "unchanged",
+        "mill.txt": "removed",
+    }
+    assert held(kb) == ["ferry.txt", "quay.txt"]
 
 
 def test_a_file_that_became_unreadable_keeps_its_document(kb: KnowledgeBase, folder: Path) -> None:

@@ -44,9 +44,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderLimits:
-    """What a loader may spend on one source."""
+    """What a loader may spend on one source.
+
+    Attributes:
+        max_pages: pages of a PDF, slides of a presentation.
+        max_unpacked_bytes, max_entries: of the zip file that an Office file is.
+        max_cells: filled cells of a workbook.
+    """
 
     max_pages: int = 5_000
+    max_unpacked_bytes: int = 1 << 30
+    max_entries: int = 20_000
+    max_cells: int = 2_000_000
 
 
 class Loader(Protocol):

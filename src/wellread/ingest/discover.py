@@ -1,135 +1,284 @@
-"""Finds the files that a list of paths, folders and globs stands for."""
+"""Finds the sources that a list of paths, folders, globs and web addresses stands for."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+import stat
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
-
-from pathspec import GitIgnoreSpec
+from typing import IO
+from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
+from urllib.request import url2pathname
 
 from wellread.errors import SourceError
+from wellread.ingest.addresses import FetchError, is_web, parse_address
+from wellread.ingest.ignoring import IGNORE_FILE, Ignored
+from wellread.ingest.selection import Selection
 
-IGNORE_FILE = ".wellreadignore"
+LIST_EXTENSION = ".opml"
+LARGEST_LIST = 20_000_000  # bytes of an OPML file
+
+_OPML = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<opml\b",
+    re.DOTALL | re.I,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
-    """A file that is there, with what tells whether it changed (bytes, nanoseconds)."""
+    """A file that is there, with what tells whether it changed (bytes, nanoseconds).
+
+    Attributes:
+        root: the input it was found under: the uri of the folder, the glob, or of itself.
+    """
 
     path: Path
     uri: str
     size: int
     mtime_ns: int
+    root: str
 
 
-def find_files(inputs: Sequence[str], exclude: Sequence[str]) -> list[FoundFile | SourceError]:
-    """Every file of ``inputs``, each once, sorted by path; what is not there as an error.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPage:
+    """A web address to be fetched.
+
+    Attributes:
+        root: the input it was found under: itself, or the list of feeds that names it.
+        as_feed: it is known to be a feed (a list of feeds says so).
+    """
+
+    uri: str
+    root: str
+    as_feed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundBytes:
+    """A source that came with its bytes: standard input. ``root`` is itself."""
+
+    uri: str
+    root: str
+    name: str
+    data: bytes
+
+
+Found = FoundFile | FoundPage | FoundBytes | SourceError
+Input = str | FoundBytes
+
+
+def find_files(
+    inputs: Sequence[Input], exclude: Sequence[str], *, only: Collection[str] | None = None
+) -> list[Found]:
+    """Every source of ``inputs``, each once, sorted by uri; what is not there as an error.
 
     Folders are read recursively without following links to folders (so a loop ends), leaving out
-    ``exclude`` and the patterns of a ``.wellreadignore`` in the folder (form of .gitignore). A
-    file that is named itself is always read.
+    ``exclude`` and the patterns of every ``.wellreadignore`` on the way (form of .gitignore). A
+    file that is named itself is always read. Nothing is fetched here.
+
+    Args:
+        only: uris to look at; the uri of a folder stands for everything below it. Other folders
+            are not opened.
     """
-    found: dict[str, FoundFile | SourceError] = {}
+    chosen = None if only is None else Selection(only)
+    found: dict[str, Found] = {}
     for given in inputs:
-        for item in _expand(given, exclude):
-            found.setdefault(item.uri, item)
+        items = _expand(given, exclude, chosen) if isinstance(given, str) else iter([given])
+        for item in items:
+            if chosen is None or _concerns(chosen, item):
+                found.setdefault(item.uri, item)
     return [found[uri] for uri in sorted(found)]
 
 
-def _expand(given: str, exclude: Sequence[str]) -> Iterator[FoundFile | SourceError]:
-    if "://" in given and not given.startswith("file://"):
-        yield SourceError(given, "adding from the web is not there yet; save it and add the file")
-        return
-    # os.path, not Path: its questions answer no, where Path raises for a name that is too long.
-    path = Path(os.path.expanduser(_local(given)))
-    if os.path.isdir(path):
-        yield from _walk(path, exclude)
-    elif os.path.lexists(path):
-        yield _stat(path)
-    elif glob.has_magic(given):
-        matches = sorted(glob.glob(str(path), recursive=True))
-        if not matches:
-            yield SourceError(given, "nothing matches this pattern")
-        for match in matches:
-            yield from _expand_match(Path(match), exclude)
-    else:
-        yield SourceError(given, "there is no such file or folder")
+def is_feed_list(data: bytes) -> bool:
+    """Whether the bytes begin as OPML does."""
+    return bool(_OPML.match(data[:4096]))
 
 
-def _local(given: str) -> str:
+def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
+    """The feeds that the OPML list at ``uri`` names, to be fetched; ``uri`` is their root.
+
+    Raises:
+        SourceError: it is not OPML, or names no feed.
+    """
+    # Brings the XML parser along, which most runs do without.
+    from wellread.ingest.opml import feeds_of  # noqa: PLC0415
+
+    found: list[FoundPage | SourceError] = []
+    for feed in feeds_of(data, uri):
+        try:
+            address = str(parse_address(feed.url))
+            found.append(FoundPage(uri=address, root=uri, as_feed=True))
+        except FetchError as error:
+            found.append(error)
+    if not found:
+        raise SourceError(uri, "the list names no feed")
+    return found
+
+
+def standard_input(stream: IO[bytes], name: str, limit: int) -> FoundBytes:
+    """Read standard input to its end, as a source called ``name`` (its extension tells the kind).
+
+    Raises:
+        SourceError: there is nothing, or more than ``limit`` bytes.
+    """
+    uri = f"stdin:{quote(name or 'stdin', safe='')}"
+    data = stream.read(limit + 1)
+    if not data:
+        raise SourceError(uri, "standard input is empty")
+    if len(data) > limit:
+        raise SourceError(uri, f"too large: more than {limit:,} bytes (sources.max_bytes)")
+    return FoundBytes(uri=uri, root=uri, name=name or "stdin", data=data)
+
+
+def uri_of(path: str | Path) -> str:
+    """The uri by which the file or folder ``path`` is known."""
+    # Lone surrogates (names that are not UTF-8) are percent-encoded by as_uri through os.fsencode.
+    return Path(os.path.abspath(path)).as_uri()
+
+
+def local_path(given: str) -> str:
     """The path that ``given`` names; a ``file:`` address is percent-decoded."""
     if not given.startswith("file://"):
-        return given
-    return os.fsdecode(unquote_to_bytes(given.removeprefix("file://")))
+        return os.path.expanduser(given)
+    path = given.removeprefix("file://").removeprefix("localhost")
+    if sys.platform == "win32":
+        return url2pathname(path)
+    return os.fsdecode(unquote_to_bytes(path))
 
 
-def _expand_match(path: Path, exclude: Sequence[str]) -> Iterator[FoundFile | SourceError]:
-    if path.is_dir():
-        yield from _walk(path, exclude)
+def pattern_of(given: str) -> str:
+    """The glob that ``given`` is; empty when it names one thing, there or not."""
+    path = local_path(given)
+    return path if glob.has_magic(given) and not os.path.lexists(path) else ""
+
+
+def _concerns(chosen: Selection, item: Found) -> bool:
+    """A folder that cannot be opened concerns all in it; a list of feeds, all its feeds."""
+    if isinstance(item, SourceError):
+        return chosen.leads_to(item.uri)
+    return chosen.covers(item.uri) or (isinstance(item, FoundPage) and chosen.covers(item.root))
+
+
+def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Iterator[Found]:
+    if given == "-":
+        yield SourceError(given, "standard input is read by `wellread add -` only")
+        return
+    if is_web(given):
+        yield _page(given)
+        return
+    # os.path, not Path: its questions answer no, where Path raises for a name that is too long.
+    path = local_path(given)
+    if os.path.isdir(path):
+        yield from _walk(path, uri_of(path), exclude, chosen)
+    elif path.lower().endswith(LIST_EXTENSION) and os.path.isfile(path):
+        yield from _listed(path)
+    elif os.path.lexists(path):
+        yield _stat(path, uri_of(path))
+    elif pattern_of(given):
+        yield from _matches(path, given, exclude, chosen)
     else:
-        yield _stat(path)
+        yield SourceError(uri_of(path), "there is no such file or folder")
 
 
-def _walk(root: Path, exclude: Sequence[str]) -> Iterator[FoundFile | SourceError]:
+def _listed(path: str) -> Iterator[Found]:
+    """The feeds of a list that was named itself; one that only lies in a folder is not followed."""
+    uri = uri_of(path)
     try:
-        spec = _ignored(root, exclude)
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_LIST + 1)
+        if len(data) > LARGEST_LIST:
+            raise SourceError(
+                uri, f"too large for a list of feeds: more than {LARGEST_LIST:,} bytes"
+            )
+        yield from feeds_in(data, uri)
+    except SourceError as error:
+        yield error
+    except OSError as error:
+        yield SourceError(uri, f"cannot be read: {error.strerror}")
+
+
+def _matches(
+    pattern: str, given: str, exclude: Sequence[str], chosen: Selection | None
+) -> Iterator[Found]:
+    root = uri_of(pattern)
+    matches = sorted(glob.glob(pattern, recursive=True))
+    if not matches:
+        yield SourceError(given, "nothing matches this pattern")
+    for match in matches:
+        if os.path.isdir(match):
+            yield from _walk(match, root, exclude, chosen)
+        else:
+            yield _stat(match, root)
+
+
+def _page(given: str) -> Found:
+    try:
+        uri = str(parse_address(given))
+    except FetchError as error:
+        return error
+    return FoundPage(uri=uri, root=uri)
+
+
+def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None) -> Iterator[Found]:
+    top = os.path.abspath(top)
+    uri = uri_of(top)
+    try:
+        start = Ignored.by_settings(exclude, uri)
     except SourceError as error:
         yield error
         return
-    unreadable: list[SourceError] = []
+    waiting = [(top, uri.rstrip("/"), "", start)]
+    while waiting:
+        folder, uri, below, ignored = waiting.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = list(listing)
+            own = any(entry.name == IGNORE_FILE for entry in entries)
+            ignored = ignored.inside(below, Path(folder), uri, own=own)
+        except SourceError as error:
+            yield error
+            continue
+        except OSError as error:
+            yield SourceError(uri or "file:///", f"cannot be opened: {error.strerror}")
+            continue
+        for entry in entries:
+            name = entry.name
+            at = f"{uri}/{quote_from_bytes(os.fsencode(name))}"
+            if entry.is_dir(follow_symlinks=False):
+                wanted = chosen is None or chosen.leads_to(at)
+                if wanted and not ignored.leaves_out(f"{name}/"):
+                    waiting.append((entry.path, at, f"{below}{name}/", ignored))
+            elif (chosen is None or chosen.covers(at)) and not ignored.leaves_out(name):
+                yield from _entry(entry, at, root)
 
-    def refuse(error: OSError) -> None:
-        where = Path(error.filename or root)
-        unreadable.append(SourceError(_uri(where), f"cannot be opened: {error.strerror}"))
 
-    for folder, folders, files in os.walk(root, onerror=refuse):
-        here = Path(folder)
-        below = here.relative_to(root)
-        folders[:] = sorted(
-            name for name in folders if not spec.match_file(f"{(below / name).as_posix()}/")
-        )
-        for name in sorted(files):
-            if not spec.match_file((below / name).as_posix()):
-                yield _stat(here / name)
-    yield from unreadable
-
-
-def _ignored(root: Path, exclude: Sequence[str]) -> GitIgnoreSpec:
-    """What is left out below ``root``.
-
-    Raises:
-        SourceError: the folder's own patterns cannot be read. It is not added without them, since
-            they may keep private files out.
-    """
-    patterns = [*exclude]
-    own = root / IGNORE_FILE
+def _entry(entry: os.DirEntry[str], uri: str, root: str) -> Iterator[Found]:
+    """The file of a folder's listing; a link to a folder is passed over."""
     try:
-        if own.is_file():
-            patterns += own.read_text(encoding="utf-8", errors="replace").splitlines()
-        return GitIgnoreSpec.from_lines([*patterns, IGNORE_FILE])
+        status = entry.stat()
     except OSError as error:
-        raise SourceError(_uri(own), f"cannot be read: {error.strerror}") from error
-    except (ValueError, re.error) as error:
-        reason = f"not read: a pattern of {IGNORE_FILE} or of sources.exclude is wrong: {error}"
-        raise SourceError(_uri(root), reason) from error
+        yield SourceError(uri, f"cannot be opened: {error.strerror}")
+        return
+    if not (entry.is_symlink() and stat.S_ISDIR(status.st_mode)):
+        yield _file(Path(entry.path), uri, root, status)
 
 
-def _stat(path: Path) -> FoundFile | SourceError:
-    uri = _uri(path)
+def _stat(path: str, root: str) -> Found:
+    uri = uri_of(path)
     try:
-        status = path.stat()
+        return _file(Path(path), uri, root, os.stat(path))
     except OSError as error:
         return SourceError(uri, f"cannot be opened: {error.strerror}")
-    if not path.is_file():
+
+
+def _file(path: Path, uri: str, root: str, status: os.stat_result) -> Found:
+    if not stat.S_ISREG(status.st_mode):
         return SourceError(uri, "not a regular file")
-    return FoundFile(path=path, uri=uri, size=status.st_size, mtime_ns=status.st_mtime_ns)
-
-
-def _uri(path: Path) -> str:
-    # Lone surrogates (names that are not UTF-8) are percent-encoded by as_uri through os.fsencode.
-    return Path(os.path.abspath(path)).as_uri()
+    return FoundFile(
+        path=path, uri=uri, size=status.st_size, mtime_ns=status.st_mtime_ns, root=root
+    )

@@ -1,4 +1,4 @@
-"""RSS and Atom files: one article for each entry."""
+"""RSS, Atom and JSON Feed files: one article for each entry."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source
 from wellread.ingest.front_matter import strings, web_address
 from wellread.ingest.html import fragment_blocks, markup_text
+from wellread.ingest.json_feeds import items_of
 from wellread.ingest.plain import Blocks
 from wellread.types import Document
 
 logger = logging.getLogger(__name__)
+
+HEAD_BYTES = 4096
 
 _MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
 _MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
@@ -28,6 +31,9 @@ _MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """The entries that have any words. A valid feed without entries yields nothing."""
+    if source.data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        yield from items_of(source)
+        return
     # A stream, not the bytes: feedparser would take short bytes for a file name. Its sanitiser
     # is left off because only the visible text is kept, never the markup.
     feed = feedparser.parse(io.BytesIO(source.data), sanitize_html=False)
@@ -71,7 +77,7 @@ def _document(
         marks=marks,
         url=link,
         language=_language(entry, feed),
-        authors=_authors(entry),
+        authors=_authors(entry) or _authors(feed),
         published_at=_moment(entry),
         summary=_plain(entry.get("summary", "")) if entry.get("content") else "",
         media_url=_media(entry),

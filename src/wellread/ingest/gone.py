@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import glob
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from wellread.errors import SourceError
-from wellread.ingest.discover import FoundFile
+from wellread.ingest.addresses import is_web
+from wellread.ingest.discover import Found, FoundBytes, Input, local_path, uri_of
 from wellread.ingest.report import SourceResult
+from wellread.ingest.selection import Selection
+from wellread.ingest.web import ENTRY_LOADER
 from wellread.store.catalogue.values import SourceRecord
 
 EMPTY = (
@@ -17,36 +18,36 @@ EMPTY = (
     "remove them by name if they are to go"
 )
 
-PATTERN = "a pattern does not say what is gone, so nothing was removed; give the folder"
-
 
 def gone_sources(
-    inputs: Sequence[str],
-    found: Sequence[FoundFile | SourceError],
+    inputs: Sequence[Input],
+    found: Sequence[Found],
     known: Mapping[str, SourceRecord],
+    only: Selection | None = None,
 ) -> list[SourceResult]:
     """What is to be removed (``removed``), and inputs under which nothing may be (``failed``).
 
-    A source is gone when it lies under one of the ``inputs``, was read before and was not found
+    A source is gone when it belongs to one of the ``inputs``, was read before and was not found
     this time. Under an input where nothing at all was found, and under a folder that could not be
-    opened, nothing is removed.
+    opened, nothing is removed. An entry of a feed goes with its feed only.
     """
     there = {item.uri for item in found}
-    opened = [item.uri for item in found if isinstance(item, FoundFile)]
+    opened = [item for item in found if not isinstance(item, SourceError)]
     failed = [item.uri for item in found if isinstance(item, SourceError)]
     results: list[SourceResult] = []
     for given in dict.fromkeys(inputs):
-        root = root_of(given)
-        if not root:
-            results.append(SourceResult(uri=given, status="failed", reason=PATTERN))
-            continue
+        root = given.uri if isinstance(given, FoundBytes) else root_of(given)
         gone = [
             uri
-            for uri in _under(root, known)
+            for uri, record in sorted(known.items())
+            if uri not in there
+            and record.loader != ENTRY_LOADER
+            and _belongs(root, uri, record)
+            and (only is None or only.covers(uri))
             # That a folder could not be opened says nothing about what is in it.
-            if uri not in there and not any(_within(folder, uri) for folder in failed)
+            and not any(_within(folder, uri) for folder in failed)
         ]
-        if gone and not any(_within(root, uri) for uri in opened):
+        if gone and only is None and not any(_found_under(root, item) for item in opened):
             reason = EMPTY.format(count=len(gone))
             results.append(SourceResult(uri=root, status="failed", reason=reason))
             continue
@@ -54,25 +55,37 @@ def gone_sources(
     return list({result.uri: result for result in results}.values())
 
 
+def with_entries(uris: Sequence[str], known: Mapping[str, SourceRecord]) -> list[str]:
+    """The sources and, of feeds, their entries."""
+    roots = set(uris)
+    return [
+        *uris,
+        *(
+            uri
+            for uri, record in known.items()
+            if record.loader == ENTRY_LOADER and record.root in roots and uri not in roots
+        ),
+    ]
+
+
 def absolute(given: str) -> str:
     """An input that means the same from any folder, so that a job can be run again."""
-    if "://" in given or given == "-":
+    if given == "-" or is_web(given) or given.startswith("file://"):
         return given
-    return os.path.abspath(os.path.expanduser(given))
+    return os.path.abspath(local_path(given))
 
 
 def root_of(given: str) -> str:
-    """The address under which what ``given`` names is kept; empty for a pattern."""
-    if "://" in given:
-        return given
-    path = os.path.expanduser(given)
-    if glob.has_magic(given) and not os.path.lexists(path):
-        return ""
-    return Path(os.path.abspath(path)).as_uri()
+    """The address that sources found under ``given`` have as their root."""
+    return given if is_web(given) else uri_of(local_path(given))
 
 
-def _under(root: str, uris: Iterable[str]) -> list[str]:
-    return sorted(uri for uri in uris if _within(root, uri))
+def _belongs(root: str, uri: str, record: SourceRecord) -> bool:
+    return record.root == root or _within(root, uri)
+
+
+def _found_under(root: str, item: Found) -> bool:
+    return not isinstance(item, SourceError) and (item.root == root or _within(root, item.uri))
 
 
 def _within(root: str, uri: str) -> bool:

@@ -6,6 +6,7 @@ nothing needs.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 import logging
@@ -14,18 +15,29 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from wellread.errors import SourceError
-from wellread.ingest import markdown_transcripts
+from wellread.ingest import mapping, markdown_transcripts
+from wellread.ingest.archives import names_in
 from wellread.ingest.base import Loader, LoaderLimits, Source
+from wellread.ingest.json_kinds import kind_of_json
+from wellread.ingest.mapping import ENTRIES, ENTRIES_VERSION, Reading
+from wellread.ingest.office_binary import is_office_binary
 from wellread.types import Document
 
 logger = logging.getLogger(__name__)
 
 HEAD_BYTES = 4096
+OPML = "opml"  # a list of feeds: no document, so no loader
 REASON_CHARACTERS = 200
 
 _XML_ROOT = re.compile(
     rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>\s*)*<(?:\w+:)?([A-Za-z]+)",
     re.DOTALL | re.IGNORECASE,
+)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OFFICE_PARTS = (
+    (re.compile(r"word/document\d*\.xml"), "docx"),  # Word on the web numbers the part
+    (re.compile(r"ppt/presentation\d*\.xml"), "pptx"),
+    (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
 )
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
@@ -63,14 +75,20 @@ def _entry(name: str, version: str, module: str) -> LoaderEntry:
 LOADERS = {
     entry.name: entry
     for entry in (
-        _entry("markdown", "1", "markdown"),
-        _entry("markdown-transcript", "1", "markdown_transcripts"),
+        _entry("markdown", "2", "markdown"),
+        _entry("markdown-transcript", "2", "markdown_transcripts"),
         _entry("html", "1", "html"),
         _entry("text", "1", "plain"),
         _entry("pdf", "1", "pdf"),
         _entry("captions", "1", "transcripts"),
-        _entry("feed", "1", "feeds"),
-        _entry("records", "1", "records"),
+        _entry("speech", "1", "speech"),
+        _entry("feed", "2", "feeds"),
+        _entry("records", "2", "records"),
+        _entry("rst", "1", "restructured"),
+        _entry("docx", "1", "office_docx"),
+        _entry("pptx", "1", "office_pptx"),
+        _entry("xlsx", "1", "office_xlsx"),
+        _entry("office-binary", "1", "office_binary"),
     )
 }
 
@@ -92,44 +110,81 @@ EXTENSIONS = {
     ".atom": "feed",
     ".jsonl": "records",
     ".ndjson": "records",
+    ".opml": OPML,
+    ".rst": "rst",
+    ".rest": "rst",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".ppsx": "pptx",
+    ".ppsm": "pptx",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
 }
 # Text formats whose first lines may look like another format (an HTML block, a JSON example).
-_OWN_WORD = frozenset({"markdown", "captions", "records"})
+_OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
 
 
 def loader_for(source: Source) -> LoaderEntry | None:
     """The loader for ``source``; None when the kind is not known and it should be skipped."""
-    name = _kind(source)
-    return LOADERS[name] if name else None
+    return LOADERS.get(kind_of(source))
 
 
-def is_current(identity: str) -> bool:
-    """Whether a source that was read by the loader ``identity`` would be read the same today."""
-    return any(entry.identity == identity for entry in LOADERS.values())
+def is_opml(source: Source) -> bool:
+    """Whether ``source`` is a list of feeds (see ``opml.feeds_of``)."""
+    return kind_of(source) == OPML
 
 
-def load(source: Source, limits: LoaderLimits) -> list[Document]:
+def is_current(identity: str, reading: Reading | None = None) -> bool:
+    """Whether a source that was read as ``identity`` says would be read the same today."""
+    return any(identity_of(name, reading) == identity for name in (*LOADERS, ENTRIES))
+
+
+def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -> list[Document]:
     """Every document of ``source``, whole or not at all.
+
+    Args:
+        reading: what the collection's settings say about it.
 
     Raises:
         SourceError: no loader fits, the source is broken, or it holds no text.
     """
-    entry = loader_for(source)
-    if entry is None:
+    name = loader_name(source, reading)
+    entry = LOADERS.get(name)
+    if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
+    loader = entry.function if entry else None
     try:
-        documents = list(entry.function(source, limits))
-    except SourceError:
+        if reading is not None:
+            documents = list(mapping.load(source, limits, reading, loader))
+        else:
+            documents = list(loader(source, limits)) if loader else []
+    except (SourceError, MemoryError, RecursionError):
         raise
     except Exception as error:
         # The one place that catches everything: parsers fed with hostile bytes raise whatever
         # they stumble over, and one bad file must never stop the run.
-        logger.warning("%s: the %s loader failed", source.uri, entry.name, exc_info=True)
+        logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
         reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
         raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
     if any(not document.text.strip() for document in documents):
         raise SourceError(source.uri, "no text")
     return [_titled(document, source) for document in documents]
+
+
+def loader_name(source: Source, reading: Reading | None = None) -> str:
+    """Which loader reads ``source``; empty when it is left out or its kind is not known."""
+    detected = kind_of(source)
+    name = detected if detected in LOADERS else ""
+    return reading.loader_name(name) if reading is not None else name
+
+
+def identity_of(name: str, reading: Reading | None = None) -> str:
+    """What the source record keeps of how a source was read: loader, version, settings."""
+    entry = LOADERS.get(name)
+    base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
+    return f"{base}+{reading.identity}" if reading is not None and reading.identity else base
 
 
 def _titled(document: Document, source: Source) -> Document:
@@ -138,10 +193,13 @@ def _titled(document: Document, source: Source) -> Document:
     return document if title == document.title else replace(document, title=title)
 
 
-def _kind(source: Source) -> str:
+def kind_of(source: Source) -> str:
+    """The name of the loader that ``source`` is for, ``opml``, or nothing when it is unknown."""
     by_extension = EXTENSIONS.get(PurePosixPath(source.name.lower()).suffix, "")
     if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
+    if binary := _kind_of_office(source):
+        return binary
     if by_extension == "markdown":
         return _markdown_kind(source)
     if by_extension in _OWN_WORD:
@@ -149,27 +207,46 @@ def _kind(source: Source) -> str:
     return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
 
 
+def _kind_of_office(source: Source) -> str:
+    if is_office_binary(source.data):
+        return "office-binary"
+    names = names_in(source.data)
+    return next(
+        (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
+    )
+
+
 def _markdown_kind(source: Source) -> str:
-    text = source.data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    text = _text(source.data)
     return "markdown-transcript" if markdown_transcripts.is_transcript(text) else "markdown"
 
 
+def _text(data: bytes) -> str:
+    """``data`` as text, good enough to tell what it is."""
+    encoding = "utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig"
+    return data.decode(encoding, errors="replace").replace("\r\n", "\n")
+
+
 def _kind_of_markup(source: Source) -> str:
-    head = source.data[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf")
+    head = _text(source.data[:HEAD_BYTES]).encode()
     if head.startswith(b"WEBVTT"):
         return "captions"
     root = _XML_ROOT.match(head)
     tag = root.group(1).lower() if root else b""
     if tag in (b"rss", b"feed", b"rdf"):
         return "feed"
+    if tag == OPML.encode():
+        return OPML
     is_page = tag in (b"html", b"head", b"body")
     return "html" if is_page or head.lstrip().lower().startswith(b"<!doctype html") else ""
 
 
 def _kind_of_lines(source: Source) -> str:
     """What the first lines of a file without a telling extension look like."""
-    head = source.data[:HEAD_BYTES].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-    first = source.data.split(b"\n", 1)[0].decode("utf-8-sig", errors="replace").strip()
+    head = _text(source.data[:HEAD_BYTES])
+    if kind := kind_of_json(source.data):
+        return kind
+    first = _text(source.data.split(b"\n", 1)[0]).strip()
     table = source.name.lower().endswith(".csv")
     if _asks(first) if table else _is_record(first):
         return "records"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from filelock import FileLock, Timeout
 
 from wellread.errors import WellreadError
+from wellread.ingest.addresses import is_web, shown
 from wellread.ingest.report import SourceResult
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.jobs import Job, JobAction, JobItem
@@ -82,7 +83,8 @@ def job_log(
 ) -> Iterator[JobLog]:
     """A job for the run inside; how it ended is written down, an exception included."""
     end_dead_jobs(kb)
-    job = kb.catalogue.jobs.start(action, collection, inputs, platform.node(), os.getpid())
+    named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
+    job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
     folder = kb.home / JOBS_FOLDER
     folder.mkdir(exist_ok=True)
     # Held while the process lives: this is how others see that it was killed.

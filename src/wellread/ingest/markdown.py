@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
@@ -25,18 +27,13 @@ from wellread.ingest.front_matter import (
 )
 from wellread.ingest.html import markup_text
 from wellread.ingest.plain import PARAGRAPH, Blocks, decode, require_text, title_from_name
+from wellread.ingest.templates import strip_templates
 from wellread.types import Document, Kind
 
 _NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
-# Template tags, comments and attribute lists of site generators. None reaches over another one's
-# opening, so that a page full of openings without an end is still read in linear time.
-_TEMPLATE = re.compile(
-    r"(?P<code>`[^`\n]+`)|\{%(?:(?!\{%).)*?%\}|\{\{(?:(?!\{\{).)*?\}\}"
-    r"|<!--(?:(?!<!--).)*?-->|\{:[^{}\n]{0,200}\}",
-    re.DOTALL,
-)
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
+_LABEL = "\ue000"  # begins the address of a link whose reference is defined nowhere
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")  # inside HTML many site generators read Markdown too
 _LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # Fields of a page without a body that say nothing to a reader.
 _MACHINE_FIELDS = frozenset(
@@ -78,7 +75,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         language=matter.words("language", "lang"),
         authors=matter.several("authors", "author"),
         published_at=date_of(matter, source.name),
-        summary=_plain(matter.words("summary", "excerpt", "description", "abstract")),
+        summary=plain_line(matter.words("summary", "excerpt", "description", "abstract")),
         media_url=matter.link("media_url", "media", "video", "audio"),
         taxonomy=taxonomy_of(matter, words_too=entity is not None),
         entity=entity,
@@ -87,7 +84,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
     """The title: from the front matter, the first heading of level 1, or the file's name."""
-    given = _plain(matter.words("title"))
+    given = plain_line(matter.words("title"))
     if given:
         return given
     for index, token in enumerate(tokens):
@@ -108,44 +105,47 @@ def date_of(matter: FrontMatter, name: str) -> datetime | None:
     return moment(named.group()) if named else None
 
 
-def strip_templates(body: str) -> str:
-    """Remove template tags and comments outside code; line numbers stay."""
-    kept: list[str] = []
-    prose: list[str] = []
-    fence = ""
-    for line in body.split("\n"):
-        opening = _FENCE.match(line)
-        if fence:
-            kept.append(line)
-            if opening and opening.group(1).startswith(fence):
-                fence = ""
-        elif opening:
-            kept += _without_templates(prose)
-            prose = []
-            kept.append(line)
-            fence = opening.group(1)
-        else:
-            prose.append(line)
-    return "\n".join(kept + _without_templates(prose))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link in the body: where it leads, and the label of its reference, where it has them."""
 
-
-def _without_templates(lines: list[str]) -> list[str]:
-    if not lines:
-        return []
-    stripped = _TEMPLATE.sub(
-        lambda found: found.group() if found.group("code") else "\n" * found.group().count("\n"),
-        "\n".join(lines),
-    )
-    return stripped.split("\n")
+    href: str = ""
+    label: str = ""
 
 
 def parse(body: str) -> list[Token]:
     """The tokens of ``body``. A link whose reference is defined nowhere becomes its text."""
-    references = {
-        normalizeReference(label or text): {"href": "", "title": ""}
-        for text, label in _REFERENCE.findall(body)
+    labels = {
+        normalizeReference(label or text): label or text for text, label in _REFERENCE.findall(body)
     }
-    return _parser.parse(body, {"references": references})
+    given = {label: {"href": _LABEL + label, "title": ""} for label in labels}
+    noted: dict[str, Any] = {"references": given}
+    tokens = _parser.parse(body, noted)
+    # The parser keeps what was given before the definitions in the text; it notes those apart.
+    defined = {one["label"]: one["href"] for one in reversed(noted.get("duplicate_refs", []))}
+    for child in (child for token in tokens for child in token.children or ()):
+        href = str(child.attrGet("href") or "") if child.type == "link_open" else ""
+        if href.startswith(_LABEL):
+            key = href.removeprefix(_LABEL)
+            child.attrSet("href", defined.get(key, ""))
+            child.meta["label"] = " ".join(labels[key].split())
+    return tokens
+
+
+def links(tokens: Sequence[Token]) -> list[Link]:
+    """The links of parsed Markdown, in reading order; those in blocks of HTML too."""
+    inline = [
+        child
+        for token in tokens
+        for one in (_parser.parseInline(token.content) if token.type == "html_block" else [token])
+        for child in one.children or ()
+        if child.type == "link_open"
+    ]
+    found = [
+        Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
+        for child in inline
+    ]
+    return [link for link in found if link.href or link.label]
 
 
 def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
@@ -222,7 +222,7 @@ class _Writer:
             self._write_code(token)
         elif token.type == "html_block":
             self._tight = False
-            self._write_block(markup_text(token.content), (), token)
+            self._write_block(_BOLD.sub(r"\1", markup_text(token.content)), (), token)
         elif token.type == "inline":
             self._write_inline(token)
 
@@ -271,14 +271,14 @@ class _Writer:
 
 def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
     """A page without a body is what its fields say: title, aliases, and every sentence."""
-    blocks.block(_plain(matter.words("title")), matter.lines.get("title"))
+    blocks.block(plain_line(matter.words("title")), matter.lines.get("title"))
     for name, value in matter.fields.items():
         if name not in _MACHINE_FIELDS:
             values = strings(value)
-            text = ", ".join(values) if len(values) > 1 else _plain("".join(values))
+            text = ", ".join(values) if len(values) > 1 else plain_line("".join(values))
             blocks.block(text, matter.lines.get(name))
 
 
-def _plain(text: str) -> str:
+def plain_line(text: str) -> str:
     """One line of Markdown as plain words."""
     return " ".join(inline_text(token) for token in _parser.parseInline(text)) if text else ""

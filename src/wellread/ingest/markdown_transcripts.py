@@ -19,6 +19,7 @@ from wellread.ingest import markdown
 from wellread.ingest.base import LoaderLimits, Source
 from wellread.ingest.front_matter import FrontMatter, split, taxonomy_of
 from wellread.ingest.plain import Blocks, decode, require_text
+from wellread.ingest.templates import strip_templates
 from wellread.types import Document
 
 MINIMUM_TURNS = 3
@@ -38,7 +39,7 @@ LABEL_WORDS = frozenset(
 _TRANSCRIPT_KINDS = frozenset({"transcript", "podcast", "interview", "meeting"})
 _PLAIN_NAME = r"[^\W\d_][^\n:*\[\]()#|<>`]{0,60}?"
 _NAME = rf"(?P<name>{_PLAIN_NAME})"
-# In bold a role may follow in brackets: "**Jo Bell (Minister of Ports)**: text".
+# A role may follow in brackets: "**Jo Bell (Minister of Ports)**: text".
 _TITLED = rf"(?P<name>{_PLAIN_NAME}(?:\s*\((?!\d)[^\n:*()\[\]<>`]{{1,120}}\))?)"
 _STAMP = r"[\[(]?(?P<stamp>(?:\d{1,2}:)?\d{1,3}:\d{2}(?:\.\d{1,3})?)[\])]?"
 _TURNS = tuple(
@@ -47,13 +48,23 @@ _TURNS = tuple(
         rf"\*\*{_TITLED}\s*(?::\*\*|\*\*\s*:)\s*{_STAMP}\s*(?P<rest>.*)$",
         rf"\*\*{_TITLED}\*\*\s*{_STAMP}\s*:?\s*(?P<rest>.*)$",
         rf"(?:\*\*)?{_STAMP}(?:\*\*)?\s*[-–—]?\s*(?:\*\*)?{_NAME}(?::\*\*|\*\*\s*:|:)\s*(?P<rest>.*)$",
-        rf"{_NAME}\s*:\s*{_STAMP}\s*(?P<rest>.*)$",
+        rf"{_TITLED}(?!(?<=\s\d\d):\d)\s*:\s*{_STAMP}\s*(?P<rest>.*)$",
         rf"{_NAME}\s+[\[(](?P<stamp>(?:\d{{1,2}}:)?\d{{1,3}}:\d{{2}})[\])]\s*:?\s*(?P<rest>.*)$",
         rf"\*\*{_TITLED}\s*(?::\*\*|\*\*\s*:)\s*(?P<rest>.*)$",
     )
 )
-_BARE = re.compile(rf"{_NAME}\s*:\s*(?P<rest>.*)$")
-_EMPHASISED = re.compile(r"(?:_(?P<a>[^_\n]+)_|\*(?P<b>[^*\n]+)\*|\*\*(?P<c>[^*\n:]+)\*\*)$")
+# Without further signs, only of speakers who are known.
+_BARE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_NAME}\s+(?P<stamp>\d{{1,2}}:\d{{2}}:\d{{2}})(?P<rest>\s*)$",
+        rf"{_TITLED}\s*:\s*(?P<rest>.*)$",
+    )
+)
+_EMPHASISED = re.compile(
+    r"(?:_(?P<a>(?:[^_\n`]|`[^`\n]*`|(?<=\w)_(?=\w))+)_"
+    r"|\*(?P<b>[^*\n]+)\*|\*\*(?P<c>[^*\n:]+)\*\*)$"
+)
 _MARKED = re.compile(r"[*_\[\]<>`#|~\\&]|^\s*(?:[-+=]|\d+[.)]\s|\t|    )|  $", re.M)
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
 _NUMBERED = re.compile(r"(?:speaker|guest|host|interviewer|moderator|audience)\b", re.I)
@@ -88,7 +99,7 @@ def is_transcript(text: str) -> bool:
         return True
     counts = Counter(turn.speaker for turn in turns)
     stamped = sum(turn.begin is not None for turn in turns)
-    listed = set(matter.several("speakers", "speaker", "guests", "hosts"))
+    listed = {_tidy(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
     sure = sum(n for name, n in counts.items() if name in listed or _looks_like_a_name(name))
     # Labels look like names too, but people who talk come back.
     recurs = len(turns) >= MINIMUM_RETURNS * len(counts)
@@ -98,7 +109,7 @@ def is_transcript(text: str) -> bool:
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One transcript with speakers, headings and, where the file has them, times."""
     matter = split(decode(source), source.uri)
-    body = markdown.strip_templates(matter.body)
+    body = strip_templates(matter.body)
     lines = body.split("\n")
     known = _known_speakers(matter, lines)
     blocks = Blocks()
@@ -145,26 +156,24 @@ def seconds(stamp: str) -> float:
 def _turn(line: str, known: frozenset[str]) -> _Turn | None:
     if ":" not in line[:160] or line[0] in " \t#>|`":
         return None
-    for pattern in _TURNS:
+    for pattern in (*_TURNS, *_BARE):
         found = pattern.match(line)
-        if found and not _is_label(found["name"]):
+        sure = pattern in _TURNS
+        if found and (not _is_label(found["name"]) if sure else _tidy(found["name"]) in known):
             stamp = found.groupdict().get("stamp")
             return _Turn(
                 speaker=_tidy(found["name"]),
                 begin=seconds(stamp) if stamp else None,
                 rest=found["rest"],
             )
-    bare = _BARE.match(line)
-    if bare and _tidy(bare["name"]) in known:
-        return _Turn(speaker=_tidy(bare["name"]), begin=None, rest=bare["rest"])
     return None
 
 
 def _known_speakers(matter: FrontMatter, lines: Sequence[str]) -> frozenset[str]:
     """Speakers of the front matter, their first names, and whoever opens two marked turns."""
-    named = set(matter.several("speakers", "speaker", "guests", "hosts"))
+    named = {_tidy(name) for name in matter.several("speakers", "speaker", "guests", "hosts")}
     counts = Counter(turn.speaker for line in lines if (turn := _turn(line, frozenset())))
-    named |= {name.split()[0] for name in named}
+    named |= {name.split()[0] for name in named if name}
     return frozenset(named | {name for name, count in counts.items() if count > 1})
 
 
@@ -197,11 +206,12 @@ def _alone(lines: Sequence[str], index: int) -> bool:
 def _as_heading(line: str) -> str:
     found = _EMPHASISED.match(line.strip())
     words = next(group for group in found.groups() if group) if found else line
-    return f"{'#' * SECTION_LEVEL} {words}"
+    return f"{'#' * SECTION_LEVEL} {words.strip()}"
 
 
 def _tidy(name: str) -> str:
-    return " ".join(name.split())
+    """The speaker's name alone: a role in brackets makes no other speaker of them."""
+    return " ".join(name.partition("(")[0].split())
 
 
 def _is_label(name: str) -> bool:

@@ -16,14 +16,16 @@ from typing import Any, Literal
 
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
+from wellread.ingest import kinds
 from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.kinds import LOADERS, load, loader_for
+from wellread.ingest.mapping import Reading
 from wellread.ingest.passages import split
 from wellread.models.tokens import count_tokens
 from wellread.types import Document, Passage, Span
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
 UNKNOWN_KIND = "not a kind of file that is read"
+LEFT_OUT = "left out by the collection's settings"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +36,7 @@ class ParseRequest:
         path: the file to read; empty when the bytes come with the request.
         known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
         tokens: size of a passage.
-        settings: the collection's settings and what a first pass prepared, in plain form.
-        relative: the path below the folder that was added.
+        reading: what the collection's settings say about it (``Reading.to_plain``); or empty.
     """
 
     uri: str
@@ -47,8 +48,7 @@ class ParseRequest:
     known_loader: str = ""
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    relative: str = ""
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,22 +120,24 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         path=Path(request.path) if request.path else None,
     )
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    entry = loader_for(source)
-    if entry is None:
+    reading = Reading.from_plain(request.reading) if request.reading else None
+    name = kinds.loader_name(source, reading)
+    if not name:
         return Parsed(
             status="skipped",
-            reason=UNKNOWN_KIND,
+            reason=LEFT_OUT if reading and reading.rule and reading.rule.skip else UNKNOWN_KIND,
             digest=digest,
-            loader=no_loader(),
+            loader=no_loader(reading),
             size=size,
             mtime_ns=mtime_ns,
         )
-    same = (request.known_digest, request.known_loader) == (digest, entry.identity)
-    documents: Sequence[Document] = () if same else load(source, request.limits)
+    identity = kinds.identity_of(name, reading)
+    same = (request.known_digest, request.known_loader) == (digest, identity)
+    documents: Sequence[Document] = () if same else kinds.load(source, request.limits, reading)
     return Parsed(
         status="unchanged" if same else "parsed",
         digest=digest,
-        loader=entry.identity,
+        loader=identity,
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_up(document, request.tokens) for document in documents),
@@ -160,15 +162,19 @@ def cut_up(document: Document, tokens: int) -> ParsedDocument:
     )
 
 
-def is_current(loader: str) -> bool:
+def is_current(loader: str, reading: Reading | None = None) -> bool:
     """Whether a source that was read, or skipped, by ``loader`` would fare the same today."""
-    return loader == no_loader() or any(entry.identity == loader for entry in LOADERS.values())
+    return loader == no_loader(reading) or kinds.is_current(loader, reading)
+
+
+def no_loader(reading: Reading | None = None) -> str:
+    """What stands in place of the loader of a skipped source: which loaders there were."""
+    return tagged_hash("none", _all_loaders(), reading.identity if reading else "")
 
 
 @cache
-def no_loader() -> str:
-    """What stands in place of the loader of a skipped source: which loaders there were."""
-    return tagged_hash("none", *sorted(entry.identity for entry in LOADERS.values()))
+def _all_loaders() -> str:
+    return " ".join(sorted(entry.identity for entry in kinds.LOADERS.values()))
 
 
 def _read(request: ParseRequest) -> tuple[bytes, int, int]:

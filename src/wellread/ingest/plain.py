@@ -61,6 +61,12 @@ class Blocks:
         self._builder.heading(tuple(name for _, name in self._path))
         self._write(title, line)
 
+    def leave(self, level: int) -> None:
+        """End the open sections of ``level`` and of all inside them."""
+        while self._path and self._path[-1][0] >= level:
+            self._path.pop()
+        self._builder.heading(tuple(name for _, name in self._path))
+
     def block(
         self,
         text: str,

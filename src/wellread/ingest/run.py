@@ -2,7 +2,8 @@
 
 A run has three hands that work at the same time:
 
-- parser processes read and cut sources (``workers.py``), under limits;
+- parser processes read and cut sources (``workers.py``), under limits; web addresses are fetched
+  before (``pages.py``);
 - this thread writes what they yield, window by window, so that it is found by its words at once
   (``writing.py`` has the order of writes that keeps a home whole at any kill);
 - another thread embeds what was written (``vectors.py``).
@@ -13,92 +14,114 @@ what was written stays, and running the same inputs again takes up the rest.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import replace
-from types import TracebackType
-from typing import Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from wellread.errors import SourceError
-from wellread.ingest.base import LoaderLimits
-from wellread.ingest.discover import FoundFile, find_files
+from wellread.ingest.discover import Input, find_files
 from wellread.ingest.finish import finish_run
-from wellread.ingest.gone import absolute, gone_sources
+from wellread.ingest.gone import absolute, gone_sources, with_entries
 from wellread.ingest.log import Counts, JobLog, job_log
-from wellread.ingest.parsing import Parsed, ParseRequest, is_current
+from wellread.ingest.outcomes import Judge
+from wellread.ingest.readers import Readers
+from wellread.ingest.readings import readings_of, settings_for
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.report import OnProgress, Progress, Report, SourceResult, Status
+from wellread.ingest.report import OnProgress, Progress, Report, SourceResult
+from wellread.ingest.selection import Selection
 from wellread.ingest.vectors import VectorFiller
-from wellread.ingest.window import ReadSource, Window, write
-from wellread.ingest.workers import WorkerPool
+from wellread.ingest.window import Window, write
 from wellread.ingest.writing import recover
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.jobs import JobAction
-from wellread.store.catalogue.values import SourceRecord, SourceStatus
 
 WINDOW_PASSAGES = 512  # written to the index and committed together
 WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
 FOLD_PASSAGES = 20_000  # rows that searches scan one by one, until they are folded in
-AHEAD = 3  # sources given out per parser before the first of them is back
 LOOK_SECONDS = 0.2  # between two reports of progress while only vectors are missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a run is asked to do.
+
+    Attributes:
+        inputs: files, folders, globs, web addresses, and standard input already read.
+        settings: a settings file for the collection.
+        only: uris to look at; None: all of the inputs.
+    """
+
+    action: Literal["add", "sync"]
+    inputs: tuple[Input, ...]
+    collection: str
+    settings: Path | None = None
+    only: frozenset[str] | None = None
 
 
 def add(
     kb: KnowledgeBase,
-    inputs: Sequence[str],
+    inputs: Sequence[Input],
     *,
     collection: str = "default",
+    settings: Path | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
-    """Take in files, folders and globs. One bad source never stops the others.
+    """Take in files, folders, globs and web addresses. One bad source never stops the others.
+
+    Args:
+        settings: how fields and links of the sources map to ours (docs/collections.md). It is
+            kept for later runs; ``wellread-collection.yaml`` in an added folder is taken too.
 
     Raises:
+        SettingsError: the settings file says something that cannot be understood.
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
-    return _ingest(kb, "add", inputs, collection, on_progress)
+    order = Order(action="add", inputs=_lasting(inputs), collection=collection, settings=settings)
+    return _carry_out(kb, order, on_progress)
 
 
 def sync(
     kb: KnowledgeBase,
-    inputs: Sequence[str],
+    inputs: Sequence[Input],
     *,
     collection: str = "default",
     on_progress: OnProgress | None = None,
+    only: frozenset[str] | None = None,
 ) -> Report:
     """``add``, and remove what an earlier run found under these inputs and is there no more.
 
     Nothing is removed under an input that cannot be read, or that is suddenly empty (a disk that
     is not mounted); the report says so.
 
+    Args:
+        only: uris to look at (a folder's stands for all in it) instead of the whole inputs.
+
     Raises:
-        StoreError, ModelError: as ``add``.
+        StoreError, ModelError, SettingsError: as ``add``.
     """
-    return _ingest(kb, "sync", inputs, collection, on_progress)
+    order = Order(action="sync", inputs=_lasting(inputs), collection=collection, only=only)
+    return _carry_out(kb, order, on_progress)
 
 
-def _ingest(
-    kb: KnowledgeBase,
-    action: JobAction,
-    inputs: Sequence[str],
-    collection: str,
-    on_progress: OnProgress | None,
-) -> Report:
+def _lasting(inputs: Sequence[Input]) -> tuple[Input, ...]:
+    return tuple(absolute(given) if isinstance(given, str) else given for given in inputs)
+
+
+def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) -> Report:
     started = time.perf_counter()
-    inputs = [absolute(given) for given in inputs]
-    with job_log(kb, action, collection, inputs) as log:
+    names = [given if isinstance(given, str) else given.uri for given in order.inputs]
+    with job_log(kb, order.action, order.collection, names) as log:
         recover(kb)
-        found = find_files(inputs, kb.settings.sources.exclude)
-        with _Run(kb, collection, log, on_progress) as run:
-            run.read(found)
-            if action == "sync" and not log.cancelled:
-                run.drop(gone_sources(inputs, found, run.known))
+        run = _Run(kb, order, log, on_progress)
+        try:
+            run.read()
+            run.drop_gone()
             run.finish()
-    order = {item.uri: place for place, item in enumerate(found)}
+        finally:
+            run.close()
     return Report(
-        rows=tuple(sorted(run.results, key=lambda row: order.get(row.uri, len(order)))),
+        rows=tuple(sorted(run.results, key=lambda row: run.order.get(row.uri, len(run.order)))),
         passages=run.vectors,
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
@@ -107,55 +130,63 @@ def _ingest(
 
 
 class _Run:
-    """One pass over found sources: hands them to the parsers, writes windows, keeps results."""
+    """One pass over found sources: has them read, writes windows, keeps results."""
 
     def __init__(
-        self, kb: KnowledgeBase, collection: str, log: JobLog, on_progress: OnProgress | None
+        self, kb: KnowledgeBase, order: Order, log: JobLog, on_progress: OnProgress | None
     ) -> None:
         self.kb = kb
-        self.collection = collection
+        self.asked = order
         self.log = log
         self.on_progress = on_progress
-        self.known = kb.catalogue.sources(collection)
+        self.known = kb.catalogue.sources(order.collection)
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
         self.results: list[SourceResult] = []
-        self.total = self.written = self.vectors = self.unfolded = 0
-        sources = kb.settings.sources
-        self.limits = LoaderLimits(max_pages=sources.max_pages)
-        self.pool = WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
-        self.waiting: dict[Future[Parsed], FoundFile] = {}
+        self.written = self.vectors = self.unfolded = 0
+        paths = [given for given in order.inputs if isinstance(given, str)]
+        settings = settings_for(kb, order.collection, paths, order.settings)
+        exclude = kb.settings.sources.exclude
+        self.found = find_files(order.inputs, exclude, only=order.only)
+        self.order = {item.uri: place for place, item in enumerate(self.found)}
+        partial = settings is not None and order.only is not None
+        whole = find_files(order.inputs, exclude) if partial else self.found
+        readings = readings_of(settings, self.found, whole, self.known)
+        self.judge = Judge(order.collection, self.known, readings)
+        self.readers = Readers(kb, order.collection, self.known, readings)
         self.filler = VectorFiller(kb, self._embedded)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Let go of parsers and the embedding thread, also when the run was broken off."""
-        self.pool.close()
+        self.readers.close()
         self.filler.stop()
 
-    def read(self, found: Sequence[FoundFile | SourceError]) -> None:
+    def read(self) -> None:
         """Read every source that changed since it was last read."""
-        self.total = len(found)
-        for item in found:
+        for item in self.found:
             if self._stopped():
                 return
-            self._take(item)
-        while self.waiting and not self._stopped():
+            self._tell(item.uri)
+            known = self.judge.at_once(item)
+            if known is not None:
+                self._note(known)
+                continue
+            while self.readers.busy:
+                self._collect()
+            self.readers.give(item)
+        while self.readers.waiting and not self._stopped():
             self._collect()
 
-    def drop(self, gone: Sequence[SourceResult]) -> None:
+    def drop_gone(self) -> None:
         """Remove sources that are there no more; of what must stay, say why."""
-        uris = [result.uri for result in gone if result.status == "removed"]
+        if self.asked.action != "sync" or self.log.cancelled:
+            return
         self._flush()
-        remove_sources(self.kb, self.collection, uris)
-        self.total += len(gone)
+        only = None if self.asked.only is None else Selection(self.asked.only)
+        gone = gone_sources(self.asked.inputs, self.found, self.known, only)
+        gone += [SourceResult(uri=uri, status="removed") for uri in self.judge.gone]
+        uris = [result.uri for result in gone if result.status == "removed"]
+        remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
         for result in gone:
             self._note(result)
 
@@ -168,86 +199,23 @@ class _Run:
             if self._stopped():
                 self.filler.stop()
         if not self.log.cancelled:
-            finish_run(self.kb, self.collection)
-        if self.total:  # a killed run may have left rows unfolded; with none it costs nothing
+            finish_run(self.kb, self.asked.collection)
+        if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()
         self._tell("")
         self.log.write(self._counts())
 
-    def _take(self, item: FoundFile | SourceError) -> None:
-        """Hand one source to the parsers, or note at once what became of it."""
-        self._tell(item.uri)
-        if isinstance(item, SourceError):
-            self._note(SourceResult(uri=item.uri, status="failed", reason=item.reason))
-            return
-        known = self.known.get(item.uri)
-        same = known and (known.size, known.mtime_ns) == (item.size, item.mtime_ns)
-        if known and same and known.digest and not known.reason and is_current(known.loader):
-            self._note(SourceResult(uri=item.uri, status="unchanged"))
-            return
-        while len(self.waiting) >= self.pool.size * AHEAD:
-            self._collect()
-        self.waiting[self.pool.submit(self._request(item))] = item
-
-    def _request(self, item: FoundFile) -> ParseRequest:
-        known = self.known.get(item.uri)
-        return ParseRequest(
-            uri=item.uri,
-            # Names that are not UTF-8 hold lone surrogates, which no store takes as a title.
-            name=os.fsencode(item.path.name).decode("utf-8", errors="replace"),
-            collection=self.collection,
-            path=str(item.path),
-            max_bytes=self.kb.settings.sources.max_bytes,
-            known_digest=known.digest if known and not known.reason else "",
-            known_loader=known.loader if known else "",
-            limits=self.limits,
-            tokens=self.tokens,
-        )
-
     def _collect(self) -> None:
-        """Take what the parsers have ready, and write when it is enough."""
-        ready, _ = wait(self.waiting, timeout=WINDOW_SECONDS, return_when=FIRST_COMPLETED)
-        for future in [each for each in self.waiting if each in ready]:  # in their order
-            self._accept(self.waiting.pop(future), future.result())
-        full = self.window.passages >= WINDOW_PASSAGES
-        if full or self.window.age > WINDOW_SECONDS:
+        """Take what has been read, and write when it is enough."""
+        for item, outcome in self.readers.ready(WINDOW_SECONDS):
+            result, sources, seen = self.judge.of(item, outcome)
+            for source in sources:
+                self.window.add(source)
+            self.window.seen += seen
+            if result is not None:
+                self._note(result)
+        if self.window.passages >= WINDOW_PASSAGES or self.window.age > WINDOW_SECONDS:
             self._flush()
-
-    def _accept(self, item: FoundFile, parsed: Parsed) -> None:
-        """Put what a parser made of a source into the window."""
-        known = self.known.get(item.uri)
-        held = known is not None and bool(known.digest) and known.status != "skipped"
-        result = SourceResult(
-            uri=item.uri,
-            status="failed",
-            reason=parsed.reason,
-            documents=len(parsed.documents),
-            passages=sum(len(each.cuts) for each in parsed.documents),
-            seconds=parsed.seconds,
-        )
-        status: Status
-        if parsed.status == "parsed":
-            status = "updated" if held else "added"
-            record = self._record(item, parsed, status)
-            self.window.add(ReadSource(record=record, documents=parsed.documents))
-        else:
-            status = parsed.status
-            # Of a source that cannot be read any more, what an earlier run read stays as it was.
-            if status == "unchanged" or not held:
-                self.window.seen.append(self._record(item, parsed, status))
-        self._note(replace(result, status=status))
-
-    def _record(self, item: FoundFile, parsed: Parsed, status: SourceStatus) -> SourceRecord:
-        return SourceRecord(
-            collection=self.collection,
-            uri=item.uri,
-            size=parsed.size or item.size,
-            mtime_ns=parsed.mtime_ns or item.mtime_ns,
-            digest=parsed.digest,
-            loader=parsed.loader,
-            status=status,
-            reason=parsed.reason if status == "failed" else "",
-        )
 
     def _flush(self) -> None:
         """Write the window; its passages are found by their words from here on."""
@@ -275,21 +243,20 @@ class _Run:
         return self.log.look(self._counts())
 
     def _counts(self) -> Counts:
+        total = max(len(self.found) + self.readers.added, len(self.results))
         return Counts(
-            total=self.total,
-            done=len(self.results),
-            passages=self.written,
-            vectors=self.vectors,
+            total=total, done=len(self.results), passages=self.written, vectors=self.vectors
         )
 
     def _tell(self, current: str) -> None:
         if self.on_progress:
+            counts = self._counts()
             self.on_progress(
                 Progress(
-                    sources_total=self.total,
-                    sources_done=len(self.results),
-                    passages_done=self.vectors,
-                    passages_written=self.written,
+                    sources_total=counts.total,
+                    sources_done=counts.done,
+                    passages_done=counts.vectors,
+                    passages_written=counts.passages,
                     current=current,
                 )
             )

@@ -46,11 +46,11 @@ _VOICE = re.compile(r"<v(?:\.[\w.-]+)*[ \t]+([^<>\n]{1,120})>")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]*>|<\d[\d:.]*>")
 _PREFIX = re.compile(r"(?:>>+|-)?\s*(?P<name>[^\W\d_][\w.'’ -]{0,40}?)\s*:\s+(?=\S)")
 _CHANGE = re.compile(r">>+\s*")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
+SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cue:
+class Cue:
     """One stretch of speech. ``fresh``: the file marks a change of speaker here."""
 
     begin: float
@@ -61,6 +61,7 @@ class _Cue:
 
     @property
     def text(self) -> str:
+        """The words in one line."""
         return " ".join(" ".join(self.lines).split())
 
 
@@ -72,7 +73,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     cues = _read(source.uri, form, text)
     if not cues:
         raise SourceError(source.uri, "no text: the file has no captions")
-    stored, marks = _write(_with_speakers(_without_repeats(cues)))
+    stored, marks = write_cues(_with_speakers(_without_repeats(cues)))
     if not stored.strip():
         raise SourceError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
@@ -115,21 +116,21 @@ def _check(uri: str, form: Form, lines: Sequence[str]) -> None:
         raise SourceError(uri, f"not {form.upper()}: no line with times")
 
 
-def _read(uri: str, form: Form, text: str) -> list[_Cue]:
+def _read(uri: str, form: Form, text: str) -> list[Cue]:
     # A paragraph of blank lines in front of an SRT file is common, and refused by the parser.
     buffer = io.StringIO(text if form == "vtt" else text.strip())
     try:
         captions = WebVTT.from_buffer(buffer, format=form).captions
     except (MalformedFileError, MalformedCaptionError) as error:
         raise SourceError(uri, f"not {form.upper()}: {error}") from error
-    found: list[_Cue] = []
+    found: list[Cue] = []
     for caption in captions:
         begin, finish = seconds(caption.start), seconds(caption.end)
         found += _voices(caption.raw_text, begin, max(begin, finish))
     return found
 
 
-def _voices(raw: str, begin: float, finish: float) -> Iterator[_Cue]:
+def _voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
     """The parts of one caption, by voice tag; without any, the whole of it."""
     pieces = _VOICE.split(raw)  # text, name, text, name, text ...
     speakers = [None, *pieces[1::2]]
@@ -138,7 +139,7 @@ def _voices(raw: str, begin: float, finish: float) -> Iterator[_Cue]:
         kept = tuple(line for line in lines if line)
         if kept:
             name = " ".join(html.unescape(speaker).split()) if speaker else None
-            yield _Cue(begin=begin, finish=finish, lines=kept, speaker=name, fresh=bool(name))
+            yield Cue(begin=begin, finish=finish, lines=kept, speaker=name, fresh=bool(name))
 
 
 def _facts(text: str) -> dict[str, str]:
@@ -152,7 +153,7 @@ def _facts(text: str) -> dict[str, str]:
     return found
 
 
-def _without_repeats(cues: list[_Cue]) -> list[_Cue]:
+def _without_repeats(cues: list[Cue]) -> list[Cue]:
     """Drop what scrolling captions show a second time; other captions stay as they are."""
     shared = [_overlap(a.lines, b.lines) for a, b in pairwise(cues)]
     repeats = sum(overlap > 0 for overlap in shared)
@@ -171,14 +172,14 @@ def _overlap(before: tuple[str, ...], after: tuple[str, ...]) -> int:
     return next((n for n in range(longest, 0, -1) if before[-n:] == after[:n]), 0)
 
 
-def _with_speakers(cues: list[_Cue]) -> list[_Cue]:
+def _with_speakers(cues: list[Cue]) -> list[Cue]:
     """Take speakers from ``Name: `` prefixes where no voice tags name them."""
     if any(cue.speaker for cue in cues):
         return cues
     prefixes = [_PREFIX.match(cue.text) for cue in cues]
     counts = Counter(match["name"] for match in prefixes if match)
     names = {name for name, count in counts.items() if _is_speaker(name, count)}
-    found: list[_Cue] = []
+    found: list[Cue] = []
     current: str | None = None
     for cue, match in zip(cues, prefixes, strict=True):
         text, fresh = cue.text, False
@@ -203,9 +204,10 @@ def _cased(name: str | None) -> str | None:
     return name.title() if name and name.isupper() and len(name) > 3 else name
 
 
-def _write(cues: list[_Cue]) -> tuple[str, tuple[Mark, ...]]:
+def write_cues(cues: Sequence[Cue]) -> tuple[str, tuple[Mark, ...]]:
+    """The text of all cues and its marks: turns, and what long pauses part, are paragraphs."""
     builder = TextBuilder()
-    before: _Cue | None = None
+    before: Cue | None = None
     run = 0  # cues in the open paragraph
     for cue in cues:
         if not cue.text:
@@ -216,7 +218,7 @@ def _write(cues: list[_Cue]) -> tuple[str, tuple[Mark, ...]]:
             before is not None
             and cue.speaker is None
             and run >= PARAGRAPH_CUES
-            and _SENTENCE_END.search(before.text) is not None
+            and SENTENCE_END.search(before.text) is not None
         )
         apart = turn or pause or full
         if before is not None:

@@ -16,6 +16,7 @@ from wellread.serve.terminal import harmless
 if TYPE_CHECKING:
     from wellread.ingest.backup import BackupReport
     from wellread.ingest.remove import RemoveReport
+    from wellread.ingest.report import Report
     from wellread.store.catalogue.jobs import ItemStatus, Job, JobItem
 
 _STATE_STYLE = {
@@ -119,6 +120,18 @@ def print_job(
             f"{item.seconds:6.2f} s  {item.passages:>5,}  ",
             harmless(named(item.uri)),
             (f"  {harmless(item.reason)}" if item.reason else "", "dim"),
+        )
+        console.print(line, soft_wrap=True)
+
+
+def print_watched(console: Console, report: Report) -> None:
+    """What a look at the watched places brought: a line per source that is not as it was."""
+    changed = [row for row in report.rows if row.status not in ("unchanged", "skipped")]
+    for row in changed:
+        line = Text.assemble(
+            (f"{row.status:<9} ", STATUS_STYLE.get(row.status, "")),
+            harmless(named(row.uri)),
+            (f"  {harmless(row.reason)}" if row.reason else "", "dim"),
         )
         console.print(line, soft_wrap=True)
 

@@ -122,3 +122,16 @@ class Index(Protocol):
         Safe to skip, to repeat and to kill; results are the same before and after.
         """
         ...
+
+    def purge(self) -> None:
+        """Take the bytes of removed and replaced rows off the disk, search structures included.
+
+        Searches go on meanwhile, and find the same. Safe to repeat and to kill; costs nothing
+        when nothing was removed or replaced since the last time, else as much as rewriting the
+        index.
+        """
+        ...
+
+    def purged(self) -> bool:
+        """Whether no byte of removed or replaced rows can be on the disk."""
+        ...

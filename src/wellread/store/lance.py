@@ -24,7 +24,7 @@ import lancedb
 import numpy as np
 import pyarrow as pa
 from filelock import FileLock, Timeout
-from lancedb.index import FTS, Bitmap, BTree, IvfRq, LabelList
+from lancedb.index import IvfRq
 from lancedb.query import (
     FullTextOperator,
     LanceFtsQueryBuilder,
@@ -35,11 +35,12 @@ from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint, IndexKey, IndexRow
+from wellread.store.lance_purge import INDEXES, PurgeMark, fold, purge_table
 from wellread.store.lance_rows import (
     edition,
     one_of,
+    table_name,
     table_schema,
     to_arrow,
     to_candidate,
@@ -66,24 +67,6 @@ MOST_SEGMENTS = 16
 TIE_SLACK = 16
 REMOVE_AT_ONCE = 500
 KEYS_AT_ONCE = 5_000
-# LanceDB warns against exactly zero; the writer's lock makes it safe for writers, and searches
-# try again when their files went away.
-AT_ONCE = timedelta(milliseconds=1)
-
-INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
-    "search_text": FTS(with_position=False, stem=True, remove_stop_words=True, ascii_folding=True),
-    "passage_id": BTree(),
-    "document_id": BTree(),
-    "edition": BTree(),
-    "published_at": BTree(),
-    "collection": Bitmap(),
-    "kind": Bitmap(),
-    "source_type": Bitmap(),
-    "language": Bitmap(),
-    "authors": LabelList(),
-    "speakers": LabelList(),
-    "taxonomy": LabelList(),
-}
 
 T = TypeVar("T")
 
@@ -91,9 +74,10 @@ T = TypeVar("T")
 class LanceIndex:
     """``store.base.Index`` on one LanceDB table. Open it once and share it between threads."""
 
-    def __init__(self, table: LanceTable, lock: FileLock, dimensions: int) -> None:
+    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
         self._table = table
         self._lock = lock
+        self._mark = mark
         self._dimensions = dimensions
 
     @classmethod
@@ -107,17 +91,18 @@ class LanceIndex:
         with _store_errors(f"open the index in {path}"):
             path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
+            mark = PurgeMark(path / f"{name}.purged")
             # Zero: look for other processes' writes before every search (well under 1 ms).
             database = lancedb.connect(path, read_consistency_interval=timedelta(0))
             try:
                 table = database.open_table(name)
             except ValueError:  # LanceDB's word for "there is no such table"
                 with lock:
-                    _create(database, name, fingerprint.dimensions)
+                    _create(database, name, fingerprint.dimensions, mark)
                 table = database.open_table(name)
         if not isinstance(table, LanceTable):
             raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
-        return cls(table, lock, fingerprint.dimensions)
+        return cls(table, lock, mark, fingerprint.dimensions)
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
@@ -126,12 +111,16 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            (
+            purged = bool(self._mark)
+            self._mark.clear()
+            done = (
                 self._table.merge_insert("passage_id")
                 .when_matched_update_all()
                 .when_not_matched_insert_all()
                 .execute(data, on_bad_vectors="null")
             )
+            if purged and not done.num_updated_rows:
+                self._mark.set()
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -147,8 +136,11 @@ class LanceIndex:
         for first in range(0, len(editions), REMOVE_AT_ONCE):
             condition = one_of("edition", editions[first : first + REMOVE_AT_ONCE])
             with self._writing("remove from the index"):
-                removed += self._table.count_rows(condition)
-                self._table.delete(condition)
+                rows = self._table.count_rows(condition)
+                if rows:
+                    self._mark.clear()
+                    self._table.delete(condition)
+                removed += rows
         return removed
 
     def search_text(self, query: str, filters: Filters, limit: int) -> list[Candidate]:
@@ -212,14 +204,24 @@ class LanceIndex:
                     yield to_index_key(key)
 
     def optimize(self) -> None:
-        """See ``Index.optimize``.
-
-        Removed rows are never found again from the moment of ``remove``. Their bytes leave the
-        disk when LanceDB rewrites their file, which it does once a tenth of its rows is gone.
-        """
+        """See ``Index.optimize``."""
         with self._writing("optimize the index"):
             self._build_missing()
-            self._table.optimize(cleanup_older_than=AT_ONCE, delete_unverified=True)
+            fold(self._table)
+
+    def purge(self) -> None:
+        """See ``Index.purge``."""
+        with self._writing("take removed rows off the disk"):
+            if self._mark:
+                return
+            if not purge_table(self._table):
+                self._train(self._table.count_rows())
+                fold(self._table)
+            self._mark.set()
+
+    def purged(self) -> bool:
+        """See ``Index.purged``."""
+        return bool(self._mark)
 
     def prewarm(self) -> None:
         """Read the search structures into memory, so that the first question is not the slow one.
@@ -253,10 +255,13 @@ class LanceIndex:
             or (vectors.num_segments or 0) > MOST_SEGMENTS
             or (vectors.num_indexed_rows or 0) * 2 < rows
         ):
-            logger.info("building the vector index over %d passages", rows)
-            partitions = max(1, rows // PARTITION_ROWS)
-            trained = IvfRq(distance_type="dot", num_bits=8, num_partitions=partitions)
-            self._table.create_index("vector", config=trained, replace=True)
+            self._train(rows)
+
+    def _train(self, rows: int) -> None:
+        logger.info("building the vector index over %d passages", rows)
+        partitions = max(1, rows // PARTITION_ROWS)
+        trained = IvfRq(distance_type="dot", num_bits=8, num_partitions=partitions)
+        self._table.create_index("vector", config=trained, replace=True)
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[None]:
@@ -275,40 +280,32 @@ class LanceIndex:
                 return run()
 
 
-def table_name(fingerprint: Fingerprint) -> str:
-    """The table of ``fingerprint``: the same name for the same fingerprint, everywhere."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"passages_{shaped.removeprefix('idx_')[:12]}"
+def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
+    """The names of the tables in ``path`` that are of none of these fingerprints."""
+    kept = {table_name(fingerprint) for fingerprint in keep}
+    return sorted({folder.stem for folder in path.glob("passages_*.lance")} - kept)
 
 
-def drop_other_indexes(path: Path, keep: Fingerprint) -> list[str]:
-    """Drop every table in ``path`` but that of ``keep``; the names of those that went.
+def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
+    """Drop every table in ``path`` but those of ``keep``; the names of those that went.
 
     Raises:
         StoreError: a table could not be dropped, or is being written.
     """
-    dropped = []
+    names = other_indexes(path, *keep)
     with _store_errors(f"drop old indexes in {path}"):
         database = lancedb.connect(path)
-        names = sorted(folder.stem for folder in path.glob("passages_*.lance"))
         for name in names:
-            if name == table_name(keep):
-                continue
             with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
                 database.drop_table(name)
-            dropped.append(name)
-    return dropped
+                PurgeMark(path / f"{name}.purged").clear()
+    return names
 
 
-def _create(database: lancedb.DBConnection, name: str, dimensions: int) -> None:
+def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
     table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
-    if not table.list_indices():
+    if not table.list_indices():  # nobody was quicker
+        mark.set()
         # The index holds how words are cut and stemmed, so it comes before the first row.
         table.create_index("search_text", config=INDEXES["search_text"])
 

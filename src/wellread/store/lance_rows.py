@@ -17,8 +17,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.store.base import IndexKey, IndexRow
+from wellread.identity import tagged_hash
+from wellread.store.base import Fingerprint, IndexKey, IndexRow
 from wellread.types import Candidate, Filters, Span
+
+
+def table_name(fingerprint: Fingerprint) -> str:
+    """The table of ``fingerprint``: the same name for the same fingerprint, everywhere."""
+    shaped = tagged_hash(
+        "idx",
+        fingerprint.embedder,
+        fingerprint.dimensions,
+        fingerprint.chunking,
+        fingerprint.schema,
+    )
+    return f"passages_{shaped.removeprefix('idx_')[:12]}"
 
 
 def table_schema(dimensions: int) -> pa.Schema:

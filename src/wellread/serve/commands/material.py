@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wellread.serve import tables
 from wellread.serve.commands.indexing import warn_if_outdated
 from wellread.serve.progress import shown
-from wellread.serve.terminal import terminal_of
+from wellread.serve.terminal import Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from wellread.ingest.report import Report
 
 NOTHING_TO_ADD = 2
 
@@ -24,21 +29,49 @@ def register(app: typer.Typer) -> None:
 def add(
     context: typer.Context,
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, folders and globs.")
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Files, folders, globs, web addresses; - for standard input.",
+        ),
     ],
     collection: Annotated[
         str, typer.Option("--collection", "-c", metavar="NAME", help="Where the documents go.")
     ] = "default",
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How the sources' fields map to ours (docs/collections.md). It is kept.",
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
+    ] = "stdin.txt",
 ) -> None:
-    """Read files and folders into a collection. Unchanged files are skipped.
+    """Read files, folders and web addresses into a collection. What is unchanged is skipped.
 
     Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to add.
     """
+    from wellread.ingest.discover import Input, standard_input  # noqa: PLC0415 - loads parsers
     from wellread.ingest.run import add as run  # noqa: PLC0415 - loads the stores and parsers
 
     terminal = terminal_of(context)
-    with terminal.open() as kb, shown(terminal) as on_progress:
-        report = run(kb, paths, collection=collection, on_progress=on_progress)
+    with terminal.open() as kb:
+        limit = kb.settings.sources.max_bytes
+        inputs: list[Input] = [
+            standard_input(sys.stdin.buffer, name, limit) if path == "-" else path
+            for path in dict.fromkeys(paths)
+        ]
+        with shown(terminal) as on_progress:
+            report = run(
+                kb, inputs, collection=collection, settings=settings, on_progress=on_progress
+            )
+    end_with(terminal, report, collection)
+
+
+def end_with(terminal: Terminal, report: Report, collection: str) -> None:
+    """Show what a run did, and end with its status."""
     if terminal.json:
         terminal.write_json(tables.report_body(report, collection))
     else:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import threading
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wellread.errors import SourceError
 from wellread.serve import runs_tables, tables
-from wellread.serve.commands.material import NOTHING_TO_ADD
+from wellread.serve.commands.material import end_with
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import terminal_of
+
+if TYPE_CHECKING:
+    from wellread.ingest.report import Report
 
 jobs_app = typer.Typer(
     name="jobs",
@@ -29,6 +35,7 @@ JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job, or how 
 def register(app: typer.Typer) -> None:
     """Put the commands into ``app``."""
     app.command()(sync)
+    app.command()(watch)
     app.command()(remove)
     app.add_typer(jobs_app)
     app.command("export")(export)
@@ -51,14 +58,44 @@ def sync(
     terminal = terminal_of(context)
     with terminal.open() as kb, shown(terminal) as on_progress:
         report = run(kb, paths, collection=collection, on_progress=on_progress)
-    if terminal.json:
-        terminal.write_json(tables.report_body(report, collection))
-    else:
-        tables.print_report(terminal.out, report, collection)
-    if not report.rows:
-        raise typer.Exit(NOTHING_TO_ADD)
-    if report.counts()["failed"]:
-        raise typer.Exit(1)
+    end_with(terminal, report, collection)
+
+
+def watch(
+    context: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
+    ],
+    collection: CollectionOption = "default",
+) -> None:
+    """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
+
+    Files are read when they change; feeds and pages every web.poll_minutes, or when their server
+    says so.
+    """
+    from wellread.ingest.run import sync as run  # noqa: PLC0415 - loads the stores and parsers
+    from wellread.ingest.watch import watch as follow  # noqa: PLC0415 - loads the stores
+
+    terminal = terminal_of(context)
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def tell(report: Report) -> None:
+        if terminal.json:
+            typer.echo(json.dumps(tables.report_body(report, collection), ensure_ascii=False))
+        else:
+            runs_tables.print_watched(terminal.out, report)
+
+    terminal.err.print("Watching; Ctrl-C ends it.")
+    try:
+        with terminal.open() as kb:
+            follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def remove(
@@ -174,12 +211,7 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
         again = run.sync if job.action == "sync" else run.add
         with shown(terminal) as on_progress:
             report = again(kb, job.inputs, collection=job.collection, on_progress=on_progress)
-    if terminal.json:
-        terminal.write_json(tables.report_body(report, job.collection))
-    else:
-        tables.print_report(terminal.out, report, job.collection)
-    if report.counts()["failed"]:
-        raise typer.Exit(1)
+    end_with(terminal, report, job.collection)
 
 
 def export(

@@ -266,6 +266,8 @@ class Reindexing:
         return new
 
 
+# Asked before and after every search.
+_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
 _CURRENT = and_(
     next_documents.c.document_id == documents.c.id,
     next_documents.c.version == documents.c.version,
@@ -284,10 +286,7 @@ def _extent(connection: Connection, listed: ColumnElement[bool] | None) -> Exten
 
 
 def _live(connection: Connection) -> LiveIndex | None:
-    statement = select(properties).where(
-        properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)),
-    )
-    found: dict[str, Any] = {row.key: row.value for row in connection.execute(statement)}
+    found: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
     if FINGERPRINT not in found:
         return None
     fingerprint = from_plain(Fingerprint, found[FINGERPRINT])

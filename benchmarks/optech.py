@@ -1,0 +1,373 @@
+"""Collection settings: what comes in from two real archives, and how exact it is.
+
+    python -m benchmarks.optech
+
+Documents come from the same functions that ingest uses; no index is needed. Times and edges are
+held against lists that were made from the archives by other means (``derived/``), speakers and
+times of talks against the files by a pattern of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.paths import ROOT, eval_data
+from benchmarks.record import save
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.collection import CollectionSettings
+from wellread.ingest.discover import FoundFile, find_files
+from wellread.ingest.mapping import Reading
+from wellread.ingest.prepared import Prepared, prepare
+from wellread.locators import Marks
+from wellread.types import Document, HeadingMark, Span, TimeMark
+
+EXAMPLES = ROOT / "examples" / "collections"
+SEED = 7
+TURNS = 50
+LISTED = 40  # failures printed of each kind
+_TALK_TURN = re.compile(
+    r"^(?:\*\*)?([A-Z][\w .'’-]{1,40}?)(?:\*\*)?\s*:(?:\*\*)?\s+(\d+):(\d\d):(\d\d)\s*$"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """A folder as a collection: relative path to its documents, and what was read ahead."""
+
+    documents: Mapping[str, Sequence[Document]]
+    prepared: Prepared
+
+    def all(self) -> list[Document]:
+        return [one for found in self.documents.values() for one in found]
+
+    def edges(self, kind: str) -> list[tuple[str, str]]:
+        return [
+            (document.entity.entity_id, edge.target)
+            for document in self.all()
+            if document.entity
+            for edge in document.entity.relations
+            if edge.type == kind
+        ]
+
+
+def main() -> None:
+    """Measure, print, write ``results/optech.json``."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.parse_args()
+    optech = read(eval_data("bitcoin_optech"), "optech.yaml")
+    patterns = read(eval_data("s3_patterns"), "s3_patterns.yaml")
+    figures = {
+        "items placed at their minute": items(optech),
+        "segments and items": segments(optech),
+        "see_also": see_also(optech),
+        "mentions": mentions(optech),
+        "s3_patterns": pattern_links(patterns, eval_data("s3_patterns")),
+        "talks": talks(eval_data("bitcoin_transcripts")),
+    }
+    save("optech", figures)
+    print(json.dumps(figures, indent=1, ensure_ascii=False))
+    print(table(figures))
+
+
+def read(root: Path, settings_file: str) -> Archive:
+    """The folder's documents by the rules of an example settings file."""
+    settings = CollectionSettings.read(EXAMPLES / settings_file)
+    found = [one for one in find_files([str(root)], ()) if isinstance(one, FoundFile)]
+    files = [(one.path.relative_to(root).as_posix(), one.path) for one in found]
+    prepared = prepare(settings, files)
+    documents: dict[str, list[Document]] = {}
+    for relative, path in files:
+        reading = Reading(settings=settings, relative=relative, share=prepared.share(relative))
+        source = source_of(path)
+        if kinds.loader_name(source, reading):
+            documents[relative] = kinds.load(source, LoaderLimits(), reading)
+    return Archive(documents=documents, prepared=prepared)
+
+
+def source_of(path: Path) -> Source:
+    return Source(
+        uri=path.as_uri(), name=path.name, data=path.read_bytes(), collection="c", path=path
+    )
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def items(archive: Archive) -> dict[str, Any]:
+    """Items whose segment is a heading of the recap that begins exactly at their time."""
+    gold = lines(eval_data("bitcoin_optech", "derived", "items_timestamps.jsonl"))
+    right, by_title, wrong = 0, 0, Counter[str]()
+    listed: list[str] = []
+    for item in gold:
+        (recap,) = archive.documents[item["podcast"]]
+        begins = {heading: time for heading, time in headed_times(recap) if time is not None}
+        stamp = seconds(item["timestamp"])
+        title = item["segment"] or item["title"]
+        if begins.get(plain(title)) == stamp:
+            right += 1
+        elif stamp in begins.values():
+            # The time is there, at another heading than the list made from the archive names.
+            heading = next(name for name, time in begins.items() if time == stamp)
+            section = section_of(item)
+            if same_item(item["title"], heading):
+                cause, fits = "the list names another segment", True
+            elif same_item(section, heading):
+                cause, fits = "the list has the time of the section after the item", True
+            else:
+                cause, fits = "at another heading", False
+            by_title += fits
+            wrong[cause] += 1
+            listed.append(f"{cause}: {item['title']!r} -> {heading!r}, list: {item['segment']!r}")
+        else:
+            wrong["no segment has this time"] += 1
+            listed.append(f"no segment has this time: {item['title']!r} {item['podcast'][-34:]}")
+    return {
+        "n": len(gold),
+        "as the list": right,
+        "as the item itself": right + by_title,
+        "others": dict(wrong),
+        "list": listed[:LISTED],
+    }
+
+
+def section_of(item: Mapping[str, Any]) -> str:
+    """The heading that stands next above the item's time in the newsletter."""
+    text = eval_data("bitcoin_optech", item["doc"]).read_text(encoding="utf-8")
+    above = text[: text.index(f'timestamp="{item["timestamp"]}"')].split("\n")
+    nearest = next((line for line in reversed(above) if re.match(r"#+ |- ", line)), "")
+    return nearest.lstrip("# ") if nearest.startswith("#") else ""
+
+
+def headed_times(document: Document) -> list[tuple[str, float | None]]:
+    """Each heading with the time that a mark gives it from its first character on."""
+    starts = {mark.start: mark.begin for mark in document.marks if isinstance(mark, TimeMark)}
+    return [
+        (plain(mark.path[-1]), starts.get(mark.start))
+        for mark in document.marks
+        if isinstance(mark, HeadingMark)
+    ]
+
+
+def segments(archive: Archive) -> dict[str, Any]:
+    """Segments of recaps without a time, and times without a segment."""
+    untimed, unused, count, given = [], [], 0, 0
+    for relative, (recap, *_) in archive.documents.items():
+        share = archive.prepared.share(relative)
+        if not share.times:
+            continue
+        headed = [(name, time) for name, time in headed_times(recap) if name != "transcription"]
+        count += len(headed)
+        given += len(share.times)
+        untimed += [f"{recap.title}: {name}" for name, time in headed if time is None]
+        left = Counter(one.begin for one in share.times)
+        left -= Counter(time for _, time in headed if time is not None)
+        unused += [f"{recap.title}: {begin:.0f} s" for begin in left.elements()]
+    return {
+        "segments": count,
+        "segments with a time": count - len(untimed),
+        "times": given,
+        "times with a segment": given - len(unused),
+        "segments without a time": untimed[:LISTED],
+        "times without a segment": unused[:LISTED],
+    }
+
+
+def names(archive: Archive) -> dict[str, str]:
+    """Case-folded id, title or alias of every entity to its id, as the catalogue resolves them."""
+    entities = [(one.title, one.entity) for one in archive.all() if one.entity]
+    pairs = [(entity.entity_id, entity.entity_id) for _, entity in entities]
+    pairs += [(title, entity.entity_id) for title, entity in entities]
+    pairs += [(alias, entity.entity_id) for _, entity in entities for alias in entity.aliases]
+    found: dict[str, str] = {}
+    for name, entity_id in pairs:
+        found.setdefault(name.casefold(), entity_id)
+    return found
+
+
+def see_also(archive: Archive) -> dict[str, Any]:
+    """Edges and aliases against the list made from the archive."""
+    graph = json.loads(eval_data("bitcoin_optech", "derived", "graph.json").read_text())
+    known = names(archive)
+    edges = {(a, known.get(b.casefold(), b)) for a, b in archive.edges("see_also")}
+    expected = {tuple(pair) for pair in graph["see_also"]}
+    aliases = [(alias, topic) for topic, given in graph["aliases"].items() for alias in given]
+    lost = [(alias, topic) for alias, topic in aliases if known.get(alias.casefold()) != topic]
+    return {
+        "n": len(expected),
+        "found": len(expected & edges),
+        "missing": sorted(map(str, expected - edges)),
+        "beyond the list": sorted(map(str, edges - expected)),
+        "aliases": len(aliases),
+        "topics": len(graph["aliases"]),
+        "aliases resolved": len(aliases) - len(lost),
+        "aliases lost": lost,
+    }
+
+
+def mentions(archive: Archive) -> dict[str, Any]:
+    """Topic to newsletter, per mention of the list."""
+    gold = lines(eval_data("bitcoin_optech", "derived", "mentions.jsonl"))
+    ids = {
+        path: found[0].entity.entity_id
+        for path, found in archive.documents.items()
+        if found[0].entity
+    }
+    edges = set(archive.edges("mentioned_in"))
+    missing = [one for one in gold if (one["topic"], ids[one["doc"]]) not in edges]
+    known = set(ids.values())
+    dangling = Counter(
+        f"{kind} -> {target}"
+        for kind in ("mentioned_in", "links_to", "recap_of")
+        for _, target in archive.edges(kind)
+        if target not in known and target.casefold() not in names(archive)
+    )
+    return {
+        "n": len(gold),
+        "found": len(gold) - len(missing),
+        "missing": [f"{one['topic']}: {one['query']}" for one in missing[:LISTED]],
+        "edges": {
+            kind: len(archive.edges(kind))
+            for kind in ("mentioned_in", "links_to", "recap_of", "see_also")
+        },
+        "to something that is not there": dict(dangling.most_common(LISTED)),
+        "of them edges": sum(dangling.values()),
+    }
+
+
+def pattern_links(archive: Archive, root: Path) -> dict[str, Any]:
+    """Links in the sources against edges; groups, summaries, terms."""
+    texts = {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((root / "content").rglob("*.md"))
+        if "website" not in path.parts
+    }
+    texts["content/glossary.yaml"] = (root / "content" / "glossary.yaml").read_text("utf-8")
+    lost, count = [], Counter[str]()
+    for relative, text in texts.items():
+        own = Path(relative).stem
+        edges = {
+            edge
+            for document in archive.documents.get(relative, ())
+            if document.entity
+            for edge in ((one.type, one.target) for one in document.entity.relations)
+        }
+        for kind, prefix, found in (
+            ("links_to", "", re.findall(r"\]\(\s*section:([^)\s]+)", text)),
+            ("uses_term", "term/", re.findall(r"\]\(\s*glossary:([^)\s]+)", text)),
+        ):
+            for target in found:
+                count[kind] += 1
+                if (kind, prefix + target) not in edges and target != own:
+                    lost.append(f"{relative}: {target}")
+    known = {one.entity.entity_id for one in archive.all() if one.entity}
+    patterns = [one for one in archive.all() if one.entity and one.entity.entity_type == "pattern"]
+    terms = [one for one in archive.all() if one.entity and one.entity.entity_type == "term"]
+    tree = archive.edges("part_of")
+    dangling = Counter(
+        target
+        for kind in ("links_to", "uses_term", "part_of", "followed_by")
+        for _, target in archive.edges(kind)
+        if target not in known
+    )
+    return {
+        "links in the sources": dict(count),
+        "without an edge": lost[:LISTED],
+        "edges": {
+            kind: len(archive.edges(kind))
+            for kind in ("links_to", "uses_term", "part_of", "followed_by")
+        },
+        "to something that is not there": dict(dangling),
+        "patterns": len(patterns),
+        "with their group": sum(bool(one.taxonomy.get("group")) for one in patterns),
+        "with a summary": sum(bool(one.summary) for one in patterns),
+        "part of their group": sum(
+            (one.entity.entity_id, one.taxonomy["group"][0]) in tree
+            for one in patterns
+            if one.entity
+        ),
+        "terms": len(terms),
+    }
+
+
+def talks(root: Path) -> dict[str, Any]:
+    """Random turns of talks: is what was said marked with its speaker and its time?"""
+    turns: list[tuple[Path, str, float, str]] = []
+    for path in sorted(root.rglob("*.md")):
+        text = path.read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(text):
+            found = _TALK_TURN.match(line)
+            said = next((one.strip() for one in text[number + 1 : number + 4] if one.strip()), "")
+            if found and re.fullmatch(r"[\w ,.'’?!-]{25,}", said):
+                said_at = seconds(":".join(found.groups()[1:]))
+                turns.append((path, " ".join(found[1].split()), said_at, said))
+    loaded: dict[Path, Document] = {}
+    wrong: list[str] = []
+    asked = random.Random(SEED).sample(turns, TURNS)
+    for path, speaker, begin, said in asked:
+        if path not in loaded:
+            (loaded[path],) = kinds.load(source_of(path), LoaderLimits())
+        document = loaded[path]
+        here = [
+            found.start() for found in re.finditer(re.escape(" ".join(said.split())), document.text)
+        ]
+        located = [Marks(document.marks).locate(Span(start=place, end=place + 1)) for place in here]
+        if not any((one.speaker, one.begin) == (speaker, begin) for one in located):
+            wrong.append(f"{path.name}: {speaker} {begin:.0f}: {said[:60]!r} {located[:2]}")
+    return {
+        "turns in the files": len(turns),
+        "n": len(asked),
+        "right": len(asked) - len(wrong),
+        "wrong": wrong,
+    }
+
+
+def seconds(stamp: str) -> float:
+    total = 0.0
+    for part in stamp.split(":"):
+        total = total * 60 + int(part)
+    return total
+
+
+def plain(title: str) -> str:
+    return " ".join(re.findall(r"\w+", title.replace("`", "").replace("_", " ").casefold()))
+
+
+def same_item(title: str, heading: str) -> bool:
+    """Whether a heading is the item's: one begins with the other, or names the same number."""
+    name = plain(title)
+    return bool(name) and (heading.startswith(name) or name.startswith(heading))
+
+
+def table(figures: Mapping[str, Any]) -> str:
+    """The figures of one line each."""
+    placed, parts = figures["items placed at their minute"], figures["segments and items"]
+    also, said = figures["see_also"], figures["mentions"]
+    links, spoken = figures["s3_patterns"], figures["talks"]
+    count = sum(links["links in the sources"].values())
+    rows = [
+        ("items at their minute, as the list", placed["as the list"], placed["n"]),
+        ("items at their minute, as the item", placed["as the item itself"], placed["n"]),
+        ("segments with a time", parts["segments with a time"], parts["segments"]),
+        ("times with a segment", parts["times with a segment"], parts["times"]),
+        ("see_also edges", also["found"], also["n"]),
+        ("aliases", also["aliases resolved"], also["aliases"]),
+        ("mentions", said["found"], said["n"]),
+        ("s3 links that are edges", count - len(links["without an edge"]), count),
+        ("patterns with group and summary", links["with a summary"], links["patterns"]),
+        ("turns of talks", spoken["right"], spoken["n"]),
+    ]
+    return "\n".join(f"{name:40} {right:>6} of {n:>6}" for name, right, n in rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""A collection's settings file: how foreign front matter becomes our fields, ids and edges.
+
+``wellread-collection.yaml`` names the relation types of the collection, and an ordered list of
+rules; the first rule whose patterns match a file's path says what becomes of it. The reference is
+``docs/collections.md``; ``mapping.py`` carries the rules out, ``prepared.py`` reads ahead what one
+file needs of others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pathspec import GitIgnoreSpec
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    model_validator,
+)
+
+from wellread.errors import SettingsError
+from wellread.identity import tagged_hash
+from wellread.types import Kind
+
+SETTINGS_NAME = "wellread-collection.yaml"
+PLACEHOLDER = re.compile(r"\{([^{}\s]+)\}")
+FILE_FACTS = ("file.stem", "file.name", "file.path", "file.folder")
+DOCUMENT_FACTS = ("document.title", "document.url", "document.uri")
+ENTRY_FACTS = ("entry.key",)
+
+
+def _pattern(given: str) -> str:
+    try:
+        re.compile(given)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return given
+
+
+def _template(given: str) -> str:
+    known = (*FILE_FACTS, *DOCUMENT_FACTS, *ENTRY_FACTS)
+    for name in PLACEHOLDER.findall(given):
+        if name.split(".")[0] in ("file", "document", "entry") and name not in known:
+            raise ValueError(f"{{{name}}} is not known; there are {', '.join(known)}")
+    return given
+
+
+def _listed(given: object) -> object:
+    """One value where several may stand."""
+    return given if given is None or isinstance(given, list | tuple) else [given]
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+Template = Annotated[str, AfterValidator(_template)]
+
+
+class _Part(BaseModel):
+    """A part of the settings: nothing unknown, nothing changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class Find(_Part):
+    """A value that stands in the file's text: the pattern's first group, or all it matches."""
+
+    find: Pattern
+
+
+class Made(_Part):
+    """A value that is made of others: words and ``{placeholders}``."""
+
+    text: Template
+
+
+def _form(given: object) -> str | None:
+    if isinstance(given, Find) or (isinstance(given, dict) and "find" in given):
+        return "<find>"
+    if isinstance(given, Made) or (isinstance(given, dict) and "text" in given):
+        return "<text>"
+    return "<field>" if isinstance(given, str) else None
+
+
+_One = Annotated[
+    Annotated[str, Tag("<field>")]
+    | Annotated[Find, Tag("<find>")]
+    | Annotated[Made, Tag("<text>")],
+    Discriminator(
+        _form,
+        custom_error_type="form",
+        custom_error_message="give the name of a field, {find: …} or {text: …}",
+    ),
+]
+Pick = Annotated[tuple[_One, ...], BeforeValidator(_listed)]
+"""Where a value comes from; of several, the first that is there (of lists: all together)."""
+
+
+class RelationType(_Part):
+    """A relation type: the name of its other direction, and the words that people use for it."""
+
+    inverse: str = Field(min_length=1)
+    words: tuple[str, ...] = ()
+
+
+class RelationRule(_Part):
+    """Edges from a field: each of its values that the whole pattern matches is one."""
+
+    type: str = Field(min_length=1)
+    source: str = Field(alias="from", min_length=1)
+    pattern: Pattern = ""
+    target: Template = ""
+
+
+class LinkRule(_Part):
+    """Edges from links in the body: by address, by reference label, or by a pattern of text."""
+
+    type: str = Field(min_length=1)
+    href: Pattern = ""
+    label: Pattern = ""
+    find: Pattern = ""
+    target: Template = ""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(map(bool, (self.href, self.label, self.find))) != 1:
+            raise ValueError("give one of href, label and find")
+        return self
+
+
+class TimesRule(_Part):
+    """Times that stand in this file and belong to the document that ``key`` names.
+
+    Each match of ``find`` is one: its group ``time`` (``MM:SS`` or ``H:MM:SS``) belongs to the
+    part with the title in its group ``title``, else to the list item or section it stands in.
+    """
+
+    find: Pattern
+    key: Template
+
+    @model_validator(mode="after")
+    def _timed(self) -> Self:
+        if "time" not in re.compile(self.find).groupindex:
+            raise ValueError("find has no group named time: (?P<time>…)")
+        return self
+
+
+class Rule(_Part):
+    """What becomes of the files that match."""
+
+    match: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(min_length=1)
+    skip: bool = False
+    kind: Kind | None = None
+    id: Template = ""
+    type: str = ""
+    url: Template = ""
+    title: Pick = ()
+    summary: Pick = ()
+    published_at: Pick = ()
+    language: Pick = ()
+    source_type: Pick = ()
+    media_url: Pick = ()
+    authors: Pick = ()
+    aliases: Pick = ()
+    taxonomy: dict[str, Pick] | None = None
+    relations: tuple[RelationRule, ...] = ()
+    links: tuple[LinkRule, ...] = ()
+    entries: str = ""
+    text: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    gives_times: tuple[TimesRule, ...] = ()
+    takes_times: Annotated[tuple[Template, ...], BeforeValidator(_listed)] = ()
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if not self.id and (self.relations or self.links or self.type or self.aliases):
+            raise ValueError("relations, links, type and aliases need an id to belong to")
+        if bool(self.entries) != bool(self.text):
+            raise ValueError("entries and text go together: which entries, and what they say")
+        if self.entries and not self.id:
+            raise ValueError("entries need an id, such as {entry.key}")
+        _spec(self.match)
+        return self
+
+
+class Hierarchy(_Part):
+    """A file of the collection that says what is part of what: a tree of ids.
+
+    A node is an id, or a mapping with its id under ``id`` and the nodes below it under
+    ``children``. Each node gets an edge ``relation`` to the one above it and, when ``next`` names
+    a relation, one to the node that follows it.
+    """
+
+    file: str = Field(min_length=1)
+    children: str = "children"
+    id: str = "id"
+    relation: str = Field(min_length=1)
+    next: str = ""
+
+
+class CollectionSettings(_Part):
+    """Everything that a settings file says."""
+
+    relations: dict[str, RelationType] = {}
+    rules: tuple[Rule, ...] = ()
+    hierarchies: tuple[Hierarchy, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str, where: str) -> CollectionSettings:
+        """The settings in a YAML text.
+
+        Raises:
+            SettingsError: it is not YAML or says something unknown; names ``where``, the line,
+                the field and the reason.
+        """
+        try:
+            loaded = yaml.safe_load(text)
+            lines = yaml.compose(text, Loader=yaml.SafeLoader)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f", line {mark.line + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or error
+            raise SettingsError(f"{where}{line}: not YAML: {problem}") from error
+        try:
+            return cls.model_validate({} if loaded is None else loaded)
+        except ValidationError as error:
+            raise SettingsError(
+                _told(where, lines, error),
+                hint="docs/collections.md lists what a settings file may say",
+            ) from error
+
+    @classmethod
+    def read(cls, path: Path) -> CollectionSettings:
+        """The settings in a file.
+
+        Raises:
+            SettingsError: it cannot be read, or as ``parse``.
+        """
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path} cannot be read: {error}") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CollectionSettings:
+        """The settings that ``to_plain`` made ``plain`` of.
+
+        Raises:
+            SettingsError: another release wrote them and they mean nothing to this one.
+        """
+        try:
+            return cls.model_validate(plain)
+        except ValidationError as error:
+            raise SettingsError(
+                _told("stored settings", None, error), hint="give the settings file again"
+            ) from error
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON values, without what was not given."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+    @property
+    def digest(self) -> str:
+        """Changes with anything that the settings say."""
+        return tagged_hash("set", json.dumps(self.to_plain(), sort_keys=True))
+
+    def rule_for(self, relative: str) -> Rule | None:
+        """The first rule that matches the path (relative to the added folder), or None."""
+        return next((rule for rule in self.rules if _spec(rule.match).match_file(relative)), None)
+
+    def inverse_of(self, name: str) -> str:
+        """The other direction of a relation type, whichever of the two is given."""
+        if name in self.relations:
+            return self.relations[name].inverse
+        return next((one for one, other in self.relations.items() if other.inverse == name), "")
+
+    @model_validator(mode="after")
+    def _declared(self) -> Self:
+        known = {*self.relations, *(one.inverse for one in self.relations.values())}
+        used = [made.type for rule in self.rules for made in rule.relations]
+        used += [made.type for rule in self.rules for made in rule.links]
+        used += [name for tree in self.hierarchies for name in (tree.relation, tree.next) if name]
+        unknown = sorted(set(used) - known)
+        if unknown:
+            raise ValueError(f"relations does not declare {', '.join(unknown)}")
+        return self
+
+
+@lru_cache(maxsize=256)
+def _spec(patterns: tuple[str, ...]) -> GitIgnoreSpec:
+    return GitIgnoreSpec.from_lines(patterns)
+
+
+def _told(where: str, tree: yaml.Node | None, error: ValidationError) -> str:
+    """Every problem as ``file, line 3: rules.0.kind: why``."""
+    told = []
+    for problem in error.errors():
+        place = [step for step in problem["loc"] if not str(step).startswith("<")]
+        line, name = _line_of(tree, place), ".".join(map(str, place))
+        why = problem["msg"].removeprefix("Value error, ")
+        told.append(
+            f"{where}{f', line {line}' if line else ''}: {f'{name}: ' if name else ''}{why}"
+        )
+    return "; ".join(told)
+
+
+def _line_of(tree: yaml.Node | None, place: Sequence[str | int]) -> int:
+    """The line (from 1) of the innermost node on the way to ``place``; 0 when there is none."""
+    line = tree.start_mark.line + 1 if tree else 0
+    for step in place:
+        if isinstance(tree, yaml.MappingNode):
+            pairs = {key.value: (key, value) for key, value in tree.value}
+            if step not in pairs:
+                break
+            key, tree = pairs[step]
+            line = key.start_mark.line + 1
+        elif isinstance(tree, yaml.SequenceNode) and isinstance(step, int):
+            if step >= len(tree.value):
+                break
+            tree = tree.value[step]
+            line = tree.start_mark.line + 1
+        else:
+            break
+    return line

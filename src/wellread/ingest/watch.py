@@ -1,0 +1,262 @@
+"""Keeps a collection in step with folders, feeds and pages until it is told to stop.
+
+Files are followed by the system's own notices, and only what changed is looked at. Feeds and
+pages are asked again at their own pace (``polling.py``). Notices get lost (a full queue, a network
+drive), so folders are looked over as a whole at the start, after trouble, and now and then.
+"""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
+from wellread.ingest.addresses import is_web
+from wellread.ingest.changes import Changed, Changes, Place
+from wellread.ingest.discover import (
+    LIST_EXTENSION,
+    FoundFile,
+    FoundPage,
+    find_files,
+    local_path,
+    pattern_of,
+    uri_of,
+)
+from wellread.ingest.polling import Polls
+from wellread.ingest.report import Report
+from wellread.ingest.selection import Selection
+from wellread.ingest.web import ENTRY_LOADER
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.values import SourceRecord
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25  # between two looks whether to stop
+MOST_CHANGES = 5_000  # more are a full look
+FIRST_RETRY_SECONDS = 5.0
+LONGEST_RETRY_SECONDS = 300.0
+
+
+class Run(Protocol):
+    """Brings the collection in step: ``ingest.run.sync``."""
+
+    def __call__(
+        self,
+        kb: KnowledgeBase,
+        inputs: Sequence[str],
+        *,
+        collection: str,
+        only: frozenset[str] | None,
+    ) -> Report:
+        """Look at ``only`` these uris (a folder's stands for all below it), or at everything."""
+        ...
+
+
+OnReport = Callable[[Report], None]
+
+
+def watch(
+    kb: KnowledgeBase,
+    inputs: Sequence[str],
+    *,
+    collection: str,
+    on_report: OnReport,
+    stop: threading.Event,
+    run: Run,
+) -> None:
+    """Follow ``inputs`` until ``stop`` is set; a run that is under way is finished first.
+
+    A store or a model that fails is tried again, later and later.
+
+    Args:
+        on_report: called after every run.
+        run: what brings the collection in step.
+
+    Raises:
+        FingerprintError: the index was built by other settings.
+    """
+    places = list(dict.fromkeys(place for given in inputs if (place := _place(given))))
+    home = os.path.realpath(kb.home) + os.sep
+
+    def passed_over(path: str) -> bool:
+        return (os.path.realpath(path) + os.sep).startswith(home)
+
+    changes = Changes(places, passed_over, stop)
+    changes.start()
+    try:
+        _Watch(kb, inputs, collection, on_report, run).follow(changes, stop)
+    finally:
+        stop.set()
+        changes.close()
+
+
+class _Watch:
+    """What is to be done, and when."""
+
+    def __init__(
+        self,
+        kb: KnowledgeBase,
+        inputs: Sequence[str],
+        collection: str,
+        on_report: OnReport,
+        run: Run,
+    ) -> None:
+        self.kb = kb
+        self.inputs = inputs
+        self.collection = collection
+        self.on_report = on_report
+        self.run = run
+        self.polls = Polls(timedelta(minutes=kb.settings.web.poll_minutes))
+        self.rescan_seconds = kb.settings.sources.rescan_minutes * 60
+        self.local = frozenset(name for given in inputs for name in _local_names(given))
+        self.pending = Changed(lost=True)  # everything is looked at first
+        self.rescan_at = 0.0
+        self.retry_at = 0.0
+        self.failures = 0
+
+    def follow(self, changes: Changes, stop: threading.Event) -> None:
+        """Wait for something to do, and do it."""
+        self._know_pages(self.kb.catalogue.sources(self.collection), starting=True)
+        while not stop.is_set():
+            self._step()
+            self.pending |= changes.wait(LOOK_SECONDS)
+
+    def _step(self) -> None:
+        """Do what is to be done now, if anything."""
+        now = time.monotonic()
+        if now < self.retry_at:
+            return
+        if self.rescan_seconds and self.rescan_at and now >= self.rescan_at:
+            self.pending |= Changed(lost=True)
+        due = self.polls.due(datetime.now(UTC))
+        only = due | (self._files() if self.pending else frozenset())
+        if not only:
+            self.pending = Changed()
+            return
+        try:
+            report = self.run(self.kb, self.inputs, collection=self.collection, only=only)
+        except FingerprintError:
+            raise
+        except (StoreError, ModelError) as error:
+            self._try_again(error)
+            return
+        self._done(report, due)
+
+    def _files(self) -> frozenset[str]:
+        """The local uris to look at; none when what changed is of no concern."""
+        uris = self.pending.uris
+        whole = self.pending.lost or len(uris) > MOST_CHANGES
+        # Where nothing is left, it is the full look that knows better than to remove everything.
+        if whole or any(_empty(given) for given in self.inputs):
+            return self.local
+        return uris if self._matters(uris) else frozenset()
+
+    def _matters(self, uris: frozenset[str]) -> bool:
+        """Whether a run would find anything at ``uris`` that it does not know already."""
+        known = self.kb.catalogue.sources(self.collection)
+        found = find_files(self.inputs, self.kb.settings.sources.exclude, only=uris)
+        for item in found:
+            record = known.get(item.uri)
+            same = isinstance(item, FoundFile) and record is not None
+            if not (same and record and (record.size, record.mtime_ns) == _stamp(item)):
+                return True
+        there = {item.uri for item in found}
+        chosen = Selection(uris)
+        return any(chosen.covers(uri) and uri not in there for uri in known)
+
+    def _done(self, report: Report, due: frozenset[str]) -> None:
+        if self.pending.lost and self.rescan_seconds:
+            self.rescan_at = time.monotonic() + self.rescan_seconds
+        self.pending = Changed()
+        self.retry_at = self.failures = 0
+        known = self.kb.catalogue.sources(self.collection)
+        self._know_pages(known, starting=False)
+        failed = {row.uri for row in report.rows if row.status == "failed"}
+        now = datetime.now(UTC)
+        for uri in due:
+            record = known.get(uri)
+            after = record.poll_after if record else None
+            self.polls.looked(uri, now, failed=uri in failed, poll_after=after)
+        self.on_report(report)
+
+    def _try_again(self, error: StoreError | ModelError) -> None:
+        seconds = min(FIRST_RETRY_SECONDS * (1 << min(self.failures, 10)), LONGEST_RETRY_SECONDS)
+        logger.error("the run failed and is tried again in %.0f seconds: %s", seconds, error)
+        self.failures += 1
+        self.retry_at = time.monotonic() + seconds
+
+    def _know_pages(self, known: Mapping[str, SourceRecord], *, starting: bool) -> None:
+        """Keep the list of addresses to poll: those given, and feeds that lists among them name."""
+        given = [
+            name for name in self.inputs if is_web(name) or name.lower().endswith(LIST_EXTENSION)
+        ]
+        found = find_files(given, ())
+        pages = {item.uri for item in found if isinstance(item, FoundPage)}
+        named = {
+            record.uri
+            for record in known.values()
+            if record.root in pages and record.loader != ENTRY_LOADER and is_web(record.uri)
+        }
+        now = datetime.now(UTC)
+        self.polls.keep(pages | named, now)
+        if starting:
+            for uri in pages | named:
+                record = known.get(uri)
+                if record and record.poll_after and record.poll_after > now:
+                    self.polls.postpone(uri, record.poll_after)
+
+
+def _place(given: str) -> Place | None:
+    """What to follow for an input: the folder, a glob's fixed part, or the folder of a file.
+
+    A file itself is not followed, since editors replace files instead of writing into them.
+    """
+    if is_web(given) or given == "-":
+        return None
+    pattern = pattern_of(given)
+    if pattern:
+        return Place(path=os.path.abspath(_fixed_part(pattern)))
+    path = os.path.abspath(local_path(given))
+    return (
+        Place(path=path) if os.path.isdir(path) else Place(path=os.path.dirname(path), deep=False)
+    )
+
+
+def _local_names(given: str) -> set[str]:
+    """What stands for all of a local input, and for one that is wrong; nothing for an address."""
+    if is_web(given) or given == "-":
+        return {item.uri for item in find_files([given], ()) if isinstance(item, SourceError)}
+    pattern = pattern_of(given)
+    # The pattern itself is the name under which it is told that nothing matches it.
+    return {given, uri_of(_fixed_part(pattern))} if pattern else {uri_of(local_path(given))}
+
+
+def _fixed_part(pattern: str) -> str:
+    """The folder above the first part of a pattern that is not plain."""
+    while glob.has_magic(pattern):
+        pattern = os.path.dirname(pattern)
+    return pattern or os.curdir
+
+
+def _empty(given: str) -> bool:
+    """Whether nothing is there any more at a local input."""
+    if is_web(given) or given == "-" or pattern_of(given):
+        return False
+    path = local_path(given)
+    try:
+        with os.scandir(path) as listing:
+            return next(listing, None) is None
+    except NotADirectoryError:
+        return False
+    except OSError:
+        return True
+
+
+def _stamp(item: object) -> tuple[int, int] | None:
+    return (item.size, item.mtime_ns) if isinstance(item, FoundFile) else None

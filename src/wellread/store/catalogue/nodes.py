@@ -1,0 +1,112 @@
+"""The entities of one collection in memory, found by whatever they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urljoin
+
+from wellread.store.catalogue.names import (
+    address_key,
+    address_keys,
+    bracketed_forms,
+    key_of,
+    looks_like_address,
+    loose_key,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityNode:
+    """An entity as the graph knows it.
+
+    Attributes:
+        document_id: the document that describes it; ``documents`` are all that do.
+    """
+
+    collection: str
+    id: str
+    type: str
+    title: str
+    aliases: tuple[str, ...]
+    document_id: str
+    documents: tuple[str, ...]
+    url: str
+
+
+class Nodes:
+    """The entities of a collection, found by id, title, alias and address.
+
+    Args:
+        addresses: entity id to the urls and uris of its documents.
+    """
+
+    def __init__(self, nodes: Iterable[EntityNode], addresses: Mapping[str, Sequence[str]]) -> None:
+        self.by_id = {node.id: node for node in nodes}
+        self._addresses = addresses
+
+    def find(self, name: str) -> list[EntityNode]:
+        """Who is called ``name``: ids before titles before aliases before addresses.
+
+        Spellings that differ by a hyphen or a plural count when nothing else fits and they lead
+        to one entity only.
+        """
+        found = dict.fromkeys([name] if name in self.by_id else [])
+        found |= dict.fromkeys(self._by_name.get(key_of(name), ()))
+        if looks_like_address(name):
+            for key in (address_key(name), address_key(name.partition("#")[0])):
+                found |= dict.fromkeys(self._by_address.get(key, ()))
+        loose = loose_key(name)
+        if not found and loose:
+            others = self._by_loose_name.get(loose, {})
+            found = others if len(others) == 1 else {}
+        return [self.by_id[known] for known in found]
+
+    def target(self, words: str, base: str) -> str:
+        """The id of the entity that a relation means; empty when there is none.
+
+        A relative address is taken from ``base``, the uri of the document that says it.
+        """
+        found = self.find(words)
+        if not found and looks_like_address(words):
+            found = self.find(urljoin(base, words))
+        return found[0].id if found else ""
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Every id, title and alias as written, to the id."""
+        return {name: known for name, known in reversed(list(self._spelled()))}
+
+    @cached_property
+    def _by_name(self) -> dict[str, dict[str, None]]:
+        index: dict[str, dict[str, None]] = {}
+        for name, known in self._spelled():
+            index.setdefault(key_of(name), {})[known] = None
+        index.pop("", None)
+        return index
+
+    @cached_property
+    def _by_loose_name(self) -> dict[str, dict[str, None]]:
+        index: dict[str, dict[str, None]] = {}
+        for name, known in self._spelled():
+            index.setdefault(loose_key(name), {})[known] = None
+        return index
+
+    @cached_property
+    def _by_address(self) -> dict[str, dict[str, None]]:
+        index: dict[str, dict[str, None]] = {}
+        for known, addresses in self._addresses.items():
+            for key in (key for address in addresses for key in address_keys(address)):
+                index.setdefault(key, {})[known] = None
+        return index
+
+    def _spelled(self) -> Iterator[tuple[str, str]]:
+        """Names with the id they lead to, the better ones first."""
+        nodes = self.by_id.values()
+        yield from ((node.id, node.id) for node in nodes)
+        yield from ((node.title, node.id) for node in nodes)
+        yield from ((alias, node.id) for node in nodes for alias in node.aliases)
+        for node in nodes:
+            for name in (node.title, *node.aliases):
+                yield from ((form, node.id) for form in bracketed_forms(name))

@@ -1,0 +1,314 @@
+"""Rules of a collection, carried out on a small archive of a harbour museum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from wellread.errors import SourceError
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.collection import CollectionSettings
+from wellread.ingest.mapping import ENTRIES, Reading
+from wellread.ingest.prepared import Share, prepare
+from wellread.locators import Marks
+from wellread.types import Document, Relation, Span, TimeMark
+
+SETTINGS = r"""
+relations:
+  see_also: {inverse: see_also}
+  shown_in: {inverse: shows}
+  part_of: {inverse: has_part}
+  before: {inverse: after}
+  names: {inverse: named_in}
+  talk_on: {inverse: talked_about_in}
+rules:
+  - match: boats/*/*.md
+    kind: entity
+    type: boat
+    id: "{file.stem}"
+    url: https://museum.example/boats/{file.stem}
+    title: craft
+    summary: {find: "<short>(.+?)</short>"}
+    aliases: [nick, {text: "the {craft}"}]
+    taxonomy:
+      rig: {text: "{file.folder}"}
+      woods: [hull.wood, mast.wood]
+    relations:
+      - {type: see_also, from: related.link, pattern: "boat (?P<target>.+)"}
+      - {type: shown_in, from: exhibits.*.hall, target: "hall-{value}"}
+    links:
+      - {type: names, label: "(?i)boat (?P<target>.+)"}
+      - {type: names, href: "term:(?P<target>.+)", target: "term/{target}"}
+      - {type: names, find: '\[\[(?P<target>[^\]|]+)'}
+  - match: terms.yaml
+    entries: words.*
+    type: term
+    id: "term/{entry.key}"
+    title: label
+    text: [meaning, note]
+    links: [{type: names, href: "term:(?P<target>.+)", target: "term/{target}"}]
+  - match: notes/*.md
+    kind: article
+    id: "{path}"
+    type: note
+    url: https://museum.example/notes/{number}
+    published_at: written
+    gives_times: [{find: '\{at (?P<time>[\d:]+)\}', key: "{path}"}]
+  - match: talks/*.md
+    kind: transcript
+    id: "{file.stem}"
+    media_url: {find: 'player (\S+)'}
+    relations: [{type: talk_on, from: about}]
+    takes_times: "{about}"
+  - match: drafts/
+    skip: true
+  - match: plain/*.md
+    taxonomy: {}
+hierarchies:
+  - {file: tree.yaml, children: below, relation: part_of, next: before}
+"""
+
+BOAT = """---
+craft: "*Ida*, a cutter"
+nick: [Ida, Old Ida]
+hull: {wood: oak}
+mast: {wood: [pine, oak]}
+related:
+  - {title: The sloop, link: boat Wave}
+  - {title: A page, link: "https://elsewhere.example"}
+  - {title: Herself, link: boat ida}
+  - {title: Another kind, link: a boat gone by}
+exhibits:
+  spring: {hall: 3}
+  autumn: {hall: 5}
+---
+<short>
+A fast
+boat.
+</short>
+
+She outran the [sloop][boat wave] and her [jib](term:jib). See [[Tern|the tern]].
+
+`[[not a link in code]]` is one all the same.
+"""
+
+TERMS = """
+words:
+  jib:
+    label: The *jib*
+    meaning: A **small** sail before the [mast](term:mast).
+    note: Old word.
+  mast: {label: Mast}
+"""
+
+NOTE = """---
+path: /notes/1/
+written: 2024-05-06
+---
+## News
+
+- **A new rope:** it came from far
+  away. {at 0:40}
+
+- [Paint][] was short. {at 12:05}
+
+## The old [pier](x)
+
+{at 1:01:01}
+"""
+
+TALK = """---
+about: /notes/1/
+---
+player https://media.example/1.mp3
+
+_Hello_
+
+**Ida Lund**: Good evening everybody.
+
+_A new rope_
+
+**Tor Vik**: The rope is blue.
+
+_Paint, and no brushes_
+
+**Ida Lund**: We have no paint.
+
+_The old pier_
+
+**Tor Vik**: It leans.
+"""
+
+
+def settings() -> CollectionSettings:
+    return CollectionSettings.parse(SETTINGS, "museum.yaml")
+
+
+def source_of(path: str, text: str) -> Source:
+    name = path.rpartition("/")[2]
+    return Source(uri=f"file:///m/{path}", name=name, data=text.encode(), collection="museum")
+
+
+def loaded(path: str, text: str, share: Share | None = None) -> list[Document]:
+    """As a worker does it: the reading comes as plain JSON."""
+    made = Reading(settings=settings(), relative=path, share=share or Share())
+    reading = Reading.from_plain(made.to_plain())
+    assert reading.identity == made.identity
+    return kinds.load(source_of(path, text), LoaderLimits(), reading)
+
+
+def written(folder: Path, files: Mapping[str, str]) -> list[tuple[str, Path]]:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return [(name, folder / name) for name in files]
+
+
+def test_fields_of_others_become_ours() -> None:
+    (boat,) = loaded("boats/cutter/ida.md", BOAT)
+    assert (boat.kind, boat.title) == ("entity", "Ida, a cutter")
+    assert boat.url == "https://museum.example/boats/ida"
+    assert boat.summary == "A fast boat."
+    assert boat.taxonomy == {"rig": ("cutter",), "woods": ("oak", "pine")}
+    assert boat.entity is not None
+    assert (boat.entity.entity_id, boat.entity.entity_type) == ("ida", "boat")
+    assert boat.entity.aliases == ("Ida", "Old Ida", "the *Ida*, a cutter")
+
+
+def test_edges_come_from_fields_and_links() -> None:
+    (boat,) = loaded("boats/cutter/ida.md", BOAT)
+    assert boat.entity is not None
+    assert boat.entity.relations == (
+        Relation(type="see_also", target="Wave"),
+        Relation(type="shown_in", target="hall-3"),
+        Relation(type="shown_in", target="hall-5"),
+        Relation(type="names", target="wave"),
+        Relation(type="names", target="term/jib"),
+        Relation(type="names", target="Tern"),
+        Relation(type="names", target="not a link in code"),
+    )
+
+
+def test_a_file_of_entries_becomes_an_entity_each() -> None:
+    jib, mast = loaded("terms.yaml", TERMS)
+    assert (jib.title, jib.text) == ("The jib", "A small sail before the mast.\n\nOld word.")
+    assert jib.uri == "file:///m/terms.yaml#jib"
+    assert jib.entity is not None
+    assert jib.entity.entity_id == "term/jib"
+    assert jib.entity.relations == (Relation(type="names", target="term/mast"),)
+    assert (mast.title, mast.text) == ("Mast", "Mast")
+    assert jib.marks == ()
+
+
+def test_a_broken_file_of_entries_names_the_line() -> None:
+    with pytest.raises(SourceError, match="neither YAML nor JSON, line 3"):
+        loaded("terms.yaml", "words:\n  jib: 1\n  - mast\n")
+
+
+def test_an_entity_without_its_id_is_refused() -> None:
+    with pytest.raises(SourceError, match=r"nothing to fill \{path\} with"):
+        loaded("notes/1.md", "A note without front matter.\n")
+
+
+def test_other_kinds_of_documents_can_be_nodes() -> None:
+    (note,) = loaded("notes/1.md", NOTE)
+    assert note.kind == "article"
+    assert note.url == ""  # there is no number to make it of
+    assert note.entity is not None
+    assert note.entity.entity_id == "/notes/1/"
+    assert note.published_at is not None
+    assert note.published_at.isoformat() == "2024-05-06T00:00:00+00:00"
+
+
+def test_a_rule_can_leave_files_out_and_empty_the_taxonomy() -> None:
+    assert Reading(settings=settings(), relative="drafts/a.md").loader_name("markdown") == ""
+    assert Reading(settings=settings(), relative="terms.yaml").loader_name("") == ENTRIES
+    text = "---\ncolours: [red, blue]\n---\nWords.\n"
+    (plain,) = loaded("plain/a.md", text)
+    (free,) = loaded("else/a.md", text)
+    assert (plain.taxonomy, free.taxonomy) == ({}, {"colours": ("red", "blue")})
+
+
+def test_a_kind_decides_how_markdown_is_read() -> None:
+    talk = "**Ann Lee**: One.\n\n**Bo Ek**: Two.\n\n**Ann Lee**: Three.\n\n**Bo Ek**: Four.\n"
+    (note,) = loaded("notes/9.md", f"---\npath: /notes/9/\n---\n{talk}")
+    (spoken,) = loaded("talks/9.md", "Just words without a speaker.\n")
+    assert "Ann Lee" in note.text
+    assert spoken.kind == "transcript"
+
+
+def test_times_of_a_note_are_placed_in_the_talk_about_it(tmp_path: Path) -> None:
+    files = written(tmp_path, {"notes/1.md": NOTE, "talks/1.md": TALK})
+    share = prepare(settings(), files).share("talks/1.md")
+    (talk,) = loaded("talks/1.md", TALK, share)
+    marks = Marks(talk.marks)
+    begins = [
+        marks.locate(Span(start=place, end=place + 1)).begin
+        for words in ("Good evening", "A new rope", "blue", "We have", "The old", "leans")
+        if (place := talk.text.index(words)) >= 0
+    ]
+    assert begins == [None, 40.0, 40.0, 725.0, 3661.0, 3661.0]
+    finishes = [mark.finish for mark in talk.marks if isinstance(mark, TimeMark)]
+    assert finishes == [725.0, 3661.0, None]
+    assert talk.media_url == "https://media.example/1.mp3"
+    assert talk.entity is not None
+    assert talk.entity.relations == (Relation(type="talk_on", target="/notes/1/"),)
+
+
+def test_a_changed_note_changes_how_its_talk_is_read(tmp_path: Path) -> None:
+    files = written(tmp_path, {"notes/1.md": NOTE, "talks/1.md": TALK, "talks/2.md": "Words.\n"})
+    before = prepare(settings(), files)
+    written(tmp_path, {"notes/1.md": NOTE.replace("0:40", "0:41")})
+    after = prepare(settings(), files)
+
+    def identity(name: str, share: Share) -> str:
+        return Reading(settings=settings(), relative=name, share=share).identity
+
+    changed = [
+        name
+        for name, _ in files
+        if identity(name, before.share(name)) != identity(name, after.share(name))
+    ]
+    assert changed == ["talks/1.md"]
+    assert identity("free.md", Share()) == ""
+
+
+def test_a_tree_of_ids_gives_edges(tmp_path: Path) -> None:
+    tree = "below:\n  - solo\n  - id: fleet\n    below: [ida, {id: wave}, tern]\n"
+    names = ("ida", "wave", "tern", "solo")
+    boats = {f"boats/cutter/{name}.md": "A boat.\n" for name in names}
+    prepared = prepare(settings(), written(tmp_path, {**boats, "tree.yaml": tree}))
+    edges = {
+        name: [(one.type, one.target) for one in document.entity.relations]
+        for name in names
+        for document in loaded(
+            f"boats/cutter/{name}.md", "A boat.\n", prepared.share(f"boats/cutter/{name}.md")
+        )
+        if document.entity
+    }
+    assert edges == {
+        "ida": [("part_of", "fleet"), ("before", "wave")],
+        "wave": [("part_of", "fleet"), ("before", "tern")],
+        "tern": [("part_of", "fleet")],
+        "solo": [],
+    }
+
+
+def test_what_cannot_be_read_ahead_is_left_to_its_own_turn(tmp_path: Path) -> None:
+    files = written(tmp_path, {"talks/1.md": TALK, "tree.yaml": "a: [\n"})
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "1.md").write_bytes(b"\xff\xfe\xff")
+    files += [("notes/1.md", tmp_path / "notes" / "1.md"), ("notes/2.md", tmp_path / "none.md")]
+    assert prepare(settings(), files).shares == {}
+
+
+def test_a_folded_tree_of_lists_is_not_unfolded() -> None:
+    layers = ["a0: &a0 []"] + [f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, 12)]
+    matter = "\n".join([*layers, "nick: *a11", "craft: Ida"])
+    (boat,) = loaded("boats/cutter/ida.md", f"---\n{matter}\n---\nA boat.\n")
+    assert boat.entity is not None
+    assert boat.entity.aliases == ("the Ida",)

@@ -1,0 +1,691 @@
+"""Re-indexing beside the live index: nothing is lost, nothing fails meanwhile, at any kill."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from wellread import kb as kb_module
+from wellread.ask.retrieve import search
+from wellread.config import EmbeddingSettings
+from wellread.errors import StoreError
+from wellread.identity import document_id
+from wellread.ingest import next_index
+from wellread.ingest import reindex as reindexing
+from wellread.ingest.next_index import ReindexProgress
+from wellread.ingest.parsing import cut_up
+from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
+from wellread.ingest.vectors import VectorFiller
+from wellread.ingest.verify import ORPHAN, UNFINISHED, verify
+from wellread.ingest.window import ReadSource, Window, write
+from wellread.ingest.writing import drop_noted, writing
+from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.models.base import Embedder, Purpose
+from wellread.store.base import Fingerprint
+from wellread.store.catalogue.values import SourceRecord
+from wellread.store.lance import LanceIndex, table_name
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Candidate, Document, Filters
+
+CHILD = Path(__file__).with_name("reindexing_process.py")
+KILLS = 20
+FILES = 10
+OLD, NEW, THIRD = (128, 200), (96, 40), (64, 80)  # dimensions, tokens
+# Rows of a version that never became live are hidden and dropped later; they are no loss.
+LEFTOVERS = (ORPHAN, UNFINISHED)
+
+Shape = tuple[int, int]
+
+
+# --- material --------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def readable_embedders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embedders of any size: ``embedding.model`` says how many dimensions."""
+
+    def opened(settings: EmbeddingSettings, home: Path) -> Embedder:
+        return ReadableEmbedder(int(settings.model))
+
+    monkeypatch.setattr(kb_module, "open_embedder", opened)
+
+
+@pytest.fixture
+def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(next_index, "WINDOW_PASSAGES", 8)
+
+
+def shaped(home: Path, shape: Shape) -> KnowledgeBase:
+    """The knowledge base with settings that ask for (dimensions, tokens)."""
+    dimensions, tokens = shape
+    embedding = {"backend": "http", "url": "http://127.0.0.1:9/v1", "model": str(dimensions)}
+    return open_kb(home, overrides={"embedding": embedding, "chunking": {"tokens": tokens}})
+
+
+def paper(number: int, edition: str = "first") -> Document:
+    """A document of a few hundred word pieces whose words tell it and its edition."""
+    sentences = " ".join(
+        f"Lantern number {place} of harbour{number} burns in the {edition} winter."
+        for place in range(30)
+    )
+    return Document(
+        collection="default",
+        uri=f"file:///papers/{number}.txt",
+        kind="page",
+        title=f"Paper {number}",
+        text=f"Paper {number}.\n\n{sentences}",
+    )
+
+
+def known(number: int) -> str:
+    return document_id("default", f"file:///papers/{number}.txt")
+
+
+def put(kb: KnowledgeBase, *documents: Document) -> None:
+    """Take in documents as a run does, their vectors included."""
+    tokens = kb.live().tokens
+    window = Window(tokens)
+    for document in documents:
+        record = SourceRecord(collection="default", uri=document.uri, digest=document.text)
+        window.add(ReadSource(record=record, documents=(cut_up(document, tokens),)))
+    write(kb, window)
+    filler = VectorFiller(kb, lambda _count: None)
+    filler.no_more()
+    while not filler.wait(1.0):
+        pass
+
+
+def take_out(kb: KnowledgeBase, number: int) -> None:
+    with writing(kb):
+        kb.catalogue.remove_sources("default", [f"file:///papers/{number}.txt"])
+        drop_noted(kb, kb.index)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with ten papers, its index of the shape OLD."""
+    with shaped(tmp_path / "home", OLD) as kb:
+        put(kb, *(paper(number) for number in range(FILES)))
+        kb.index.optimize()
+    return tmp_path / "home"
+
+
+# --- looking ---------------------------------------------------------------------------------
+
+
+def shape_of(kb: KnowledgeBase) -> Shape:
+    live = kb.live()
+    return live.fingerprint.dimensions, live.tokens
+
+
+def found(kb: KnowledgeBase, words: str) -> set[str]:
+    """Ids of the documents found by ``words``."""
+    hits = search(kb, words, Filters(), mode="text")
+    return {hit.document.id for hit in hits}
+
+
+def check_all_found(kb: KnowledgeBase, numbers: range | list[int]) -> None:
+    """Every paper is found by its words and by its meaning."""
+    for number in numbers:
+        assert found(kb, f"harbour{number}") == {known(number)}
+        document = kb.catalogue.document(known(number))
+        assert document is not None
+        passage = cut_up(document, kb.live().tokens).passages()[0]
+        same = f"{passage.context}\n{passage.text}"
+        (first, *_) = search(kb, same, Filters(), mode="vector", limit=3)
+        assert first.passage == passage
+        assert first.similarity is not None
+        assert first.similarity > 0.999
+
+
+def check_settled(kb: KnowledgeBase, shape: Shape, numbers: range | list[int]) -> None:
+    """The index is of ``shape``, whole, and the only one."""
+    assert shape_of(kb) == shape
+    assert kb.reindex_needed == (kb.live().fingerprint != kb.wanted)
+    assert verify(kb).problems == ()
+    assert kb.catalogue.vectors.passages_owed() == 0
+    assert kb.catalogue.reindexing.attempt() is None
+    assert tables(kb) == [table_name(kb.live().fingerprint)]
+    held = {facts.id for facts in kb.catalogue.documents("default")}
+    assert held == {known(number) for number in numbers}
+    (counts,) = kb.catalogue.stats()
+    assert counts.passages == sum(1 for _ in kb.catalogue.passage_keys())
+    check_all_found(kb, numbers)
+
+
+def tables(kb: KnowledgeBase) -> list[str]:
+    return sorted(path.stem for path in (kb.home / INDEX_FOLDER).glob("*.lance"))
+
+
+def embeds_all(kb: KnowledgeBase) -> int:
+    """How many passages the documents have in the shape that the settings ask for."""
+    tokens = kb.settings.chunking.tokens
+    documents = [kb.catalogue.document(each) for each in kb.catalogue.document_ids()]
+    return sum(len(cut_up(each, tokens).cuts) for each in documents if each)
+
+
+class Stop:
+    """Asks to stop once so many passages are embedded."""
+
+    def __init__(self, passages: int) -> None:
+        self.passages = passages
+        self.seen = 0
+
+    def watch(self, progress: ReindexProgress) -> None:
+        self.seen = progress.passages
+
+    def __call__(self) -> bool:
+        return self.seen >= self.passages
+
+
+def half_made(kb: KnowledgeBase, passages: int = 60) -> None:
+    """Begin to re-index, and stop after about so many passages."""
+    stop = Stop(passages)
+    report = reindex(kb, on_progress=stop.watch, should_stop=stop)
+    assert report.cancelled
+    assert not report.switched
+    assert 0 < report.documents < FILES
+
+
+# --- the whole way ---------------------------------------------------------------------------
+
+
+def test_a_new_embedder_and_passage_size(home: Path, small_windows: None) -> None:
+    seen: list[ReindexProgress] = []
+    with shaped(home, NEW) as kb:
+        assert kb.reindex_needed
+        assert shape_of(kb) == OLD
+        wanted = embeds_all(kb)
+        report = reindex(kb, on_progress=seen.append)
+        assert report.switched
+        assert not report.cancelled
+        assert (report.before.dimensions, report.now.dimensions) == (OLD[0], NEW[0])
+        assert (report.documents, report.passages, report.embedded) == (FILES, wanted, wanted)
+        check_settled(kb, NEW, range(FILES))
+        last = seen[-1]
+        assert last.documents_done == last.documents_total == FILES
+        assert last.characters_done == last.characters_total
+        assert last.passages == wanted
+        assert [each.passages for each in seen] == sorted(each.passages for each in seen)
+        job = kb.catalogue.jobs.get(report.job_id)
+        assert job is not None
+        assert (job.action, job.state, job.done, job.total) == ("reindex", "done", FILES, FILES)
+    with shaped(home, NEW) as kb:
+        check_settled(kb, NEW, range(FILES))
+
+
+def test_nothing_to_do(home: Path, tmp_path: Path) -> None:
+    with shaped(home, OLD) as kb:
+        report = reindex(kb)
+        assert not report.switched
+        assert not report.cancelled
+        assert report.before == report.now == kb.live().fingerprint
+        check_settled(kb, OLD, range(FILES))
+    with shaped(tmp_path / "empty", NEW) as kb:
+        assert not kb.reindex_needed
+        assert not reindex(kb).switched
+        put(kb, paper(1))
+        check_settled(kb, NEW, [1])
+
+
+def test_there_and_back_again(home: Path) -> None:
+    """The first table's name comes back; nobody mistakes the new table for the old one."""
+    with shaped(home, OLD) as other:
+        check_all_found(other, [3])
+        for shape in (NEW, OLD):
+            with shaped(home, shape) as kb:
+                assert reindex(kb).switched
+                put(kb, paper(FILES))
+                take_out(kb, FILES)
+        put(other, paper(FILES))
+        check_settled(other, OLD, range(FILES + 1))
+
+
+def test_documents_without_passages_and_damaged_ones_do_not_stop_it(home: Path) -> None:
+    with shaped(home, NEW) as kb:
+        put(kb, replace(paper(50), text=""))
+        with closing(sqlite3.connect(home / CATALOGUE_FILE)) as raw, raw:
+            raw.execute(
+                "UPDATE texts SET text = replace(text, 'burns', 'fades') WHERE document_id = ?",
+                [known(2)],
+            )
+        report = reindex(kb)
+        assert report.switched
+        assert report.documents == FILES + 1
+        (problem,) = verify(kb).problems
+        assert problem.subject == known(2)
+        assert found(kb, "fades") == {known(2)}
+
+
+def test_a_document_that_cannot_be_read_keeps_the_old_index(home: Path) -> None:
+    with shaped(home, NEW) as kb:
+        with closing(sqlite3.connect(home / CATALOGUE_FILE)) as raw, raw:
+            raw.execute("DELETE FROM marks WHERE document_id = ?", [known(2)])
+        with pytest.raises(StoreError, match=f"document {known(2)} cannot be read"):
+            reindex(kb)
+        assert shape_of(kb) == OLD
+        check_all_found(kb, [1, 3])
+
+
+# --- taken up again --------------------------------------------------------------------------
+
+
+def test_cancelled_and_resumed(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb:
+        wanted = embeds_all(kb)
+        half_made(kb)
+        assert shape_of(kb) == OLD
+        assert verify(kb).problems == ()
+        check_all_found(kb, range(FILES))
+        there = kb.catalogue.reindexing.done()
+        assert 0 < there.documents < FILES
+        report = reindex(kb)
+        assert report.switched
+        assert report.passages == wanted
+        # A window is at most one document beyond eight passages, and the last may be lost.
+        assert 0 < report.embedded < wanted - there.documents
+        check_settled(kb, NEW, range(FILES))
+
+
+def test_cancelled_from_elsewhere(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb, shaped(home, NEW) as other:
+
+        def cancel(progress: ReindexProgress) -> None:
+            for job in other.catalogue.jobs.newest(5, "running"):
+                assert other.catalogue.jobs.cancel(job.id)
+            time.sleep(0.05)
+
+        report = reindex(kb, on_progress=cancel)
+        assert report.cancelled
+        job = kb.catalogue.jobs.get(report.job_id)
+        assert job is not None
+        assert job.state == "cancelled"
+        assert shape_of(kb) == OLD
+
+
+def test_what_changed_while_half_made(home: Path, small_windows: None) -> None:
+    """Changed, deleted, new, and changed in its facts only: all as they are at the end."""
+    with shaped(home, NEW) as kb:
+        half_made(kb)
+        staged = sorted(key.document_id for key in kb.catalogue.reindexing.passage_keys())
+        one, two, three, four = [number for number in range(FILES) if known(number) in set(staged)][
+            :4
+        ]
+        put(kb, paper(one, "second"), replace(paper(three), title="Renamed beacon"), paper(90))
+        put(kb, paper(four, "second"))
+        put(kb, paper(four))  # back to what is staged
+        take_out(kb, two)
+        assert reindex(kb).switched
+        left = [number for number in (*range(FILES), 90) if number != two]
+        check_settled(kb, NEW, left)
+        assert found(kb, "second") == {known(one)}
+        assert found(kb, "renamed beacon") == {known(three)}
+        assert found(kb, f"harbour{two}") == set()
+
+
+def test_the_settings_change_again(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb:
+        half_made(kb)
+        assert len(tables(kb)) == 2
+    with shaped(home, THIRD) as kb:
+        report = reindex(kb)
+        assert report.switched
+        assert report.embedded == report.passages
+        check_settled(kb, THIRD, range(FILES))
+
+
+def test_the_settings_change_back(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb:
+        half_made(kb)
+    with shaped(home, OLD) as kb:
+        assert not reindex(kb).switched
+        check_settled(kb, OLD, range(FILES))
+
+
+def test_rows_that_got_lost_are_written_again(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb:
+        half_made(kb)
+        state = kb.catalogue.reindexing
+        lost = next(state.passage_keys())
+        kb.open_index(kb.wanted).remove([(lost.document_id, lost.version)])
+        assert reindex(kb).switched
+        check_settled(kb, NEW, range(FILES))
+
+
+def test_an_index_that_keeps_nothing_never_goes_live(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shaped(home, NEW) as kb:
+        assert shape_of(kb) == OLD  # opened before its class is spoilt
+        monkeypatch.setattr(LanceIndex, "write", lambda self, rows, vectors: None)
+        with pytest.raises(StoreError, match=r"lacks \d+ rows"):
+            reindex(kb)
+        monkeypatch.undo()
+        check_all_found(kb, range(FILES))
+        (job,) = kb.catalogue.jobs.newest(1)
+        assert job.state == "failed"
+
+
+# --- while others are at it ------------------------------------------------------------------
+
+
+@contextmanager
+def asked_all_the_time(kbs: list[KnowledgeBase]) -> Iterator[list[str]]:
+    """Ask for every paper again and again, in a thread for each; what went wrong."""
+    wrong: list[str] = []
+    asked = [0] * len(kbs)
+    over = threading.Event()
+
+    def ask(place: int, kb: KnowledgeBase) -> None:
+        chance = random.Random(place)
+        while not over.is_set():
+            number = chance.randrange(FILES)
+            try:
+                hits = search(kb, f"harbour{number}", Filters(), limit=3)
+            except Exception as error:  # noqa: BLE001 - nothing at all may be raised
+                wrong.append(repr(error))
+                continue
+            if not hits or hits[0].document.id != known(number):
+                wrong.append(f"{number}: {[hit.document.uri for hit in hits]}")
+            asked[place] += 1
+
+    threads = [threading.Thread(target=ask, args=each) for each in enumerate(kbs)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield wrong
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert all(count > 5 for count in asked), asked
+
+
+def test_questions_never_fail_and_never_come_back_empty(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb, shaped(home, OLD) as server:
+        assert shape_of(server) == OLD
+        with asked_all_the_time([server, server, kb]) as wrong:
+            assert reindex(kb).switched
+            time.sleep(0.3)
+        assert wrong == []
+        assert shape_of(server) == NEW
+    with shaped(home, OLD) as kb, shaped(home, NEW) as server:
+        with asked_all_the_time([server]) as wrong:
+            for shape in (OLD, NEW, THIRD, OLD):
+                with shaped(home, shape) as other:
+                    assert reindex(other).switched
+        assert wrong == []
+
+
+def test_a_search_that_runs_into_the_switch_is_made_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The switch comes between the look into the old index and that into the catalogue."""
+    real = LanceIndex.search_text
+    switches: list[Shape] = []
+
+    with shaped(home, NEW) as kb, shaped(home, OLD) as server:
+
+        def search_text(
+            self: LanceIndex, query: str, filters: Filters, limit: int
+        ) -> list[Candidate]:
+            candidates = real(self, query, filters, limit)
+            if not switches:
+                switches.append(NEW)
+                assert reindex(kb).switched
+            return candidates
+
+        monkeypatch.setattr(LanceIndex, "search_text", search_text)
+        assert found(server, "harbour3") == {known(3)}
+        assert switches
+        assert shape_of(server) == NEW
+
+
+def test_documents_added_by_another_process_meanwhile(
+    home: Path, tmp_path: Path, small_windows: None
+) -> None:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    for number in range(20, 26):
+        (folder / f"{number}.txt").write_text(paper(number).text)
+    adding = Child()
+    with shaped(home, NEW) as kb:
+
+        def begin(progress: ReindexProgress) -> None:
+            if not adding.gone:
+                adding.let_go("add", home, NEW, folder)
+                adding.wait_for_begun()
+
+        assert reindex(kb, on_progress=begin).switched
+        assert "done" in adding.end()
+        assert adding.process.returncode == 0
+        assert verify(kb).problems == ()
+        assert shape_of(kb) == NEW
+        for number in range(20, 26):
+            assert len(found(kb, f"harbour{number}")) == 1
+        assert len(kb.catalogue.documents("default")) == FILES + 6
+        assert kb.catalogue.vectors.passages_owed() == 0
+        assert len(tables(kb)) == 1
+
+
+def test_too_much_to_catch_up_with_goes_another_round(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other writers never wait for more than a few passages."""
+    monkeypatch.setattr(next_index, "CATCH_UP_PASSAGES", 1)
+    real = LanceIndex.optimize
+    late = [paper(70), paper(71)]
+    embedded_under_lock: list[int] = []
+
+    with shaped(home, NEW) as kb:
+
+        def optimize(self: LanceIndex) -> None:
+            real(self)
+            if late:
+                put(kb, late.pop())
+
+        real_embed = ReadableEmbedder.embed
+
+        def embed(
+            self: ReadableEmbedder, texts: Sequence[str], purpose: Purpose
+        ) -> NDArray[np.float32]:
+            if self.dimensions == NEW[0] and is_held(home / INGEST_LOCK):
+                embedded_under_lock.append(len(texts))
+            return real_embed(self, texts, purpose)
+
+        monkeypatch.setattr(LanceIndex, "optimize", optimize)
+        monkeypatch.setattr(ReadableEmbedder, "embed", embed)
+        assert reindex(kb).switched
+        monkeypatch.undo()
+        assert embedded_under_lock == []
+
+
+def is_held(path: Path) -> bool:
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def test_the_switch_waits_for_other_writers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with shaped(home, NEW) as kb:
+        with writing(kb):
+            run = threading.Thread(target=reindex, args=[kb])
+            run.start()
+            run.join(1.0)
+            assert run.is_alive()
+            assert shape_of(kb) == OLD
+        run.join()
+        check_settled(kb, NEW, range(FILES))
+
+
+def test_two_at_once_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindexing, "LOCK_SECONDS", 0.1)
+    with shaped(home, NEW) as kb, FileLock(home / REINDEX_LOCK):
+        with pytest.raises(StoreError, match="another process is re-indexing"):
+            reindex(kb)
+        tidy(kb)  # leaves it to the other process
+
+
+# --- killed ----------------------------------------------------------------------------------
+
+
+class Child:
+    """A process that is ready to work. It is started early, so that nobody waits for imports."""
+
+    def __init__(self) -> None:
+        self.gone = False
+        self.process = subprocess.Popen(
+            [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def let_go(self, action: str, home: Path, shape: Shape, folder: Path | str = "") -> None:
+        """Wait until everything is loaded, then start the work."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+        self.process.stdin.write(json.dumps([action, str(home), shape, str(folder)]) + "\n")
+        self.process.stdin.flush()
+        self.gone = True
+
+    def wait_for_begun(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "begun\n"
+
+    def end(self) -> str:
+        """Wait for the end, however it comes; what the process had said."""
+        said, _ = self.process.communicate()
+        return said
+
+    def kill(self) -> str:
+        self.process.kill()
+        return self.end()
+
+
+def test_a_kill_at_any_moment_loses_nothing(home: Path, small_windows: None) -> None:
+    chance = random.Random(1)
+    shape, former = NEW, OLD
+    length = whole_run(home, shape)
+    struck = half = 0
+    child = Child()
+    numbers = list(range(FILES))
+    for turn in range(2 * KILLS):
+        shape, former = former, shape
+        child.let_go("reindex", home, shape)
+        child.wait_for_begun()
+        time.sleep(chance.uniform(0, length))
+        child.kill()
+        struck += child.process.returncode == -signal.SIGKILL
+        if child.process.returncode == 0:
+            length *= 0.8  # the machine has become faster since the length was taken
+        child = Child()
+        with shaped(home, shape) as kb:
+            check_whole(kb, numbers)
+            if turn % 3 == 0:
+                numbers = changed(kb, numbers, turn)
+            unfinished = shape_of(kb) == former
+            assert reindex(kb).switched == unfinished
+            half += unfinished
+            check_settled(kb, shape, numbers)
+        if struck == KILLS:
+            break
+    child.kill()
+    told = f"{struck} struck, {half} of them before the switch"
+    assert struck == KILLS, told
+    assert half >= KILLS // 3, told
+
+
+def whole_run(home: Path, shape: Shape) -> float:
+    """Seconds of a run that nobody kills."""
+    child = Child()
+    child.let_go("reindex", home, shape)
+    child.wait_for_begun()
+    started = time.perf_counter()
+    assert child.end() == "done\n"
+    assert child.process.returncode == 0
+    return time.perf_counter() - started
+
+
+def check_whole(kb: KnowledgeBase, numbers: list[int]) -> None:
+    """Whichever index is live, it is whole, and every paper is found."""
+    assert shape_of(kb) in (OLD, NEW)
+    problems = verify(kb).problems
+    assert [problem for problem in problems if problem.kind not in LEFTOVERS] == []
+    check_all_found(kb, numbers)
+
+
+def changed(kb: KnowledgeBase, numbers: list[int], turn: int) -> list[int]:
+    """Change one paper, take one out, add one; the papers that are there then."""
+    put(kb, paper(numbers[0], f"edition{turn}"), paper(100 + turn))
+    take_out(kb, numbers[1])
+    return [numbers[0], *numbers[2:], 100 + turn]
+
+
+# --- left behind -----------------------------------------------------------------------------
+
+
+def test_an_index_that_a_kill_left_behind_is_dropped(home: Path) -> None:
+    with shaped(home, OLD) as kb:
+        live = kb.live().fingerprint
+        stray = replace(live, embedder="gone")
+        kb.open_index(stray)
+        assert tables(kb) == sorted([table_name(live), table_name(stray)])
+        tidy(kb)
+        check_settled(kb, OLD, range(FILES))
+    with shaped(home, OLD) as kb:
+        kb.open_index(stray)
+        assert not reindex(kb).switched
+        check_settled(kb, OLD, range(FILES))
+
+
+def test_a_removed_text_leaves_the_half_made_index_too(home: Path, small_windows: None) -> None:
+    with shaped(home, NEW) as kb:
+        half_made(kb)
+        state = kb.catalogue.reindexing
+        staged = next(state.passage_keys()).document_id
+        number = next(number for number in range(FILES) if known(number) == staged)
+        take_out(kb, number)
+    with shaped(home, OLD) as kb:  # another run, with other settings; it opens no embedder
+        before = kb.catalogue.reindexing.done().documents
+        tidy(kb)
+        attempt = kb.catalogue.reindexing.attempt()
+        assert attempt is not None
+        keys = kb.open_index(attempt).keys()
+        assert staged not in {key.document_id for key in keys}
+        assert staged not in {key.document_id for key in kb.catalogue.reindexing.passage_keys()}
+        assert kb.catalogue.reindexing.done().documents == before > 0
+
+
+def test_an_old_index_that_cannot_be_dropped_is_left_to_the_next_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(path: Path, keep: Fingerprint) -> list[str]:
+        raise StoreError("a file is being read")
+
+    with shaped(home, NEW) as kb:
+        with monkeypatch.context() as patched:
+            patched.setattr(kb_module, "drop_other_indexes", refuse)
+            assert reindex(kb).switched
+        assert "a file is being read" in caplog.text
+        assert len(tables(kb)) == 2
+        assert shape_of(kb) == NEW
+        assert not reindex(kb).switched
+        check_settled(kb, NEW, range(FILES))

@@ -1,0 +1,387 @@
+"""Fetching over real HTTP from a local server, well-behaved and not."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import repeat
+from threading import Thread
+
+import pytest
+
+from wellread.config import WebSettings
+from wellread.ingest.addresses import FetchError
+from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.fetching import Fetched, Fetcher, NotModified, fetch
+from wellread.ingest.kinds import load, loader_for
+from wellread.testing.web_server import Asked, Reply, WebServer
+
+NEAR = WebSettings(
+    allow_private=True, any_port=True, interval=0, read_timeout=0.3, timeout=0.6, max_bytes=100_000
+)
+WORDS = b"Quiet rivers carry much. " * 40
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with WebServer() as made:
+        yield made
+
+
+def get(server: WebServer, path: str, settings: WebSettings = NEAR) -> Fetched:
+    found = Fetcher(settings).fetch(server.url(path))
+    assert isinstance(found, Fetched)
+    return found
+
+
+def refused(server: WebServer, path: str, settings: WebSettings = NEAR) -> FetchError:
+    with pytest.raises(FetchError) as caught:
+        Fetcher(settings).fetch(server.url(path))
+    assert caught.value.uri == server.url(path)
+    return caught.value
+
+
+def drip(server: WebServer, pieces: Iterable[bytes], seconds: float) -> Iterator[bytes]:
+    for piece in pieces:
+        if server.closing.wait(seconds):
+            return
+        yield piece
+
+
+def test_a_page_with_everything_that_the_server_says_of_it(server: WebServer) -> None:
+    headers = {
+        "Content-Type": "text/markdown; charset=utf-8",
+        "ETag": '"v1"',
+        "Last-Modified": "Wed, 01 May 2024 10:00:00 GMT",
+        "Cache-Control": "public, max-age=600",
+    }
+    server.pages["/notes/river.md"] = Reply(body=WORDS, headers=headers)
+    before = datetime.now(UTC)
+    found = get(server, "/notes/river.md#a-heading")
+    assert (found.url, found.name, found.data) == (
+        server.url("/notes/river.md"),
+        "river.md",
+        WORDS,
+    )
+    assert (found.content_type, found.charset) == ("text/markdown", "utf-8")
+    assert (found.etag, found.last_modified) == ('"v1"', "Wed, 01 May 2024 10:00:00 GMT")
+    assert found.poll_after
+    assert timedelta(seconds=599) < found.poll_after - before < timedelta(seconds=605)
+    (asked,) = (each for each in server.asked if each.path != "/robots.txt")
+    assert asked.headers["user-agent"].startswith("wellread/")
+    assert asked.headers["host"] == f"127.0.0.1:{server.port}"
+    assert "cookie" not in asked.headers
+
+
+def test_a_caller_may_name_itself(server: WebServer) -> None:
+    server.pages["/"] = Reply(body=b"x")
+    get(server, "/", NEAR.model_copy(update={"user_agent": "library (mail@example.org)"}))
+    assert {asked.headers["user-agent"] for asked in server.asked} == {"library (mail@example.org)"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        ("gzip", gzip.compress(WORDS)),
+        ("x-gzip", gzip.compress(WORDS[:50]) + gzip.compress(WORDS[50:]) + b"\0" * 9),
+        ("deflate", zlib.compress(WORDS)),
+        ("deflate", zlib.compress(WORDS)[2:-4]),  # raw, as some servers send it
+        ("identity", WORDS),
+    ],
+)
+def test_packed_answers_are_unpacked(server: WebServer, encoding: str, packed: bytes) -> None:
+    pieces = [packed[:1], packed[1:7], packed[7:]]
+    server.pages["/"] = Reply(body=pieces, headers={"Content-Encoding": encoding})
+    assert get(server, "/").data == WORDS
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed", "reason"),
+    [
+        ("gzip", gzip.compress(WORDS)[:-9], "ends in the middle"),
+        ("gzip", b"\x1f", "not gzip as it says"),
+        ("gzip", WORDS, "not gzip as it says"),
+        ("br", WORDS, "packed as br, which was not asked for"),
+        ("gzip, gzip", gzip.compress(gzip.compress(WORDS)), "which was not asked for"),
+    ],
+)
+def test_broken_packing_is_no_page(
+    server: WebServer, encoding: str, packed: bytes, reason: str
+) -> None:
+    server.pages["/"] = Reply(body=packed, headers={"Content-Encoding": encoding})
+    assert reason in refused(server, "/").reason
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_bomb_is_cut_off_at_the_limit(server: WebServer, encoding: str) -> None:
+    pack = gzip.compress if encoding == "gzip" else zlib.compress
+    bomb = pack(bytes(30_000_000))
+    assert len(bomb) < NEAR.max_bytes
+    server.pages["/"] = Reply(body=bomb, headers={"Content-Encoding": encoding})
+    assert refused(server, "/").reason == "too large: more than 100,000 bytes (web.max_bytes)"
+
+
+def test_large_answers_are_given_up_early(server: WebServer) -> None:
+    server.pages["/endless"] = lambda asked: Reply(body=repeat(b"x" * 1_000))
+    server.pages["/announced"] = Reply(body=b"x", headers={"Content-Length": "100001"})
+    server.pages["/just"] = Reply(body=b"x" * 100_000)
+    for path in ("/endless", "/announced"):
+        assert "too large: more than 100,000 bytes" in refused(server, path).reason
+    assert len(get(server, "/just").data) == 100_000
+
+
+def test_slow_servers_are_given_up(server: WebServer) -> None:
+    server.pages["/silent"] = lambda asked: Reply(body=drip(server, [b"x"], 60))
+    server.pages["/drip"] = lambda asked: Reply(body=drip(server, repeat(b"x"), 0.05))
+    head = [b"HTTP/1.1 200 OK\r\nX-Long: ", *repeat(b"y", 1_000)]
+    server.pages["/header"] = lambda asked: Reply(raw=drip(server, head, 0.05))
+    silent = "the server said nothing for 0.3 seconds (web.read_timeout)"
+    assert refused(server, "/silent").reason == silent
+    for path in ("/drip", "/header"):
+        assert refused(server, path).reason == "took longer than 0.6 seconds (web.timeout)"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(body=b"abc", headers={"Content-Length": "10"}),
+        Reply(raw=[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc"]),
+        Reply(raw=[b"HTTP/1.1 200 OK\r\nContent-Le"]),
+        Reply(raw=[b"SSH-2.0-OpenSSH_9.6\r\n"]),
+        Reply(raw=[b""]),
+    ],
+)
+def test_half_an_answer_is_no_answer(server: WebServer, reply: Reply) -> None:
+    server.pages["/"] = reply
+    assert refused(server, "/").reason.startswith("the answer breaks off or is not HTTP")
+
+
+def test_redirects_are_followed(server: WebServer) -> None:
+    server.pages["/old"] = Reply(status=301, headers={"Location": "new/place?a=b#c"})
+    server.pages["/new/place?a=b"] = Reply(status=307, headers={"Location": server.url("/end")})
+    server.pages["/end"] = Reply(body=b"there")
+    found = get(server, "/old")
+    assert (found.url, found.data) == (server.url("/end"), b"there")
+
+
+def test_redirects_end(server: WebServer) -> None:
+    for number in range(9):
+        onward = {"Location": f"/{number + 1}"}
+        server.pages[f"/{number}"] = Reply(status=302, headers=onward)
+    server.pages["/8"] = Reply(status=302, headers={"Location": "/7"})
+    server.pages["/self"] = Reply(status=302, headers={"Location": "/self"})
+    assert "more than 5 redirects (web.max_redirects)" in refused(server, "/0").reason
+    assert "redirects lead in a circle" in refused(server, "/6").reason
+    assert refused(server, "/self").reason == "redirects lead in a circle"
+    server.pages["/nowhere"] = Reply(status=302)
+    assert refused(server, "/nowhere").reason == "the server answered 302 Found"
+
+
+def test_what_has_not_changed_is_not_sent_again(server: WebServer) -> None:
+    def page(asked: Asked) -> Reply:
+        if asked.headers.get("if-none-match") == '"v1"':
+            return Reply(status=304, headers={"ETag": '"v1"', "Cache-Control": "max-age=60"})
+        if asked.headers.get("if-modified-since") == "Wed, 01 May 2024 10:00:00 GMT":
+            return Reply(status=304)
+        return Reply(body=b"x")
+
+    server.pages["/"] = page
+    fetcher = Fetcher(NEAR)
+    same = fetcher.fetch(server.url(), etag='"v1"')
+    assert isinstance(same, NotModified)
+    assert same.etag == '"v1"'
+    assert same.poll_after
+    by_date = fetcher.fetch(server.url(), last_modified="Wed, 01 May 2024 10:00:00 GMT")
+    assert isinstance(by_date, NotModified)
+    assert isinstance(fetcher.fetch(server.url(), etag='"v2"'), Fetched)
+    server.pages["/"] = Reply(status=304)
+    assert refused(server, "/").reason == "the server answered 304 Not Modified"
+
+
+def test_a_tag_cannot_smuggle_headers(server: WebServer) -> None:
+    server.pages["/"] = Reply(body=b"x")
+    Fetcher(NEAR).fetch(server.url(), etag='"v1"\r\nX-More: yes')
+    assert all("if-none-match" not in asked.headers for asked in server.asked)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "gone"),
+    [
+        (404, "nothing is there (404 Not Found)", True),
+        (410, "it was removed for good (410 Gone)", True),
+        (401, "the server does not give it to us (401 Unauthorized)", False),
+        (500, "the server answered 500 Internal Server Error", False),
+        (503, "the server answered 503 Service Unavailable", False),
+        (204, "the server answered 204 No Content", False),
+        (299, "the server answered 299", False),
+    ],
+)
+def test_statuses(server: WebServer, status: int, reason: str, gone: bool) -> None:
+    server.pages["/"] = Reply(status=status)
+    error = refused(server, "/")
+    assert (error.reason, error.status, error.gone) == (reason, status, gone)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_host_that_asks_for_a_pause_gets_it(server: WebServer, status: int) -> None:
+    server.pages["/a"] = Reply(status=status, headers={"Retry-After": "90"})
+    server.pages["/b"] = Reply(body=b"x")
+    fetcher = Fetcher(NEAR)
+    before = datetime.now(UTC)
+    for path in ("/a", "/b", "/a"):
+        with pytest.raises(FetchError, match="asks to be left alone until") as caught:
+            fetcher.fetch(server.url(path))
+        assert caught.value.poll_after
+        pause = caught.value.poll_after - before
+        assert timedelta(seconds=89) < pause < timedelta(seconds=95)
+    assert [path for path in server.paths() if path != "/robots.txt"] == ["/a"]
+
+
+def test_a_pause_may_be_named_as_a_date_or_not_at_all(server: WebServer) -> None:
+    server.pages["/"] = Reply(status=503, headers={"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"})
+    fetcher = Fetcher(NEAR)
+    with pytest.raises(FetchError) as caught:
+        fetcher.fetch(server.url())
+    assert caught.value.poll_after
+    assert caught.value.poll_after <= datetime.now(UTC)
+    server.pages["/"] = Reply(status=429)
+    with pytest.raises(FetchError) as caught:
+        fetcher.fetch(server.url())
+    assert caught.value.poll_after
+    assert caught.value.poll_after > datetime.now(UTC) + timedelta(minutes=4)
+
+
+def test_requests_to_a_host_keep_their_distance(server: WebServer) -> None:
+    server.pages.update({"/a": Reply(body=b"a"), "/b": Reply(body=b"b")})
+    waited: list[float] = []
+    calm = NEAR.model_copy(update={"interval": 30.0, "robots": False})
+    fetcher = Fetcher(calm, wait=waited.append)
+    for path in ("/a", "/b"):
+        fetcher.fetch(server.url(path))
+    assert len(waited) == 1
+    assert 29 < waited[0] <= 30
+
+
+def test_requests_to_a_host_are_sent_one_after_another(server: WebServer) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def page(asked: Asked) -> Reply:
+        inside.append(1)
+        most.append(len(inside))
+        server.closing.wait(0.02)
+        inside.pop()
+        return Reply(body=b"x")
+
+    server.pages.update({f"/{number}": page for number in range(6)})
+    fetcher = Fetcher(NEAR)
+    threads = [
+        Thread(target=fetcher.fetch, args=(server.url(f"/{number}"),)) for number in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 6
+
+
+def test_media_are_not_loaded(server: WebServer) -> None:
+    film = {"Content-Type": "video/mp4"}
+    server.pages["/"] = lambda asked: Reply(body=repeat(b"x"), headers=film)
+    assert refused(server, "/").reason == "not a kind of file that is read: video/mp4"
+
+
+@pytest.mark.parametrize(
+    ("header", "body", "text"),
+    [
+        # The header's word against the page's own.
+        ("text/html; charset=windows-1251", "<meta charset=koi8-r><p>Речной берег", "Речной берег"),
+        ("text/html; charset=ISO-8859-1", "<p>“Café” — 5 €</p>", "“Café” — 5 €"),
+        ("text/html", '<meta charset="cp1252"><p>Café</p>', "Café"),
+    ],
+)
+def test_the_charset_of_the_header_decides(
+    server: WebServer, header: str, body: str, text: str
+) -> None:
+    charset = {"windows-1251": "cp1251"}.get(header.rpartition("=")[2], "cp1252")
+    server.pages["/x"] = Reply(body=body.encode(charset), headers={"Content-Type": header})
+    assert text in read(get(server, "/x"))
+
+
+def test_a_wrong_charset_in_the_header_does_no_harm(server: WebServer) -> None:
+    page = "<meta charset=utf-8><p>Überfluß und Öl am Fluß</p>".encode()
+    for header in ("text/html; charset=iso-8859-1", "text/html; charset=nonsense", "text/html"):
+        server.pages["/x"] = Reply(body=page, headers={"Content-Type": header})
+        assert "Überfluß und Öl am Fluß" in read(get(server, "/x"))
+
+
+def test_a_feed_is_read_in_the_charset_of_the_header(server: WebServer) -> None:
+    feed = (
+        '<?xml version="1.0" encoding="us-ascii"?><rss version="2.0"><channel><ttl>45</ttl>'
+        "<item><title>Über</title><description>Größe und Maß</description></item>"
+        "</channel></rss>"
+    )
+    header = {"Content-Type": "text/xml; charset=iso-8859-15"}
+    server.pages["/f"] = Reply(body=feed.encode("iso-8859-15"), headers=header)
+    found = get(server, "/f")
+    assert "Größe und Maß" in read(found)
+    assert found.poll_after  # the feed's own ttl, in minutes
+    pause = found.poll_after - datetime.now(UTC)
+    assert timedelta(minutes=44) < pause <= timedelta(minutes=45)
+
+
+def test_one_memory_of_hosts_per_process(server: WebServer) -> None:
+    """So that a run after a run keeps the pause that a server asked for."""
+    server.pages["/"] = Reply(status=429, headers={"Retry-After": "90"})
+    for _ in range(2):
+        with pytest.raises(FetchError, match="left alone"):
+            fetch(server.url(), settings=NEAR, as_feed=True)
+    assert server.paths() == ["/"]
+
+
+def test_robots_are_asked_for_pages_and_not_for_feeds(server: WebServer) -> None:
+    server.pages["/robots.txt"] = Reply(body=b"User-agent: Wellread\nDisallow: /private")
+    server.pages["/private/x"] = Reply(body=b"x")
+    server.pages["/way"] = Reply(status=302, headers={"Location": "/private/x"})
+    reason = refused(server, "/private/x").reason
+    assert "robots.txt of 127.0.0.1 does not allow it" in reason
+    assert "does not allow it" in refused(server, "/way").reason
+    assert "/private/x" not in server.paths()
+    assert get(server, "/private/x", NEAR.model_copy(update={"robots": False})).data == b"x"
+    assert Fetcher(NEAR).fetch(server.url("/private/x"), as_feed=True)
+
+
+def test_robots_are_read_once(server: WebServer) -> None:
+    server.pages.update({"/a": Reply(body=b"a"), "/b": Reply(body=b"b")})
+    fetcher = Fetcher(NEAR)
+    for path in ("/a", "/b", "/a"):
+        fetcher.fetch(server.url(path))
+    assert server.paths() == ["/robots.txt", "/a", "/b", "/a"]
+
+
+def test_a_site_whose_robots_cannot_be_read_is_left_alone(server: WebServer) -> None:
+    server.pages["/robots.txt"] = Reply(status=503, headers={"Retry-After": "90"})
+    server.pages["/a"] = Reply(body=b"a")
+    error = refused(server, "/a")
+    assert error.reason.startswith("robots.txt of 127.0.0.1 cannot be read: the server answered")
+    assert error.poll_after
+    server.pages["/robots.txt"] = Reply(status=403)
+    assert get(server, "/a").data == b"a"
+
+
+def test_the_pause_that_robots_ask_for_is_kept(server: WebServer) -> None:
+    server.pages["/robots.txt"] = Reply(body=b"User-agent: *\nCrawl-delay: 7")
+    server.pages["/a"] = Reply(body=b"a")
+    waited: list[float] = []
+    fetcher = Fetcher(NEAR, wait=waited.append)
+    fetcher.fetch(server.url("/a"))
+    fetcher.fetch(server.url("/a"))
+    assert [round(seconds) for seconds in waited] == [7]
+
+
+def read(found: Fetched) -> str:
+    source = Source(uri=found.url, name=found.name, data=found.data, collection="c")
+    assert loader_for(source)
+    return "\n".join(document.text for document in load(source, LoaderLimits()))

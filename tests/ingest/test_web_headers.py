@@ -1,0 +1,139 @@
+"""Names, charsets and moments out of the headers of an answer."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ingest.headers import (
+    as_utf8,
+    charset,
+    content_type,
+    feed_until,
+    file_name,
+    fresh_until,
+    retry_at,
+    tag,
+)
+
+NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "name"),
+    [
+        ("/", "text/html", "x.example.html"),
+        ("/a/", "text/html; charset=utf-8", "a.html"),
+        ("/a.htm", "text/html", "a.htm"),
+        ("/paper.pdf", "text/html", "paper.pdf.html"),  # a login where the paper was
+        ("/2401.00001", "application/pdf", "2401.00001.pdf"),
+        ("/README.md", "text/plain", "README.md"),
+        ("/notes", "text/plain", "notes.txt"),
+        ("/notes", "", "notes"),
+        ("/feed", "application/rss+xml", "feed.rss"),
+        ("/feed.xml", "application/rss+xml", "feed.xml"),
+        ("/feed.xml", "text/xml", "feed.xml"),
+        ("/feed", "application/feed+json", "feed.json"),
+        ("/x.md", "text/markdown; variant=GFM", "x.md"),
+        ("/x.docx", "application/octet-stream", "x.docx"),
+        ("/a%20b%0A%C3%A9.md", "TEXT/MARKDOWN", "a bé.md"),
+        ("/caf%E9.md", "text/markdown", "caf\ufffd.md"),
+        ("/a%2Fb.md", "text/markdown", "b.md"),
+    ],
+)
+def test_the_name_tells_the_kind(path: str, header: str, name: str) -> None:
+    assert file_name(httpx.URL(f"https://x.example{path}?q=1"), content_type(header)) == name
+
+
+def test_charsets() -> None:
+    assert charset('text/html; charset="UTF-8"') == "utf-8"
+    assert charset("text/html;a=b; CHARSET=Windows-1252") == "cp1252"
+    assert charset("text/html; charset=nonsense") == ""
+    assert charset("text/html") == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "named", "text"),
+    [
+        ("Größe".encode("utf-16"), "utf-16", "Größe"),
+        ("Größe".encode("utf-16-le"), "utf-16-le", "Größe"),
+        ("水".encode("iso2022_jp"), "iso2022_jp", "水"),
+        ("Größe".encode(), "iso8859-1", "Größe"),
+        ("Größe".encode("cp1252"), "iso8859-1", "Größe"),
+        (b"plain", "utf-8", "plain"),
+    ],
+)
+def test_text_comes_as_utf8(data: bytes, named: str, text: str) -> None:
+    assert as_utf8(data, "text/html", named).decode("utf-8-sig") == text
+
+
+def test_what_is_no_text_or_not_in_that_charset_stays() -> None:
+    assert as_utf8(b"%PDF\xe9", "application/pdf", "iso8859-1") == b"%PDF\xe9"
+    assert as_utf8(b"caf\xe9", "text/html", "utf-8") == b"caf\xe9"
+    assert as_utf8(b"caf\xe9", "text/html", "hex") == b"caf\xe9"
+    assert as_utf8(b"caf\xe9", "text/html", "") == b"caf\xe9"
+
+
+@given(st.binary(max_size=60), st.sampled_from(["utf-8", "cp1252", "utf-16", "shift_jis", "hex"]))
+def test_any_bytes_in_any_charset(data: bytes, named: str) -> None:
+    made = as_utf8(data, "text/html", named)
+    assert made == data or made.decode("utf-8-sig") is not None
+
+
+def test_when_to_try_again() -> None:
+    assert retry_at("120", NOW) == NOW + timedelta(minutes=2)
+    assert retry_at("Wed, 01 May 2024 13:00:00 GMT", NOW) == NOW + timedelta(hours=1)
+    assert retry_at("Wed, 01 May 2024 11:00:00 GMT", NOW) == NOW
+    assert retry_at("99999999", NOW) == retry_at("Wed, 01 May 2999 11:00:00 GMT", NOW)
+    assert retry_at("99999999", NOW) == NOW + timedelta(days=7)
+    for nothing in ("", "soon", "-5", "1.5", "Wed, 99 May 2024 11:00:00 GMT"):
+        assert retry_at(nothing, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "minutes"),
+    [
+        ({"cache-control": "max-age=600"}, 10),
+        ({"cache-control": "public, Max-Age=600", "age": "300"}, 5),
+        ({"cache-control": "max-age=600", "age": "900"}, None),
+        ({"cache-control": "max-age=0"}, None),
+        ({"cache-control": "no-cache, max-age=600"}, None),
+        ({"cache-control": "no-store"}, None),
+        ({"cache-control": "max-age=99999999"}, 24 * 60),
+        ({"cache-control": "max-age=99999999999999999999"}, 24 * 60),
+        ({"cache-control": "max-age=soon"}, None),
+        ({"expires": "Wed, 01 May 2024 12:30:00 GMT"}, 30),
+        (
+            {
+                "expires": "Wed, 01 May 2024 10:30:00 GMT",
+                "date": "Wed, 01 May 2024 10:00:00 GMT",
+            },
+            30,
+        ),
+        ({"expires": "Wed, 01 May 2024 10:00:00 GMT"}, None),
+        ({"expires": "0"}, None),
+        ({"cache-control": "max-age=60", "expires": "Wed, 01 May 2024 12:30:00 GMT"}, 1),
+        ({}, None),
+    ],
+)
+def test_how_long_an_answer_stays_true(headers: dict[str, str], minutes: int | None) -> None:
+    expected = None if minutes is None else NOW + timedelta(minutes=minutes)
+    assert fresh_until(headers, NOW) == expected
+
+
+def test_how_long_a_feed_wants_to_be_left_alone() -> None:
+    assert feed_until(b"<rss><channel><ttl> 60 </ttl>", NOW) == NOW + timedelta(hours=1)
+    assert feed_until(b"<TTL>9999999</TTL>", NOW) == NOW + DAY
+    for nothing in (b"", b"<ttl>0</ttl>", b"<ttl>soon</ttl>", b" " * 70_000 + b"<ttl>60</ttl>"):
+        assert feed_until(nothing, NOW) is None
+
+
+def test_tags_that_can_be_sent_back() -> None:
+    assert tag('W/"abc"') == 'W/"abc"'
+    for bad in ('"a\r\nX: y"', '"é"', '"' + "a" * 600 + '"'):
+        assert tag(bad) == ""
