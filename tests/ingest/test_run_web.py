@@ -1,0 +1,163 @@
+"""Runs over web pages, feeds and lists of feeds, from a local server over real HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wellread.ask.retrieve import search
+from wellread.ingest.discover import standard_input
+from wellread.ingest.report import Report
+from wellread.ingest.run import add, sync
+from wellread.ingest.verify import verify
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.web_server import Asked, Reply, WebServer
+from wellread.types import Filters
+
+NEAR = {"web": {"allow_private": True, "any_port": True, "interval": 0, "robots": False}}
+PAGE = """<html><head><title>{0}</title></head><body><article><h1>{0}</h1>
+<p>The {0} was opened on Monday by the harbour master, who thanked all who had helped.</p>
+<p>It stands at the {0} quay, where the old crane used to be until the storm of last winter.</p>
+<p>Visitors may come on any weekday in the afternoon, and on the first Sunday of a month.</p>
+</article></body></html>"""
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with WebServer() as made:
+        yield made
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path / "home", overrides=NEAR, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def page(server: WebServer, name: str, etag: str = "") -> None:
+    """Serve a page, with an answer to conditional requests when it has a tag."""
+
+    def answer(asked: Asked) -> Reply:
+        if etag and asked.headers.get("if-none-match") == etag:
+            return Reply(status=304, headers={"ETag": etag})
+        headers = {"Content-Type": "text/html; charset=utf-8"}
+        return Reply(
+            body=PAGE.format(name).encode(), headers={**headers, **({"ETag": etag} if etag else {})}
+        )
+
+    server.pages[f"/{name}"] = answer
+
+
+def feed(server: WebServer, path: str, names: list[str]) -> None:
+    """Serve a feed whose entries carry a summary each."""
+    items = "".join(
+        f"<item><title>{name}</title><link>{server.url(f'/{name}')}</link>"
+        f"<description>The {name} was opened on Monday by the harbour master.</description></item>"
+        for name in names
+    )
+    body = (
+        f'<?xml version="1.0"?><rss version="2.0"><channel><title>H</title>{items}</channel></rss>'
+    )
+    server.pages[path] = Reply(body=body.encode(), headers={"Content-Type": "application/rss+xml"})
+
+
+def held(kb: KnowledgeBase) -> set[str]:
+    return {each.uri.rsplit("/", 1)[-1] for each in kb.catalogue.documents("default")}
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {row.uri.rsplit("/", 1)[-1]: row.status for row in report.rows}
+
+
+def test_a_page_is_read_and_asked_again_with_its_tag(server: WebServer, kb: KnowledgeBase) -> None:
+    page(server, "lighthouse", etag='"1"')
+    assert statuses(add(kb, [server.url("/lighthouse")])) == {"lighthouse": "added"}
+    (found,) = search(kb, "harbour master", Filters())
+    assert found.document.uri == server.url("/lighthouse")
+    assert statuses(add(kb, [server.url("/lighthouse")])) == {"lighthouse": "unchanged"}
+    page(server, "lighthouse", etag='"2"')
+    assert statuses(add(kb, [server.url("/lighthouse")])) == {"lighthouse": "unchanged"}  # by hash
+    server.pages["/lighthouse"] = Reply(
+        body=PAGE.format("beacon").encode(), headers={"Content-Type": "text/html"}
+    )
+    assert statuses(add(kb, [server.url("/lighthouse")])) == {"lighthouse": "updated"}
+    assert verify(kb).problems == ()
+
+
+def test_a_page_that_is_gone_for_good_goes_with_sync_only(
+    server: WebServer, kb: KnowledgeBase
+) -> None:
+    for name in ("mill", "pier"):
+        page(server, name)
+        add(kb, [server.url(f"/{name}")])
+    server.pages["/mill"] = Reply(status=410)
+    server.pages["/pier"] = Reply(status=404)
+    urls = [server.url("/mill"), server.url("/pier")]
+    assert set(statuses(add(kb, urls)).values()) == {"failed"}
+    assert held(kb) == {"mill", "pier"}
+    sync(kb, urls)
+    assert held(kb) == {"pier"}
+
+
+def test_a_feed_keeps_the_entries_that_left_it(server: WebServer, kb: KnowledgeBase) -> None:
+    for name in ("lighthouse", "ferry", "mill"):
+        page(server, name)
+    feed(server, "/news.rss", ["lighthouse", "ferry"])
+    report = add(kb, [server.url("/news.rss")])
+    assert (report.rows[0].status, report.rows[0].documents) == ("added", 2)
+    assert held(kb) == {"lighthouse", "ferry"}
+    # The pages behind the entries were read: what only they say is found.
+    assert len(search(kb, "old crane storm", Filters())) == 2
+    feed(server, "/news.rss", ["ferry", "mill"])
+    for again in (add, sync):
+        again(kb, [server.url("/news.rss")])
+        assert held(kb) == {"lighthouse", "ferry", "mill"}
+    asked = [path for path in server.paths() if path == "/ferry"]
+    assert len(asked) == 1  # an entry that is still what it was is not read again
+    assert verify(kb).problems == ()
+
+
+def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
+    server: WebServer, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    for name in ("lighthouse", "ferry"):
+        page(server, name)
+        feed(server, f"/{name}.rss", [name])
+    path = tmp_path / "feeds.opml"
+
+    def listed(names: list[str]) -> None:
+        lines = "".join(f'<outline xmlUrl="{server.url(f"/{name}.rss")}"/>' for name in names)
+        path.write_text(f'<opml version="2.0"><body>{lines}</body></opml>')
+
+    listed(["lighthouse", "ferry"])
+    assert statuses(add(kb, [str(path)])) == {"lighthouse.rss": "added", "ferry.rss": "added"}
+    assert held(kb) == {"lighthouse", "ferry"}
+    listed(["ferry"])
+    sync(kb, [str(path)])
+    assert held(kb) == {"ferry"}
+    server.pages["/all.opml"] = Reply(body=path.read_bytes())
+    add(kb, [server.url("/all.opml")], collection="by-address")
+    assert [each.title for each in kb.catalogue.documents("by-address")] == ["ferry"]
+
+
+def test_an_address_of_this_machine_is_refused_unless_allowed(
+    server: WebServer, tmp_path: Path
+) -> None:
+    page(server, "mill")
+    with open_kb(tmp_path / "strict", embedder=ReadableEmbedder()) as kb:
+        report = add(kb, [server.url("/mill")])
+    assert statuses(report) == {"mill": "failed"}
+    assert server.paths() == []
+
+
+def test_standard_input_is_a_source(kb: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "note.md"
+    path.write_text("# Quay\n\nThe quay was swept.\n")
+    with path.open("rb") as stream:
+        given = standard_input(stream, "note.md", 1_000)
+    assert add(kb, [given]).counts()["added"] == 1
+    assert add(kb, [given]).counts()["unchanged"] == 1
+    assert [each.title for each in kb.catalogue.documents("default")] == ["Quay"]
