@@ -138,9 +138,34 @@ def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
     listed(["ferry"])
     sync(kb, [str(path)])
     assert held(kb) == {"ferry"}
-    server.pages["/all.opml"] = Reply(body=path.read_bytes())
-    add(kb, [server.url("/all.opml")], collection="by-address")
-    assert [each.title for each in kb.catalogue.documents("by-address")] == ["ferry"]
+
+
+def test_a_list_at_an_address_keeps_its_feeds_and_drops_those_it_does_not_name_any_more(
+    server: WebServer, kb: KnowledgeBase
+) -> None:
+    for name in ("lighthouse", "ferry"):
+        page(server, name)
+        feed(server, f"/{name}.rss", [name])
+
+    def listed(names: list[str]) -> None:
+        lines = "".join(f'<outline xmlUrl="{server.url(f"/{name}.rss")}"/>' for name in names)
+        body = f'<opml version="2.0"><body>{lines}</body></opml>'
+        server.pages["/all.opml"] = Reply(body=body.encode())
+
+    url = server.url("/all.opml")
+    listed(["lighthouse", "ferry"])
+    for _ in range(3):
+        sync(kb, [url])
+        assert held(kb) == {"lighthouse", "ferry"}
+    sync(kb, [url], only=frozenset([server.url("/ferry.rss")]))
+    assert held(kb) == {"lighthouse", "ferry"}
+    listing = server.pages.pop("/all.opml")
+    sync(kb, [url])  # a list that cannot be read says nothing about its feeds
+    assert held(kb) == {"lighthouse", "ferry"}
+    server.pages["/all.opml"] = listing
+    listed(["ferry"])
+    sync(kb, [url])
+    assert held(kb) == {"ferry"}
 
 
 def test_an_address_of_this_machine_is_refused_unless_allowed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,7 @@ import pytest
 from wellread.config import WebSettings
 from wellread.ingest.addresses import FetchError
 from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.bodies import Body, TooLargeError
 from wellread.ingest.fetching import Fetched, Fetcher, NotModified, fetch
 from wellread.ingest.kinds import load, loader_for
 from wellread.testing.web_server import Asked, Reply, WebServer
@@ -121,6 +123,17 @@ def test_a_bomb_is_cut_off_at_the_limit(server: WebServer, encoding: str) -> Non
     assert len(bomb) < NEAR.max_bytes
     server.pages["/"] = Reply(body=bomb, headers={"Content-Encoding": encoding})
     assert refused(server, "/").reason == "too large: more than 100,000 bytes (web.max_bytes)"
+
+
+def test_a_bomb_takes_no_more_memory_than_the_limit() -> None:
+    packed = gzip.compress(bytes(60_000_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLargeError):
+            Body("gzip", 1_000_000).feed(packed)
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_large_answers_are_given_up_early(server: WebServer) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from wellread.errors import SourceError
-from wellread.ingest.addresses import is_web
+from wellread.ingest.addresses import FetchError, is_web, parse_address
 from wellread.ingest.discover import Found, FoundBytes, Input, local_path, uri_of
 from wellread.ingest.report import SourceResult
 from wellread.ingest.selection import Selection
@@ -24,12 +24,17 @@ def gone_sources(
     found: Sequence[Found],
     known: Mapping[str, SourceRecord],
     only: Selection | None = None,
+    lists: Collection[str] = (),
 ) -> list[SourceResult]:
     """What is to be removed (``removed``), and inputs under which nothing may be (``failed``).
 
     A source is gone when it belongs to one of the ``inputs``, was read before and was not found
     this time. Under an input where nothing at all was found, and under a folder that could not be
     opened, nothing is removed. An entry of a feed goes with its feed only.
+
+    Args:
+        only: what was looked at; None: all of the inputs.
+        lists: addresses of lists of feeds that were read; ``found`` has their feeds.
     """
     there = {item.uri for item in found}
     opened = [item for item in found if not isinstance(item, SourceError)]
@@ -42,12 +47,14 @@ def gone_sources(
             for uri, record in sorted(known.items())
             if uri not in there
             and record.loader != ENTRY_LOADER
+            and (record.root == uri or not is_web(record.root) or record.root in lists)
             and _belongs(root, uri, record)
             and (only is None or only.covers(uri))
             # That a folder could not be opened says nothing about what is in it.
             and not any(_within(folder, uri) for folder in failed)
         ]
-        if gone and only is None and not any(_found_under(root, item) for item in opened):
+        looked = only is None or only.covers(root)
+        if gone and looked and not any(_found_under(root, item) for item in opened):
             reason = EMPTY.format(count=len(gone))
             results.append(SourceResult(uri=root, status="failed", reason=reason))
             continue
@@ -77,7 +84,12 @@ def absolute(given: str) -> str:
 
 def root_of(given: str) -> str:
     """The address that sources found under ``given`` have as their root."""
-    return given if is_web(given) else uri_of(local_path(given))
+    if not is_web(given):
+        return uri_of(local_path(given))
+    try:
+        return str(parse_address(given))
+    except FetchError:
+        return given  # nothing was ever found there
 
 
 def _belongs(root: str, uri: str, record: SourceRecord) -> bool:

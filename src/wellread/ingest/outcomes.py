@@ -64,6 +64,8 @@ class Judge:
                 record = self._record(item, outcome, status)
                 sources = [ReadSource(record=record, documents=())]
             # Of a source that cannot be read any more, what an earlier run read stays as it was.
+            elif status == "failed" and held and outcome.poll_after:
+                seen.append(replace(self._known[item.uri], poll_after=outcome.poll_after))
             elif status == "unchanged" or not held:
                 seen.append(self._record(item, outcome, status))
         if outcome.gone and held:

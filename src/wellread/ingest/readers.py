@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits
 from wellread.ingest.discover import Found, FoundBytes, FoundFile, FoundPage
-from wellread.ingest.fetching import Fetcher
+from wellread.ingest.fetching import fetcher_for
 from wellread.ingest.mapping import Reading
 from wellread.ingest.pages import Outcome, Pages
 from wellread.ingest.parsing import Parsed, ParseRequest
@@ -46,11 +48,12 @@ class Readers:
         self._pool = WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
         self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._fetching: dict[Future[Outcome], FoundPage] = {}
-        self.added = 0  # sources that came up while others were read
+        self.came_up: list[Found] = []  # feeds that lists at web addresses name
+        self.lists: set[str] = set()  # those lists
 
     @cached_property
     def _pages(self) -> Pages:
-        return Pages(Fetcher(self._settings.web), self._pool, self._known, self._template)
+        return Pages(fetcher_for(self._settings.web), self._pool, self._known, self._template)
 
     @property
     def waiting(self) -> int:
@@ -78,14 +81,20 @@ class Readers:
             yield self._parsing.pop(parsing), Outcome(parsed=parsing.result())
         for fetching in [each for each in self._fetching if each in done]:
             item, outcome = self._fetching.pop(fetching), fetching.result()
+            if outcome.more:
+                self.lists.add(item.uri)
             for feed in outcome.more:
-                self.added += 1
-                if isinstance(feed, FoundPage):
+                self.came_up.append(feed)
+                if isinstance(feed, SourceError):
+                    yield feed, Outcome(parsed=Parsed(status="failed", reason=feed.reason))
+                elif not self._too_early(feed):
                     self.give(feed)
-                else:
-                    failed = Parsed(status="failed", reason=feed.reason)
-                    yield feed, Outcome(parsed=failed)
             yield item, outcome
+
+    def _too_early(self, feed: FoundPage) -> bool:
+        """Whether the feed's server asked to be left alone for now."""
+        known = self._known.get(feed.uri)
+        return bool(known and known.poll_after and known.poll_after > datetime.now(UTC))
 
     def close(self) -> None:
         """Wait for what is under way, and drop the rest."""

@@ -183,7 +183,8 @@ class _Run:
             return
         self._flush()
         only = None if self.asked.only is None else Selection(self.asked.only)
-        gone = gone_sources(self.asked.inputs, self.found, self.known, only)
+        found = [*self.found, *self.readers.came_up]
+        gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
         gone += [SourceResult(uri=uri, status="removed") for uri in self.judge.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
@@ -243,7 +244,7 @@ class _Run:
         return self.log.look(self._counts())
 
     def _counts(self) -> Counts:
-        total = max(len(self.found) + self.readers.added, len(self.results))
+        total = max(len(self.found) + len(self.readers.came_up), len(self.results))
         return Counts(
             total=total, done=len(self.results), passages=self.written, vectors=self.vectors
         )

@@ -30,8 +30,8 @@ from wellread.ingest.discover import (
 )
 from wellread.ingest.polling import Polls
 from wellread.ingest.report import Report
+from wellread.ingest.run import sync
 from wellread.ingest.selection import Selection
-from wellread.ingest.web import ENTRY_LOADER
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.values import SourceRecord
 
@@ -68,7 +68,7 @@ def watch(
     collection: str,
     on_report: OnReport,
     stop: threading.Event,
-    run: Run,
+    run: Run = sync,
 ) -> None:
     """Follow ``inputs`` until ``stop`` is set; a run that is under way is finished first.
 
@@ -135,8 +135,9 @@ class _Watch:
         if self.rescan_seconds and self.rescan_at and now >= self.rescan_at:
             self.pending |= Changed(lost=True)
         due = self.polls.due(datetime.now(UTC))
-        only = due | (self._files() if self.pending else frozenset())
-        if not only:
+        files = self._files() if self.pending else frozenset()
+        only = None if files is None else due | files
+        if only is not None and not only:
             self.pending = Changed()
             return
         try:
@@ -148,12 +149,16 @@ class _Watch:
             return
         self._done(report, due)
 
-    def _files(self) -> frozenset[str]:
-        """The local uris to look at; none when what changed is of no concern."""
+    def _files(self) -> frozenset[str] | None:
+        """The local uris to look at; none when what changed is of no concern.
+
+        Where nothing is left of an input (a drive that was taken out), it is None for everything:
+        a run over the whole inputs knows better than to remove all that was there.
+        """
+        if any(_empty(given) for given in self.inputs):
+            return None
         uris = self.pending.uris
-        whole = self.pending.lost or len(uris) > MOST_CHANGES
-        # Where nothing is left, it is the full look that knows better than to remove everything.
-        if whole or any(_empty(given) for given in self.inputs):
+        if self.pending.lost or len(uris) > MOST_CHANGES:
             return self.local
         return uris if self._matters(uris) else frozenset()
 
@@ -192,23 +197,17 @@ class _Watch:
         self.retry_at = time.monotonic() + seconds
 
     def _know_pages(self, known: Mapping[str, SourceRecord], *, starting: bool) -> None:
-        """Keep the list of addresses to poll: those given, and feeds that lists among them name."""
+        """Keep the list of addresses to poll. The feeds of a list on the web are read with it."""
         given = [
             name for name in self.inputs if is_web(name) or name.lower().endswith(LIST_EXTENSION)
         ]
-        found = find_files(given, ())
-        pages = {item.uri for item in found if isinstance(item, FoundPage)}
-        named = {
-            record.uri
-            for record in known.values()
-            if record.root in pages and record.loader != ENTRY_LOADER and is_web(record.uri)
-        }
+        pages = {item.uri for item in find_files(given, ()) if isinstance(item, FoundPage)}
         now = datetime.now(UTC)
-        self.polls.keep(pages | named, now)
+        self.polls.keep(pages, now)
         if starting:
-            for uri in pages | named:
+            for uri in pages:
                 record = known.get(uri)
-                if record and record.poll_after and record.poll_after > now:
+                if record and record.poll_after:
                     self.polls.postpone(uri, record.poll_after)
 
 

@@ -1,0 +1,268 @@
+"""Kills: SIGKILL at random moments of adding, updating, removing, re-indexing and migrating.
+
+    python -m benchmarks.kills --kills 100
+
+After each kill the home is looked at as a user would: every document is whole and is its old or
+its new version, words find it, and nothing but leftovers of the killed run is reported by
+``verify``. Then the same work is run again to its end, and ``verify`` has to be clean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine
+
+from benchmarks.record import save
+from wellread.ask.retrieve import search
+from wellread.ingest import next_index, run, vectors
+from wellread.ingest.reindex import reindex as make_index
+from wellread.ingest.remove import remove_sources
+from wellread.ingest.verify import verify
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.store.catalogue.schema import HEAD
+from wellread.store.catalogue.upgrade import MIGRATIONS
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+ACTIONS = ("add", "update", "sync", "remove", "reindex", "migrate")
+FILES = 24
+COLLECTION = "default"
+FIRST = "0001"
+# What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
+LEFTOVERS = ("not live", "interrupted", "in the making", "running")
+
+
+@dataclass
+class Told:
+    """What was counted for one action."""
+
+    struck: int = 0
+    at_work: int = 0
+    left_undone: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def main() -> None:
+    """Run, print and write ``results/kills.json``."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--child", action="store_true", help="be the process that is killed")
+    arguments = parser.parse_args()
+    if arguments.child:
+        child()
+        return
+    told = {action: Told() for action in ACTIONS}
+    chance = random.Random(3)
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        for number in range(arguments.kills):
+            action = ACTIONS[number % len(ACTIONS)]
+            one(action, Path(folder) / str(number), told[action], chance)
+            print(number + 1, action, told[action], flush=True)
+    figures: dict[str, Any] = {
+        action: {
+            "struck": each.struck,
+            "at work": each.at_work,
+            "left something undone": each.left_undone,
+            "wrong": each.wrong,
+        }
+        for action, each in told.items()
+    }
+    save("kills", {"kills": arguments.kills, "actions": figures})
+    print(json.dumps(figures, indent=1))
+    sys.exit(any(each.wrong for each in told.values()))
+
+
+def one(action: str, place: Path, told: Told, chance: random.Random) -> None:
+    """Set a home up, let a process work in it, kill that, look, and finish its work."""
+    home, folder = place / "home", place / "files"
+    folder.mkdir(parents=True)
+    before = write_files(folder, 0)
+    with opened(home) as kb:
+        if action != "add":
+            run.add(kb, [str(folder)])
+    if action == "migrate":
+        downgrade(home)
+    after = prepare(action, folder, before)
+    length = trial(action, home, folder, place)
+    process = start(action, home, folder)
+    time.sleep(chance.uniform(0, length))
+    process.kill()
+    said = process.communicate()[0]
+    told.struck += process.returncode == -signal.SIGKILL
+    told.at_work += "done" not in said
+    held_before = {} if action == "add" else before
+    try:
+        with opened(home, action) as kb:
+            told.left_undone += check(kb, held_before, after)
+            DO[action](kb, folder)
+        with opened(home, action) as kb:
+            problems = verify(kb).problems
+            assert problems == (), problems
+            assert texts_of(kb) == after, "the work was not finished"
+            assert kb.catalogue.vectors.passages_owed() == 0
+    except AssertionError as error:
+        told.wrong.append(f"{action}: {error}")
+    shutil.rmtree(place)
+
+
+def check(kb: KnowledgeBase, before: dict[str, str], after: dict[str, str]) -> bool:
+    """Every document is its old or its new version, whole and found; whether work is left."""
+    problems = verify(kb).problems
+    lost = [
+        problem
+        for problem in problems
+        if not any(word in f"{problem.kind} {problem.detail}" for word in LEFTOVERS)
+    ]
+    assert lost == [], lost
+    held = texts_of(kb)
+    for name in set(before) & set(after):
+        assert name in held, f"{name} is lost"
+    for name, text in held.items():
+        assert text in (before.get(name), after.get(name)), f"{name} is neither old nor new"
+    for facts in kb.catalogue.documents(COLLECTION):
+        name = facts.uri.rsplit("/", 1)[1]
+        hits = search(kb, f"harbour{name.removesuffix('.txt')}", Filters(document_ids=(facts.id,)))
+        assert hits, f"{name} is not found"
+        assert all(hit.passage.text == hit.passage.span.of(held[name]) for hit in hits)
+    return bool(problems) or held != after
+
+
+def trial(action: str, home: Path, folder: Path, place: Path) -> float:
+    """Seconds that the action takes in a copy of the home when nobody kills it."""
+    copy = place / "trial"
+    shutil.copytree(home, copy)
+    process = start(action, copy, folder)
+    began = time.perf_counter()
+    said = process.communicate()[0]
+    assert "done" in said, f"the trial of {action} failed"
+    return time.perf_counter() - began
+
+
+def start(action: str, home: Path, folder: Path) -> subprocess.Popen[str]:
+    """A process that has loaded everything and has just begun."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.kills", "--child"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.stdin.write(json.dumps([action, str(home), str(folder)]) + "\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+def child() -> None:
+    """Wait for a line, do what it says."""
+    run.WINDOW_PASSAGES = vectors.BATCH_PASSAGES = next_index.WINDOW_PASSAGES = 6
+    print("ready", flush=True)
+    action, home, folder = json.loads(sys.stdin.readline())
+    print("begun", flush=True)
+    with opened(Path(home), action) as kb:
+        DO[action](kb, Path(folder))
+    print("done", flush=True)
+
+
+def opened(home: Path, action: str = "") -> KnowledgeBase:
+    """The home; for re-indexing with settings that ask for smaller passages."""
+    overrides = {"chunking": {"tokens": 40}} if action == "reindex" else None
+    return open_kb(home, overrides=overrides, embedder=ReadableEmbedder())
+
+
+def write_files(folder: Path, generation: int) -> dict[str, str]:
+    """Documents of a few passages each."""
+    texts = {}
+    for number in range(FILES):
+        words = " ".join(f"harbour{number} tide{generation} lantern." for _ in range(60))
+        text = f"Paper {number} of generation{generation}.\n\n{words}"
+        (folder / f"{number}.txt").write_text(text)
+        texts[f"{number}.txt"] = text
+    return texts
+
+
+def prepare(action: str, folder: Path, before: dict[str, str]) -> dict[str, str]:
+    """Change the folder as the action needs it; what the home has to hold afterwards."""
+    after = write_files(folder, 1) if action in ("update", "sync") else dict(before)
+    if action in ("sync", "remove"):
+        for number in range(0, FILES, 2):
+            del after[f"{number}.txt"]
+            if action == "sync":
+                (folder / f"{number}.txt").unlink()
+    return after
+
+
+def add(kb: KnowledgeBase, folder: Path) -> None:
+    run.add(kb, [str(folder)])
+
+
+def sync(kb: KnowledgeBase, folder: Path) -> None:
+    run.sync(kb, [str(folder)])
+
+
+def remove(kb: KnowledgeBase, folder: Path) -> None:
+    uris = [(folder / f"{number}.txt").as_uri() for number in range(0, FILES, 2)]
+    for place in range(0, len(uris), 3):
+        remove_sources(kb, COLLECTION, uris[place : place + 3])
+
+
+def reindex(kb: KnowledgeBase, _folder: Path) -> None:
+    make_index(kb)
+
+
+def migrate(kb: KnowledgeBase, folder: Path) -> None:
+    assert kb.catalogue.collections()  # opening brings the schema up to date
+    run.add(kb, [str(folder)])
+
+
+DO: dict[str, Callable[[KnowledgeBase, Path], None]] = {
+    "add": add,
+    "update": add,
+    "sync": sync,
+    "remove": remove,
+    "reindex": reindex,
+    "migrate": migrate,
+}
+
+
+def downgrade(home: Path) -> None:
+    """Bring the catalogue back to the first release's schema."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = create_engine(f"sqlite:///{home / CATALOGUE_FILE}")
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, FIRST)
+    engine.dispose()
+    assert HEAD != FIRST
+
+
+def texts_of(kb: KnowledgeBase) -> dict[str, str]:
+    """File name to the text that is live."""
+    held = {}
+    for known in kb.catalogue.document_ids():
+        document = kb.catalogue.document(known)
+        assert document is not None
+        held[document.uri.rsplit("/", 1)[1]] = document.text
+    return held
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""``sync``, ``jobs``, ``export``, ``import``, ``watch`` and standard input on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.ingest.report import Report
+from wellread.serve.cli import app
+from wellread.serve.commands import runs
+
+
+def run(runner: CliRunner, *words: str | Path, given: str = "") -> tuple[int, str, str]:
+    result = runner.invoke(app, [str(word) for word in words], input=given)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_sync_removes_what_is_gone_and_says_so(runner: CliRunner, material: Path) -> None:
+    run(runner, "add", material)
+    (material / "signs.txt").unlink()
+    code, out, _ = run(runner, "sync", material, "--json")
+    assert code == 0
+    body = json.loads(out)
+    assert body["counts"]["removed"] == 1
+    assert body["counts"]["unchanged"] == 2
+    (gone,) = [each for each in body["sources"] if each["status"] == "removed"]
+    assert gone["uri"].endswith("signs.txt")
+    code, out, _ = run(runner, "sync", material / "nowhere")
+    assert code == 1
+
+
+def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) -> None:
+    code, out, _ = run(runner, "jobs")
+    assert "Nothing was run yet" in out
+    (material / "bad.vtt").write_text("WEBVTT\n\nno cue")
+    assert run(runner, "add", material, "-c", "town")[0] == 1
+    code, out, _ = run(runner, "jobs", "--json")
+    (job,) = json.loads(out)
+    assert (job["action"], job["state"], job["total"], job["done"]) == ("add", "done", 4, 4)
+    code, out, _ = run(runner, "jobs")
+    assert re.search(r"add +town +done .* 4/4 ", out)
+    code, out, _ = run(runner, "jobs", "show", job["id"][:12], "--status", "failed")
+    assert re.search(r"^failed .*bad\.vtt +\S", out, re.MULTILINE)
+    assert "ferry.md" not in out
+    code, out, _ = run(runner, "jobs", "show", job["id"], "--json")
+    assert json.loads(out)["counts"] == {"added": 3, "failed": 1}
+    (material / "bad.vtt").unlink()
+    code, out, _ = run(runner, "jobs", "resume", job["id"], "--json")
+    assert code == 0
+    assert json.loads(out)["counts"]["unchanged"] == 3
+
+
+@pytest.mark.parametrize("words", [["show"], ["cancel"], ["resume"]])
+def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]) -> None:
+    code, _, err = run(runner, "jobs", *words, "job_nothing")
+    assert code == 1
+    assert "job_nothing" in err
+
+
+def test_an_unknown_status_is_an_error_with_those_there_are(
+    runner: CliRunner, material: Path
+) -> None:
+    run(runner, "add", material)
+    job = json.loads(run(runner, "jobs", "--json")[1])[0]["id"]
+    code, _, err = run(runner, "jobs", "show", job, "--status", "odd")
+    assert code == 1
+    assert "unchanged" in err
+
+
+def test_a_home_moves_in_one_file(runner: CliRunner, material: Path, tmp_path: Path) -> None:
+    run(runner, "add", material)
+    code, out, _ = run(runner, "export", tmp_path / "all.tar.gz")
+    assert code == 0
+    assert "3 documents" in out
+    moved = tmp_path / "moved"
+    code, out, _ = run(runner, "import", tmp_path / "all.tar.gz", "--home", moved)
+    assert code == 0
+    assert "Everything matches" in out
+    code, out, _ = run(runner, "search", "Osprey", "--home", moved, "--json")
+    assert "ferry.md" in out
+    code, _, err = run(runner, "import", tmp_path / "all.tar.gz", "--home", moved)
+    assert code == 1
+    assert "not empty" in err
+
+
+def test_standard_input_is_added_under_its_name(runner: CliRunner) -> None:
+    code, out, _ = run(
+        runner, "add", "-", "--name", "note.md", "--json", given="# Quay\n\nThe quay was swept.\n"
+    )
+    assert code == 0
+    (source,) = json.loads(out)["sources"]
+    assert (source["uri"], source["status"]) == ("stdin:note.md", "added")
+    code, _, err = run(runner, "add", "-")
+    assert code == 1
+    assert "empty" in err
+
+
+def test_watch_reads_what_is_there_and_what_comes(
+    runner: CliRunner, material: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+    monkeypatch.setattr(runs, "threading", SimpleNamespace(Event=lambda: stop))
+    told: list[str] = []
+    real = runs.tables.report_body
+
+    def report_body(report: Report, collection: str) -> dict[str, object]:
+        body = real(report, collection)
+        told.append(json.dumps(body))
+        if len(told) == 1:
+            (material / "new.txt").write_text("A lantern was hung at the quay.\n")
+        else:
+            stop.set()
+        return body
+
+    monkeypatch.setattr(runs.tables, "report_body", report_body)
+    giving_up = threading.Timer(60, stop.set)
+    giving_up.start()
+    code, out, _ = run(runner, "watch", material, "--json")
+    giving_up.cancel()
+    assert code == 0
+    first, second = [json.loads(line) for line in out.splitlines()]
+    assert first["counts"]["added"] == 3
+    assert [each["uri"].rsplit("/", 1)[-1] for each in second["sources"]] == ["new.txt"]
