@@ -60,7 +60,7 @@ def marks_to_blob(marks: Sequence[Mark]) -> bytes:
 
 def marks_from_blob(blob: bytes) -> tuple[Mark, ...]:
     """The marks that ``marks_to_blob`` packed."""
-    return tuple(_mark(*line) for line in _lines(blob))
+    return tuple(_mark(*line) for line in mark_lines(blob))
 
 
 def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
@@ -69,10 +69,13 @@ def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
     Most of the cost of a mark is making it, and a passage needs few of a book's many.
     """
     end = max(span.end, span.start + 1)
-    return tuple(_mark(*line) for line in _lines(blob) if line[1] < end and line[2] > span.start)
+    return tuple(
+        _mark(*line) for line in mark_lines(blob) if line[1] < end and line[2] > span.start
+    )
 
 
-def _lines(blob: bytes) -> list[list[Any]]:
+def mark_lines(blob: bytes) -> list[list[Any]]:
+    """The marks as they are packed: a letter, start, end, and what the mark says."""
     lines: list[list[Any]] = json.loads(zlib.decompress(blob))
     return lines
 

@@ -32,6 +32,12 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
+def _split(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    return tuple(part for part in (each.strip() for each in given.split(",")) if part)
+
+
 class EmbeddingSettings(_Section):
     backend: Literal["local", "static", "http"] = Field(
         default="local",
@@ -78,9 +84,7 @@ class SourceSettings(_Section):
     @classmethod
     def _from_one_line(cls, given: object) -> object:
         """An environment variable holds the patterns in one line, with commas between them."""
-        if not isinstance(given, str):
-            return given
-        return tuple(part for part in (each.strip() for each in given.split(",")) if part)
+        return _split(given)
 
 
 class WebSettings(_Section):
@@ -144,11 +148,33 @@ class RetrievalSettings(_Section):
         default=0.3,
         ge=-1,
         le=1,
-        description="least cosine of a story (no effect yet)",
+        description="least cosine of a story and a question",
     )
     diversity: float = Field(
         default=0.85, ge=0, le=1, description="1 ranks by relevance alone; less avoids repeats"
     )
+
+
+class StorySettings(_Section):
+    enabled: bool = Field(default=True, description="whether runs build stories of news")
+    kinds: tuple[Literal["article", "page", "paper", "transcript"], ...] = Field(
+        default=("article",), min_length=1, description="kinds of documents that hold news"
+    )
+    join_threshold: float = Field(
+        default=0.12,
+        gt=0,
+        le=1,
+        description="least similarity (weighted words) at which news joins a story",
+    )
+    window_days: int = Field(
+        default=730, ge=0, description="a story without news for longer is over; 0: it never is"
+    )
+
+    @field_validator("kinds", mode="before")
+    @classmethod
+    def _from_one_line(cls, given: object) -> object:
+        """An environment variable holds the kinds in one line, with commas between them."""
+        return _split(given)
 
 
 class GenerationSettings(_Section):
@@ -211,6 +237,7 @@ class Settings(_Section):
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    stories: StorySettings = StorySettings()
     generation: GenerationSettings = GenerationSettings()
     citations: CitationSettings = CitationSettings()
     context: ContextSettings = ContextSettings()

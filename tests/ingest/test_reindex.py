@@ -27,18 +27,20 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest import next_index
 from wellread.ingest import reindex as reindexing
+from wellread.ingest.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.parsing import cut_up
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
 from wellread.ingest.vectors import VectorFiller
-from wellread.ingest.verify import ORPHAN, UNFINISHED, verify
+from wellread.ingest.verify import verify
 from wellread.ingest.window import ReadSource, Window, write
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.models.base import Embedder, Purpose
-from wellread.store.base import Fingerprint
+from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.catalogue.values import SourceRecord
-from wellread.store.lance import LanceIndex, table_name
+from wellread.store.lance import LanceIndex
+from wellread.store.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Document, Filters
 
@@ -46,8 +48,8 @@ CHILD = Path(__file__).with_name("reindexing_process.py")
 KILLS = 20
 FILES = 10
 OLD, NEW, THIRD = (128, 200), (96, 40), (64, 80)  # dimensions, tokens
-# Rows of a version that never became live are hidden and dropped later; they are no loss.
-LEFTOVERS = (ORPHAN, UNFINISHED)
+# What a kill leaves is no loss: the next run drops it.
+LEFTOVERS = (ORPHAN, UNFINISHED, DEAD_JOB, STRAY)
 
 Shape = tuple[int, int]
 
@@ -98,16 +100,21 @@ def known(number: int) -> str:
 
 def put(kb: KnowledgeBase, *documents: Document) -> None:
     """Take in documents as a run does, their vectors included."""
+    put_words(kb, *documents)
+    filler = VectorFiller(kb, lambda _count: None)
+    filler.no_more()
+    while not filler.wait(1.0):
+        pass
+
+
+def put_words(kb: KnowledgeBase, *documents: Document) -> None:
+    """Take in documents that are found by their words; their vectors are to come."""
     tokens = kb.live().tokens
     window = Window(tokens)
     for document in documents:
         record = SourceRecord(collection="default", uri=document.uri, digest=document.text)
         window.add(ReadSource(record=record, documents=(cut_up(document, tokens),)))
     write(kb, window)
-    filler = VectorFiller(kb, lambda _count: None)
-    filler.no_more()
-    while not filler.wait(1.0):
-        pass
 
 
 def take_out(kb: KnowledgeBase, number: int) -> None:
@@ -256,6 +263,14 @@ def test_there_and_back_again(home: Path) -> None:
         check_settled(other, OLD, range(FILES + 1))
 
 
+def test_vectors_that_were_still_to_come_are_there_after_it(home: Path) -> None:
+    with shaped(home, NEW) as kb:
+        put_words(kb, paper(60))
+        assert kb.catalogue.vectors.passages_owed() > 0
+        assert reindex(kb).switched
+        check_settled(kb, NEW, [*range(FILES), 60])
+
+
 def test_documents_without_passages_and_damaged_ones_do_not_stop_it(home: Path) -> None:
     with shaped(home, NEW) as kb:
         put(kb, replace(paper(50), text=""))
@@ -336,6 +351,31 @@ def test_what_changed_while_half_made(home: Path, small_windows: None) -> None:
         assert found(kb, "second") == {known(one)}
         assert found(kb, "renamed beacon") == {known(three)}
         assert found(kb, f"harbour{two}") == set()
+
+
+def test_a_document_that_goes_and_comes_back_while_it_is_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was staged of it lost its words when it went; it is made anew."""
+    real = LanceIndex.write
+    struck: list[int] = []
+
+    with shaped(home, NEW) as kb:
+        assert shape_of(kb) == OLD
+
+        def write_rows(
+            self: LanceIndex, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None
+        ) -> None:
+            real(self, rows, vectors)
+            if not struck:
+                struck.append(1)
+                take_out(kb, 3)
+                put(kb, paper(3))
+
+        monkeypatch.setattr(LanceIndex, "write", write_rows)
+        assert reindex(kb).switched
+        check_settled(kb, NEW, range(FILES))
+        assert all(row.context == "Paper 3" for row in kb.catalogue.passages(known(3)))
 
 
 def test_the_settings_change_again(home: Path, small_windows: None) -> None:

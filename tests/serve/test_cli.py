@@ -105,7 +105,8 @@ def test_add_json_is_one_object_and_nothing_else(runner: CliRunner, material: Pa
     body = json.loads(out)
     assert code == 0
     assert err == ""
-    assert body["counts"] == {"added": 3, "updated": 0, "unchanged": 0, "skipped": 0, "failed": 0}
+    counts = dict.fromkeys(("updated", "unchanged", "skipped", "failed", "removed"), 0)
+    assert body["counts"] == {"added": 3, **counts}
     assert {source["status"] for source in body["sources"]} == {"added"}
     assert body["passages"] == sum(source["passages"] for source in body["sources"]) > 0
 

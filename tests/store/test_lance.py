@@ -13,10 +13,13 @@ import pytest
 from wellread.errors import StoreError
 from wellread.store import lance
 from wellread.store.base import Fingerprint
-from wellread.store.lance import LanceIndex, drop_other_indexes, table_name
+from wellread.store.lance import LanceIndex
+from wellread.store.lance_purge import masked_rows_files
+from wellread.store.lance_tables import drop_other_indexes, table_name
 from wellread.testing.index import IndexContract
 from wellread.testing.index_model import DIMENSIONS, OpenIndex, axes, held, ids, make_row, write
 from wellread.testing.index_search import ANY
+from wellread.testing.index_upkeep import MANY, IndexUpkeepContract, random_vectors
 from wellread.types import Filters
 
 PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")
@@ -25,6 +28,15 @@ PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")
 class TestLanceContract(IndexContract):
     @pytest.fixture
     def open_index(self, tmp_path: Path) -> OpenIndex:
+        return lambda name: LanceIndex.open(tmp_path / name, PRINT)
+
+
+class TestLanceUpkeepWithVectorIndex(IndexUpkeepContract):
+    """The same with tables that are large enough for a vector index."""
+
+    @pytest.fixture
+    def open_index(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenIndex:
+        monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
         return lambda name: LanceIndex.open(tmp_path / name, PRINT)
 
 
@@ -156,13 +168,104 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
 
 
 def test_removed_text_leaves_the_disk(tmp_path: Path) -> None:
+    """Also where so few rows were removed that LanceDB by itself rewrites nothing."""
     index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "the passphrase is xyzzyplugh"), make_row("b", "ferry")])
-    assert _holds(tmp_path, b"xyzzyplugh")
-    index.remove([("doc-a", "v1")])
+    rows = [make_row(f"p{n}", f"ferry number {n}", authors=(f"Ann {n}",)) for n in range(40)]
+    secret = make_row("a", "the passphrase is xyzzyplugh", authors=("Plover",), taxonomy=("s=qux",))
+    replaced = make_row("b", "the old name was frobozz", context="Grue")
+    write(index, [*rows, secret, replaced])
     index.optimize()
-    assert not _holds(tmp_path, b"xyzzyplugh")
+    words = (b"xyzzyplugh", b"plover", b"s=qux", b"frobozz", b"Grue")
+    assert all(_holds(tmp_path, word) for word in words)
+    index.remove([("doc-a", "v1")])
+    index.write([make_row("b", "the new name is zork")], None)
+    index.optimize()
+    assert any(_holds(tmp_path, word) for word in words)
+    index.purge()
+    assert [word for word in words if _holds(tmp_path, word)] == []
+    assert masked_rows_files(next(tmp_path.glob("*.lance"))) == []
+    assert len(index.search_text("ferry", ANY, 50)) == 40
+    assert ids(index.search_text("zork", ANY, 5)) == ["b"]
+
+
+def test_a_purge_rewrites_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long texts are compressed in the files, so that looking for words proves too little."""
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    index = LanceIndex.open(tmp_path, PRINT)
+    rows = [make_row(f"p{n:03}", f"ferry {n} " + "and so on " * 90) for n in range(MANY)]
+    index.write(rows[:600], random_vectors(600))
+    index.optimize()
+    index.write(rows[600:], random_vectors(MANY - 600))
+    index.optimize()
+    before = _content_files(tmp_path)
+    index.remove([("doc-p003", "v1")])
+    index.purge()
+    assert not before & _content_files(tmp_path)
+    assert len(index.search_vector(axes(0)[0], ANY, MANY)) == MANY - 1
+    assert len(index.search_text("ferry", ANY, MANY)) == MANY - 1
+
+
+def test_a_vector_index_of_data_that_went_as_a_whole_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    index = LanceIndex.open(tmp_path, PRINT)
+    rows = [make_row(f"p{n:03}", "ferry") for n in range(MANY)]
+    index.write(rows[:400], random_vectors(400))
+    index.optimize()
+    index.write(rows[400:], random_vectors(MANY - 400))
+    index.optimize()
+    before = _content_files(tmp_path)
+    index.remove([(row.document_id, row.version) for row in rows[400:]])
+    index.purge()
+    assert not before & _content_files(tmp_path)
+    assert len(index.search_vector(axes(0)[0], ANY, MANY)) == 400
+
+
+def test_a_table_of_an_older_release_is_purged_once(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry")])
+    (mark,) = tmp_path.glob("*.purged")
+    mark.unlink()
+    assert not LanceIndex.open(tmp_path, PRINT).purged()
+    index.purge()
+    assert LanceIndex.open(tmp_path, PRINT).purged()
+
+
+def test_a_damaged_table_can_be_begun_anew(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry")])
+    for path in tmp_path.rglob("data/*.lance"):
+        path.write_bytes(b"garbage")
+    with pytest.raises(StoreError, match="could not read the index"):
+        list(index.held())
+    index.clear()
+    write(index, [make_row("b", "ferry")])
     assert ids(index.search_text("ferry", ANY, 5)) == ["b"]
+    assert index.purged()
+
+
+def test_searches_go_on_during_a_purge(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row(f"p{n}", "ferry") for n in range(300)])
+    index.optimize()
+    index.remove([("doc-p7", "v1")])
+    reader = LanceIndex.open(tmp_path, PRINT)
+    done = threading.Event()
+    seen: list[int] = []
+
+    def search() -> None:
+        while not done.is_set():
+            seen.append(len(reader.search_text("ferry", ANY, 400)))
+            seen.append(len(reader.search_vector(axes(0)[0], ANY, 400)))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    index.purge()
+    done.set()
+    thread.join()
+    assert len(seen) > 2
+    assert set(seen) == {299}
 
 
 def test_a_warmed_index_answers_the_same(tmp_path: Path) -> None:
@@ -190,3 +293,8 @@ def test_damaged_files_are_a_store_error(tmp_path: Path) -> None:
 
 def _holds(folder: Path, word: bytes) -> bool:
     return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def _content_files(folder: Path) -> set[Path]:
+    """All files of rows and of search structures."""
+    return {*folder.rglob("data/*"), *folder.rglob("_indices/*/*")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,13 +11,16 @@ from typing import Literal
 from wellread.ask import rank, words
 from wellread.ask.rank import Fused
 from wellread.config import RetrievalSettings
-from wellread.errors import UnknownCollectionError
-from wellread.kb import KnowledgeBase
+from wellread.errors import StoreError, UnknownCollectionError
+from wellread.kb import KnowledgeBase, Parts
 from wellread.types import KINDS, Analysis, Candidate, DocumentFacts, Filters, Hit, Passage
+
+logger = logging.getLogger(__name__)
 
 SearchMode = Literal["hybrid", "text", "vector"]
 SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
 TEXT, VECTOR = "text", "vector"
+TRIES = 3  # of a search that runs into a switch to another index
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
 
 # Both lists are fetched at the same time; the back ends release the interpreter while they work.
@@ -35,11 +39,24 @@ def search(
 
     Raises:
         UnknownCollectionError: ``filters.collections`` names one that does not exist.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     check_collections(kb, filters)
     settings = kb.settings.retrieval
-    lists = _candidates(kb, text, filters, mode, max(settings.candidates, limit))
-    return _hits(kb, _fuse(lists, settings, mode), limit)
+    for _ in range(TRIES):
+        parts = kb.live()
+        try:
+            lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
+            hits = _hits(kb, _fuse(lists, settings, mode), limit)
+        except StoreError:
+            if kb.live() is parts:
+                raise
+        else:
+            # Passages of an index that was switched away meanwhile are live no more.
+            if kb.live() is parts:
+                return hits
+        logger.info("searching again, because the index was switched")
+    raise StoreError("the index was switched again and again during a search", hint="try again")
 
 
 def retrieve(kb: KnowledgeBase, analysis: Analysis) -> list[Hit]:
@@ -76,15 +93,15 @@ def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
 
 
 def _candidates(
-    kb: KnowledgeBase, text: str, filters: Filters, mode: SearchMode, depth: int
+    parts: Parts, text: str, filters: Filters, mode: SearchMode, depth: int
 ) -> dict[str, list[Candidate]]:
-    index = kb.index
+    index = parts.index
     pending = {}
     if mode != "vector":
         pending[TEXT] = _lists.submit(index.search_text, text, filters, depth)
     lists: dict[str, list[Candidate]] = {}
     if mode != "text":
-        vector = kb.embedder.embed([text], "query")[0]
+        vector = parts.embedder.embed([text], "query")[0]
         lists[VECTOR] = index.search_vector(vector, filters, depth)
     return lists | {name: future.result() for name, future in pending.items()}
 

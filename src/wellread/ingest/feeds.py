@@ -45,6 +45,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     if feed.bozo:
         logger.warning("%s: the feed is damaged (%s)", source.uri, feed.bozo_exception)
     source_type = "atom" if feed.version.startswith("atom") else "rss"
+    # An Atom entry without an author is by the feed's (RFC 4287, 4.2.1); RSS has no such rule.
+    inherited = _authors(feed.feed) if source_type == "atom" else ()
     taken: set[str] = set()
     for number, entry in enumerate(feed.entries, 1):
         document = _document(source, feed.feed, entry, number)
@@ -53,7 +55,12 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
             continue
         uri = document.uri if document.uri not in taken else f"{source.uri}#{number}"
         taken.add(uri)
-        yield replace(document, uri=uri, source_type=source_type)
+        yield replace(
+            document,
+            uri=uri,
+            source_type=source_type,
+            authors=document.authors or inherited,
+        )
 
 
 def _document(
@@ -77,7 +84,7 @@ def _document(
         marks=marks,
         url=link,
         language=_language(entry, feed),
-        authors=_authors(entry) or _authors(feed),
+        authors=_authors(entry),
         published_at=_moment(entry),
         summary=_plain(entry.get("summary", "")) if entry.get("content") else "",
         media_url=_media(entry),
@@ -103,9 +110,9 @@ def _plain(value: str) -> str:
 
 
 def _language(entry: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
-    detail = entry.get("title_detail") or {}
-    named = entry.get("language") or feed.get("language") or detail.get("language") or ""
-    return str(named).lower()
+    details = [*entry.get("content", ()), entry.get("title_detail") or {}]
+    own = next((detail["language"] for detail in details if detail.get("language")), "")
+    return str(entry.get("language") or own or feed.get("language") or "").lower()
 
 
 def _authors(entry: Mapping[str, Any]) -> tuple[str, ...]:
@@ -135,5 +142,5 @@ def _media(entry: Mapping[str, Any]) -> str:
 
 
 def _tags(entry: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    tags = strings([tag.get("term") or "" for tag in entry.get("tags", ())])
+    tags = strings([tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())])
     return {"tags": tags} if tags else {}

@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Literal
 
+from wellread.ingest.past_questions import plain_name
+
 JsonKind = Literal["feed", "records", "speech", ""]
 SpeechForm = Literal["whisper", "whisper.cpp", "assemblyai", "deepgram", "aws", ""]
 
@@ -26,13 +28,18 @@ def kind_of_json(data: bytes) -> JsonKind:
     """
     start = data[:FIRST_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"[":
-        return "records" if _WORDS & set(_first_of_list(data)) else ""
+        return "records" if is_record(_first_of_list(data)) else ""
     if start != b"{" or not _SPOKEN.search(data):
         return ""
     tree = tree_of(data)
     if is_feed(tree):
         return "feed"
     return "speech" if speech_form(tree) else ""
+
+
+def is_record(entry: object) -> bool:
+    """Whether ``entry`` is an object with words in it, as a list of records begins with."""
+    return isinstance(entry, dict) and any(plain_name(str(name)) in _WORDS for name in entry)
 
 
 def tree_of(data: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ nothing needs.
 from __future__ import annotations
 
 import codecs
+import csv
 import importlib
 import json
 import logging
@@ -18,9 +19,10 @@ from wellread.errors import SourceError
 from wellread.ingest import mapping, markdown_transcripts
 from wellread.ingest.archives import names_in
 from wellread.ingest.base import Loader, LoaderLimits, Source
-from wellread.ingest.json_kinds import kind_of_json
+from wellread.ingest.json_kinds import is_record, kind_of_json
 from wellread.ingest.mapping import ENTRIES, ENTRIES_VERSION, Reading
 from wellread.ingest.office_binary import is_office_binary
+from wellread.ingest.past_questions import asks, delimiter_of
 from wellread.types import Document
 
 logger = logging.getLogger(__name__)
@@ -255,8 +257,11 @@ def _kind_of_lines(source: Source) -> str:
 
 def _asks(header: str) -> bool:
     """Whether a CSV header names a question and what became of it."""
-    names = {name.strip().strip('"').lower() for name in header.split(",")}
-    return "question" in names and bool(names & {"answer", "feedback", "score"})
+    try:
+        columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
+    except csv.Error:
+        return False
+    return asks(columns)
 
 
 def _is_record(line: str) -> bool:
@@ -264,7 +269,6 @@ def _is_record(line: str) -> bool:
     if not (line.startswith("{") and line.endswith("}")):
         return False
     try:
-        record = json.loads(line)
+        return is_record(json.loads(line))
     except (ValueError, RecursionError):
         return False
-    return isinstance(record, dict) and bool({"text", "content", "body", "question"} & set(record))

@@ -108,11 +108,16 @@ def job_log(
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
     """Mark jobs as interrupted whose process is gone; which they were."""
-    dead = [job for job in kb.catalogue.jobs.newest(1_000, "running") if not _lives(kb, job)]
+    dead = dead_jobs(kb)
     for job in dead:
         kb.catalogue.jobs.finish(job.id, "interrupted", "its process ended before it was done")
         (kb.home / JOBS_FOLDER / f"{job.id}.lock").unlink(missing_ok=True)
     return dead
+
+
+def dead_jobs(kb: KnowledgeBase) -> list[Job]:
+    """The jobs that are noted as running and whose process is gone."""
+    return [job for job in kb.catalogue.jobs.newest(1_000, "running") if not _lives(kb, job)]
 
 
 def _lives(kb: KnowledgeBase, job: Job) -> bool:

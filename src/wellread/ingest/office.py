@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
 import zipfile
@@ -18,6 +19,7 @@ from wellread.ingest.front_matter import moment
 from wellread.ingest.plain import one_line
 from wellread.ingest.xml_parts import name_of, parse
 
+_RELATIONS = "_rels/.rels"
 _CORE = "/metadata/core-properties"
 # Titles that programs give by themselves, and programs that call themselves the author.
 _NO_TITLE = re.compile(
@@ -45,20 +47,32 @@ class OfficeFacts:
         return {"tags": self.keywords} if self.keywords else {}
 
 
-def read_facts(source: Source, limits: LoaderLimits) -> OfficeFacts:
-    """Check the whole file, then read its core properties.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfficeFile:
+    """A file that was checked: what is known about it, and the bytes for the library."""
+
+    facts: OfficeFacts
+    data: bytes
+
+
+def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
+    """Check the whole file, read its core properties, and mend what the libraries stumble over.
 
     Raises:
         SourceError: it is no zip file that may be opened (see ``archives``).
     """
     with open_archive(source.data, source.uri, limits) as archive:
-        part = _core_part(archive)
-        if part not in archive.namelist():
-            return OfficeFacts()
         try:
-            root = parse(archive.read(part), source.uri)
-        except (SourceError, zipfile.BadZipFile):  # the text can be read all the same
-            return OfficeFacts()
+            return OfficeFile(facts=_facts(archive), data=_mended(source.data, archive))
+        except (zipfile.BadZipFile, etree.LxmlError) as error:
+            raise SourceError(source.uri, f"damaged file: {error}") from error
+
+
+def _facts(archive: zipfile.ZipFile) -> OfficeFacts:
+    try:
+        root = parse(archive.read(_core_part(archive)), _RELATIONS)
+    except (KeyError, SourceError):  # the text can be read all the same
+        return OfficeFacts()
     found = {name_of(child): one_line(child.text or "") for child in root}
     title = found.get("title", "")
     return OfficeFacts(
@@ -69,6 +83,44 @@ def read_facts(source: Source, limits: LoaderLimits) -> OfficeFacts:
         summary=_summary(found),
         keywords=tuple(_listed(found.get("keywords", ""), r"[;,]")),
     )
+
+
+def _mended(data: bytes, archive: zipfile.ZipFile) -> bytes:
+    """The file without relations to parts that are not there.
+
+    Some programs leave them behind when a picture is taken out, and the libraries refuse such a
+    file as a whole.
+    """
+    names = set(archive.namelist())
+    mended: dict[str, bytes] = {}
+    for name in sorted(names):
+        if name.endswith(".rels"):
+            try:
+                root = parse(archive.read(name), name)
+            except SourceError:  # the library says what is wrong, if it needs the part at all
+                continue
+            gone = [one for one in root if _leads_nowhere(one, name, names)]
+            for one in gone:
+                root.remove(one)
+            if gone:
+                mended[name] = etree.tostring(root)
+    if not mended:
+        return data
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as copy:
+        for name in dict.fromkeys(archive.namelist()):
+            copy.writestr(name, mended.get(name) or archive.read(name))
+    return stream.getvalue()
+
+
+def _leads_nowhere(relation: etree._Element, name: str, names: set[str]) -> bool:
+    if value_of(relation, "TargetMode") == "External":
+        return False
+    target = value_of(relation, "Target").partition("#")[0]
+    # word/_rels/document.xml.rels holds the relations of word/document.xml
+    folder = posixpath.dirname(posixpath.dirname(name))
+    path = target[1:] if target.startswith("/") else posixpath.join(folder, target)
+    return bool(target) and posixpath.normpath(path) not in names
 
 
 def elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
@@ -119,8 +171,8 @@ def table_row(cells: Sequence[str]) -> str:
 def _core_part(archive: zipfile.ZipFile) -> str:
     """The name of the part with the core properties."""
     try:
-        root = parse(archive.read("_rels/.rels"), "_rels/.rels")
-    except (KeyError, SourceError, zipfile.BadZipFile):
+        root = parse(archive.read(_RELATIONS), _RELATIONS)
+    except (KeyError, SourceError):
         return "docProps/core.xml"
     for element in root:
         if value_of(element, "Type").endswith(_CORE):

@@ -20,7 +20,7 @@ from lxml import etree
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.office import child_of, elements, read_facts, shown, table_row, value_of
+from wellread.ingest.office import child_of, elements, open_office, shown, table_row, value_of
 from wellread.ingest.plain import PARAGRAPH, Blocks, one_line, require_text, title_from_name
 from wellread.ingest.xml_parts import name_of, parse
 from wellread.types import Document
@@ -79,8 +79,8 @@ class _Gathered:
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One page."""
-    facts = read_facts(source, limits)
-    part = _main_part(source)
+    file = open_office(source, limits)
+    part = _main_part(file.data, source.uri)
     writer = _Writer(_styles(part), _notes(part, source.uri))
     body = child_of(part.element, "body")
     if body is not None:
@@ -91,30 +91,33 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         collection=source.collection,
         uri=source.uri,
         kind="page",
-        title=writer.title or facts.title or writer.first_heading or title_from_name(source.name),
+        title=writer.title
+        or file.facts.title
+        or writer.first_heading
+        or title_from_name(source.name),
         text=text,
         marks=marks,
         source_type="docx",
-        language=facts.language,
-        authors=facts.authors,
-        published_at=facts.published_at,
-        summary=facts.summary,
-        taxonomy=facts.taxonomy,
+        language=file.facts.language,
+        authors=file.facts.authors,
+        published_at=file.facts.published_at,
+        summary=file.facts.summary,
+        taxonomy=file.facts.taxonomy,
     )
 
 
-def _main_part(source: Source) -> DocumentPart:
+def _main_part(data: bytes, uri: str) -> DocumentPart:
     try:
-        part = Package.open(io.BytesIO(source.data)).main_document_part
+        part = Package.open(io.BytesIO(data)).main_document_part
     except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
-        raise SourceError(source.uri, f"damaged Word file: {error}") from error
+        raise SourceError(uri, f"damaged Word file: {error}") from error
     except (KeyError, ValueError, AttributeError) as error:
         # Also of "Strict Open XML", whose parts have other names for the same things.
         raise SourceError(
-            source.uri, f"not a Word file that can be read: save it as .docx ({error})"
+            uri, f"not a Word file that can be read: save it as .docx ({error})"
         ) from error
     if not isinstance(part, DocumentPart):
-        raise SourceError(source.uri, f"not a Word file: its content is {part.content_type}")
+        raise SourceError(uri, f"not a Word file: its content is {part.content_type}")
     return part
 
 

@@ -20,7 +20,7 @@ from pptx.slide import Slide
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.office import child_of, elements, read_facts, shown, table_row, value_of
+from wellread.ingest.office import child_of, elements, open_office, shown, table_row, value_of
 from wellread.ingest.plain import PARAGRAPH, one_line, require_text, title_from_name
 from wellread.ingest.xml_parts import name_of, parse
 from wellread.types import Document
@@ -46,8 +46,8 @@ _BULLETS = ("buChar", "buAutoNum", "buBlip")
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One page; slide numbers are its page marks."""
-    facts = read_facts(source, limits)
-    slides = _slides(source, limits)
+    file = open_office(source, limits)
+    slides = _slides(file.data, source.uri, limits)
     writer = _Writer(source.uri)
     titles = [writer.write(number, slide) for number, slide in enumerate(slides, 1)]
     require_text(source, writer.words)
@@ -57,36 +57,34 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         collection=source.collection,
         uri=source.uri,
         kind="page",
-        title=facts.title or first or title_from_name(source.name),
+        title=file.facts.title or first or title_from_name(source.name),
         text=text,
         marks=marks,
         source_type="pptx",
-        language=facts.language,
-        authors=facts.authors,
-        published_at=facts.published_at,
-        summary=facts.summary,
-        taxonomy=facts.taxonomy,
+        language=file.facts.language,
+        authors=file.facts.authors,
+        published_at=file.facts.published_at,
+        summary=file.facts.summary,
+        taxonomy=file.facts.taxonomy,
     )
 
 
-def _slides(source: Source, limits: LoaderLimits) -> list[Slide]:
+def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
     """The slides in the order in which they are shown."""
     try:
-        part = Package.open(io.BytesIO(source.data)).main_document_part
+        part = Package.open(io.BytesIO(data)).main_document_part
         if not isinstance(part, PresentationPart):
-            raise SourceError(source.uri, f"not a presentation: its content is {part.content_type}")
+            raise SourceError(uri, f"not a presentation: its content is {part.content_type}")
         listed = child_of(part.presentation.element, "sldIdLst")
         ids = [] if listed is None else [value_of(one, "id") for one in _ids(listed)]
         if len(ids) > limits.max_pages:
-            raise SourceError(
-                source.uri, f"too many slides: {len(ids)}, the limit is {limits.max_pages}"
-            )
+            raise SourceError(uri, f"too many slides: {len(ids)}, the limit is {limits.max_pages}")
         return list(part.presentation.slides)
     except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
-        raise SourceError(source.uri, f"damaged presentation: {error}") from error
+        raise SourceError(uri, f"damaged presentation: {error}") from error
     except (KeyError, ValueError, AttributeError, TypeError) as error:
         raise SourceError(
-            source.uri, f"not a presentation that can be read: save it as .pptx ({error})"
+            uri, f"not a presentation that can be read: save it as .pptx ({error})"
         ) from error
 
 

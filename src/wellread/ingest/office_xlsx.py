@@ -22,7 +22,7 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.office import read_facts, table_row
+from wellread.ingest.office import open_office, table_row
 from wellread.ingest.plain import PARAGRAPH, one_line, title_from_name
 from wellread.types import Document
 
@@ -47,13 +47,13 @@ _ERRORS = (
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One page. Formulas are read as the values that were last computed and saved."""
-    facts = read_facts(source, limits)
+    file = open_office(source, limits)
     writer = _Writer(source.uri, limits.max_cells)
     try:
         with warnings.catch_warnings():
             # Of parts that are of no interest here: data validation, default styles, headers.
             warnings.simplefilter("ignore")
-            _write_workbook(source, writer)
+            _write_workbook(file.data, writer)
     except _ERRORS as error:
         raise SourceError(
             source.uri, f"damaged workbook: {type(error).__name__}: {one_line(str(error))[:120]}"
@@ -65,21 +65,21 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         collection=source.collection,
         uri=source.uri,
         kind="page",
-        title=facts.title or title_from_name(source.name),
+        title=file.facts.title or title_from_name(source.name),
         text=text,
         marks=marks,
         source_type="xlsx",
-        language=facts.language,
-        authors=facts.authors,
-        published_at=facts.published_at,
-        summary=facts.summary,
-        taxonomy=facts.taxonomy,
+        language=file.facts.language,
+        authors=file.facts.authors,
+        published_at=file.facts.published_at,
+        summary=file.facts.summary,
+        taxonomy=file.facts.taxonomy,
     )
 
 
-def _write_workbook(source: Source, writer: _Writer) -> None:
+def _write_workbook(data: bytes, writer: _Writer) -> None:
     book: Workbook = load_workbook(
-        io.BytesIO(source.data), read_only=True, data_only=True, keep_links=False
+        io.BytesIO(data), read_only=True, data_only=True, keep_links=False
     )
     try:
         for sheet in book.worksheets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
@@ -11,6 +12,8 @@ from lxml import etree
 from wellread.errors import SourceError
 from wellread.ingest.front_matter import web_address
 from wellread.ingest.xml_parts import name_of, parse
+
+_BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,31};)")
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +67,7 @@ def _root(data: bytes, uri: str) -> etree._Element:
         root = parse(data, uri)
     except SourceError as error:
         # Lists written by hand have addresses with a bare "&" in them.
-        root = parse(data, uri, repair=True)
+        root = parse(_BARE_AMPERSAND.sub(b"&amp;", data), uri, repair=True)
         logger.warning("%s: the list is damaged (%s)", uri, error.reason)
     if name_of(root).lower() != "opml":
         raise SourceError(uri, f"not OPML: the root element is {name_of(root)[:40]}")

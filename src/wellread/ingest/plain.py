@@ -16,7 +16,14 @@ TITLE_CHARACTERS = 200
 WRAPPED_LEAST, WRAPPED_MOST = 45, 120  # characters of a line that was broken to fit a width
 BROKEN = "\ufffe"  # stands for a hyphen at the end of a printed line
 
-_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+# The mark of UTF-16 begins that of UTF-32, which therefore comes first.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_CODING = re.compile(rb"coding[:=][ \t]*([-\w.]{1,40})")  # as editors and Python write it (PEP 263)
 _NAME_DATE = re.compile(r"^\d{4}-\d{2}-\d{2}[-_ ]?")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,8}$")
 _ITEM = re.compile(r"\s*(?:[-*+•‣▪–—]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+\S")
@@ -24,7 +31,7 @@ _COLUMNS = re.compile(r"\S(?:\t+| {3,})\S")  # a gap between the cells of a tabl
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "\u00ad": "", "\u00a0": " "}
 )
-_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ufeff\uffff]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\uffff]")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uff00-\uffef]")  # Chinese and Japanese
 
 
@@ -118,18 +125,32 @@ def decode(source: Source) -> str:
     """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped.
 
     Raises:
-        SourceError: the bytes are not UTF-8 (nor UTF-16 with its mark).
+        SourceError: the bytes are not UTF-8, have no byte order mark, and declare nothing else
+            in a ``coding:`` note on the first two lines.
     """
-    encoding = "utf-16" if source.data.startswith(_UTF16_MARKS) else "utf-8-sig"
+    data = source.data
+    marked = (name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
+    encoding = next(marked, "utf-8-sig")
     try:
-        text = source.data.decode(encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise SourceError(
-            source.uri,
-            f"not UTF-8 (byte {error.start})",
-            hint="save the file as UTF-8",
-        ) from error
+        text = _decode_declared(data)
+        if not text:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise SourceError(
+                source.uri,
+                f"not {encoding.removesuffix('-sig').upper()} (line {line}): save it as UTF-8",
+            ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decode_declared(data: bytes) -> str:
+    """The text by the encoding that its first two lines name; empty when that does not work."""
+    named = _CODING.search(b"\n".join(data[:1000].split(b"\n", 2)[:2]))
+    try:
+        return data.decode(named.group(1).decode("ascii")) if named else ""
+    except (UnicodeDecodeError, LookupError):  # LookupError: an encoding that nobody knows
+        return ""
 
 
 def require_text(source: Source, text: str) -> None:

@@ -1,9 +1,7 @@
-"""Records, one a line: news items and past questions in JSON Lines, past questions in CSV.
+"""Records: news items and past questions in JSON Lines or a JSON list, past questions in CSV.
 
 An item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
-one of ``answer``, ``feedback`` and ``score``; ``feedback`` holds ``score``, ``citation_url`` and
-``sentences``, each with ``score``, ``explanation``, ``harmful`` and ``content_issue``. In CSV the
-sentences are columns: ``sentence_1_score``, ``sentence_1_explanation``, ...
+one of ``answer``, ``feedback`` and a score; see ``past_questions`` for its fields.
 """
 
 from __future__ import annotations
@@ -13,48 +11,68 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from wellread.errors import SourceError
 from wellread.ingest.base import LoaderLimits, Source
 from wellread.ingest.front_matter import (
+    KNOWN_FIELDS,
     FrontMatter,
     moment,
     scalar,
-    strings,
     taxonomy_of,
     web_address,
 )
-from wellread.ingest.plain import Blocks, decode
-from wellread.types import KINDS, Document, Kind, PastQuestion, SentenceFeedback
+from wellread.ingest.past_questions import (
+    LANGUAGES,
+    MalformedError,
+    delimiter_of,
+    from_row,
+    is_past_question,
+    named,
+    past_question,
+    plain_name,
+)
+from wellread.ingest.plain import PARAGRAPH, Blocks, decode, unwrapped, whole_words
+from wellread.types import KINDS, Document, Kind, Mark
 
 Record = Mapping[str, Any]
 
 TITLE_CHARACTERS = 120
 _KINDS: dict[str, Kind] = {kind: kind for kind in KINDS if kind not in ("entity", "qa")}
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
-_SENTENCE_COLUMN = re.compile(r"sentence_(\d{1,3})_(score|explanation|harmful|content_issue)$")
-_CITATIONS = ("citation_url", "citation", "url")
-_ANSWERED = ("answer", "feedback", "score", "sentences")
-
-
-class _MalformedError(ValueError):
-    """What is wrong with one record; the caller adds the line."""
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """One document a record; the first malformed line refuses the whole file."""
+    """One document a record; the first malformed one refuses the whole file."""
     text = decode(source)
-    is_csv = source.name.lower().endswith(".csv")
-    records = _csv_records(source.uri, text) if is_csv else _json_records(source.uri, text)
     documents: list[Document] = []
-    for line, record in records:
+    for line, key, record in _records(source, text):
         try:
-            asked = "question" in record and any(name in record for name in _ANSWERED)
-            documents.append(_qa(source, record, line) if asked else _item(source, record, line))
-        except _MalformedError as error:
+            asked = named(record)
+            documents.append(
+                _qa(source, asked, line, key)
+                if is_past_question(asked)
+                else _item(source, record, line, key)
+            )
+        except MalformedError as error:
             raise _at_line(source.uri, line, str(error)) from error
     yield from documents
+
+
+def _records(source: Source, text: str) -> Iterator[tuple[int, str, Record]]:
+    """Each record with its line and what its uri ends in."""
+    if source.name.lower().endswith(".csv"):
+        for line, record in _csv_records(source.uri, text):
+            yield line, f"L{line}", record
+    elif text.lstrip().startswith("["):
+        for number, (line, record) in enumerate(_listed_records(source.uri, text), 1):
+            yield line, str(number), record
+    else:
+        for line, record in _json_records(source.uri, text):
+            yield line, f"L{line}", record
 
 
 def _at_line(uri: str, line: int, what: str) -> SourceError:
@@ -76,58 +94,77 @@ def _json_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
         yield number, record
 
 
+def _listed_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
+    """The objects of one JSON list, each with the line on which it begins."""
+    decoder = json.JSONDecoder()
+    at = text.index("[") + 1
+    line, counted, first = 1, 0, True
+    while True:
+        at = _past_space(text, at)
+        line, counted = line + text.count("\n", counted, at), at
+        if text[at : at + 1] == "]" and not text[at + 1 :].strip():
+            return
+        if not first:
+            if text[at : at + 1] != ",":
+                raise _at_line(uri, line, "expected a comma or the end of the list")
+            at = _past_space(text, at + 1)
+            line, counted = line + text.count("\n", counted, at), at
+        try:
+            record, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise _at_line(uri, error.lineno, f"{error.msg} (column {error.colno})") from error
+        except (ValueError, RecursionError) as error:
+            raise _at_line(uri, line, str(error)) from error
+        if not isinstance(record, dict):
+            raise _at_line(uri, line, "not an object")
+        yield line, record
+        first = False
+
+
+def _past_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
+
+
 def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    delimiter = delimiter_of(text.partition("\n")[0])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     names: list[str] = []
     begun = 1
     try:
         for row in reader:
             line, begun = begun, reader.line_num + 1
             if not names:
-                names = [name.strip().lower() for name in row]
+                names = [plain_name(name) for name in row]
             elif len(row) > len(names):
                 raise _at_line(uri, line, f"{len(row)} fields, but the header names {len(names)}")
             elif any(row):
                 cells = zip(names, row, strict=False)
-                yield line, _nested({name: cell.strip() for name, cell in cells if cell.strip()})
+                yield line, from_row({name: cell.strip() for name, cell in cells if cell.strip()})
     except csv.Error as error:
         raise _at_line(uri, reader.line_num, str(error)) from error
 
 
-def _nested(cells: dict[str, str]) -> Record:
-    """A row in the form of a JSON record: sentence columns gathered, empty cells left out."""
-    sentences: dict[int, dict[str, str]] = {}
-    record: dict[str, Any] = {"answer": ""}
-    for name, cell in cells.items():
-        column = _SENTENCE_COLUMN.match(name)
-        if column:
-            sentences.setdefault(int(column.group(1)), {})[column.group(2)] = cell
-        else:
-            record[name] = [cell] if name == "flow" else cell
-    if sentences:
-        record["sentences"] = [sentences.get(n, {}) for n in range(1, max(sentences) + 1)]
-    return record
-
-
-def _item(source: Source, record: Record, line: int) -> Document:
+def _item(source: Source, record: Record, line: int, key: str) -> Document:
+    record = {_known(name): value for name, value in record.items()}
     body = next((record[name] for name in ("text", "content", "body") if record.get(name)), None)
     if body is None:
-        raise _MalformedError("neither text nor a question with an answer")
+        raise MalformedError("neither text nor a question with an answer")
     if not isinstance(body, str) or not body.strip():
-        raise _MalformedError("text is not words")
-    text, marks = _blocks([part.strip() for part in _PARAGRAPHS.split(body.strip())], line)
+        raise MalformedError("text is not words")
+    text, marks = _blocks(_joined(body), line)
     matter = FrontMatter(fields=record, body="")
     link = matter.link("url", "link")
     return Document(
         collection=source.collection,
-        uri=link or matter.words("uri", "id", "guid") or f"{source.uri}#L{line}",
+        uri=link or matter.words("uri", "id", "guid") or f"{source.uri}#{key}",
         kind=_KINDS.get(matter.words("kind"), "article"),
         title=matter.words("title", "headline") or _first_words(text),
         text=text,
         marks=marks,
         url=link,
         source_type=matter.words("source_type", "type") or "jsonl",
-        language=matter.words("language", "lang"),
+        language=matter.words("language", "lang").lower(),
         authors=matter.several("authors", "author"),
         published_at=moment(record.get("published_at") or record.get("date")),
         summary=matter.words("summary", "description"),
@@ -136,81 +173,41 @@ def _item(source: Source, record: Record, line: int) -> Document:
     )
 
 
-def _qa(source: Source, record: Record, line: int) -> Document:
-    past = _past_question(record)
-    text, marks = _blocks([part for part in (past.question, past.answer) if part], line)
+def _known(name: str) -> str:
+    """``publishedAt`` as ``published_at``; names without a meaning of ours stay as they are."""
+    plain = plain_name(name)
+    return plain if plain in KNOWN_FIELDS else name
+
+
+def _qa(source: Source, record: Record, line: int, key: str) -> Document:
+    past = past_question(record)
+    question, answer = _joined(past.question), _joined(past.answer)
+    past = replace(past, question=PARAGRAPH.join(question), answer=PARAGRAPH.join(answer))
+    text, marks = _blocks([*question, *answer], line)
+    language = next((found for name in LANGUAGES if (found := scalar(record.get(name)))), "")
     return Document(
         collection=source.collection,
-        uri=f"{source.uri}#L{line}",
+        uri=f"{source.uri}#{key}",
         kind="qa",
         title=_first_words(past.question),
         text=text,
         marks=marks,
         url=web_address(past.citation_url),
         source_type=scalar(record.get("source_type")) or "qa",
-        language=scalar(record.get("language")) or scalar(record.get("lang")),
+        language=language.lower(),
         published_at=moment(record.get("published_at") or record.get("date")),
         past_question=past,
     )
 
 
-def _past_question(record: Record) -> PastQuestion:
-    question, answer = record.get("question"), record.get("answer") or ""
-    if not isinstance(question, str) or not question.strip():
-        raise _MalformedError("question is not words")
-    if not isinstance(answer, str):
-        raise _MalformedError("answer is not words")
-    feedback = record.get("feedback") or {}
-    if isinstance(feedback, list):
-        feedback = {"sentences": feedback}
-    if isinstance(feedback, str):
-        feedback = {"sentences": [{"explanation": feedback}]}
-    if not isinstance(feedback, dict):
-        raise _MalformedError("feedback is neither an object nor a list of sentences")
-    sentences = record.get("sentences", feedback.get("sentences")) or []
-    if not isinstance(sentences, list) or not all(isinstance(row, dict) for row in sentences):
-        raise _MalformedError("sentences is not a list of objects")
-    score = record.get("score", record.get("total_score", feedback.get("score")))
-    better = record.get("expert_citation_url") or feedback.get("citation_url")
-    return PastQuestion(
-        question=question.strip(),
-        answer=answer.strip(),
-        flow=strings(record.get("flow") or []),
-        citation_url=scalar(
-            record.get("citation_url") or record.get("citation") or record.get("url")
-        ),
-        score=_score(score),
-        expert_citation_url=scalar(better),
-        sentences=tuple(_sentence(row) for row in sentences),
-    )
+def _joined(text: str) -> list[str]:
+    """The paragraphs of a field; lines that were only broken to fit a width are joined."""
+    paragraphs = [part.strip() for part in _PARAGRAPHS.split(text.replace("\r\n", "\n").strip())]
+    words = whole_words(text.split("\n"))
+    return [unwrapped(part.split("\n"), words)[0] for part in paragraphs if part]
 
 
-def _sentence(row: Record) -> SentenceFeedback:
-    return SentenceFeedback(
-        score=_score(row.get("score")),
-        explanation=scalar(row.get("explanation")),
-        harmful=_flag(row.get("harmful")),
-        content_issue=_flag(row.get("content_issue")),
-    )
-
-
-def _score(value: object) -> int | None:
-    if value is None or value == "":
-        return None
-    try:
-        number = float(value) if isinstance(value, str | int | float) else -1.0
-    except ValueError:
-        number = -1.0
-    if isinstance(value, bool) or not 0 <= number <= 100:
-        raise _MalformedError(f"score {value!r:.20} is not between 0 and 100")
-    return round(number)
-
-
-def _flag(value: object) -> bool:
-    return value is True or str(value).strip().lower() in ("true", "yes", "1")
-
-
-def _blocks(paragraphs: list[str], line: int) -> tuple[str, Any]:
+def _blocks(paragraphs: list[str], line: int) -> tuple[str, tuple[Mark, ...]]:
     blocks = Blocks()
     for paragraph in paragraphs:
         blocks.block(paragraph, line)

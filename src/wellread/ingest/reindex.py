@@ -118,8 +118,7 @@ def _tidy(kb: KnowledgeBase, *, keep_attempt: bool) -> None:
     attempt = kb.catalogue.reindexing.attempt()
     if attempt is not None and keep_attempt:
         drop_stale(kb, kb.open_index(attempt))
-        return
-    if attempt is not None:
+    elif attempt is not None:
         kb.catalogue.reindexing.abandon()
     _drop_others(kb)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,11 +17,11 @@ from docutils.core import publish_doctree
 from wellread.ingest.base import LoaderLimits, Source
 from wellread.ingest.front_matter import moment, names
 from wellread.ingest.plain import PARAGRAPH, Blocks, decode, one_line, require_text, title_from_name
+from wellread.ingest.rst_lines import SourceLines
 from wellread.ingest.rst_words import words_kept
 from wellread.types import Document
 
 LOST = 3  # docutils' "error": from here on a message quotes source text that is nowhere else
-NEAR = 12  # lines around the parser's guess in which a block's first word is looked for
 
 _SETTINGS = {
     "_disable_config": True,
@@ -34,8 +34,10 @@ _SETTINGS = {
     "line_length_limit": 10_000_000,
     "input_encoding": "unicode",
 }
-_WORD = re.compile(r"\w+")
-_REFERENCE = re.compile(r"`(?P<title>.+?)(?:\s*<[^<>]*>)?`_{0,2}|(?P<word>\w[\w.-]*)__?")
+# What docutils could not resolve, as it is written: `title <target>`_, :role:`title`, word_
+_REFERENCE = re.compile(
+    r"(?::[\w:+.-]+:)?`(?P<title>.+?)(?:\s*<[^<>]*>)?`_{0,2}|(?P<word>\w[\w.-]*)__?"
+)
 _SKIPPED = (
     nodes.comment,
     nodes.substitution_definition,
@@ -58,16 +60,16 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     settings = {**_SETTINGS, "warning_stream": io.StringIO()}
     with words_kept(text):
         tree = publish_doctree(text, settings_overrides=settings)
-    writer = _Writer(text.split("\n"))
+    facts, title = _facts(tree), _title(tree)
+    writer = _Writer(SourceLines(text.split("\n")))
     writer.walk(tree)
     stored, marks = writer.blocks.build()
     require_text(source, stored)
-    facts = _facts(tree)
     yield Document(
         collection=source.collection,
         uri=source.uri,
         kind="page",
-        title=_title(tree) or facts.title or title_from_name(source.name),
+        title=title or facts.title or title_from_name(source.name),
         text=stored,
         marks=marks,
         source_type="rst",
@@ -92,7 +94,7 @@ class _Facts:
 class _Writer:
     """Walks the tree and writes blocks."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: SourceLines) -> None:
         self.blocks = Blocks()
         self._lines = lines
         self._level = 0
@@ -120,10 +122,10 @@ class _Writer:
                 continue
             if isinstance(node, nodes.title) and isinstance(holder, nodes.document):
                 self._level = 1
-                self.blocks.heading(1, _inline(node), self._line(node, _inline(node)))
+                self.blocks.heading(1, _inline(node), self._lines.of(node, _inline(node)))
             elif isinstance(node, nodes.subtitle) and isinstance(holder, nodes.document):
                 self._level = 2
-                self.blocks.heading(2, _inline(node), self._line(node, _inline(node)))
+                self.blocks.heading(2, _inline(node), self._lines.of(node, _inline(node)))
             elif writer := self._writers.get(type(node)):
                 writer(node)
             elif isinstance(node, _VERBATIM):
@@ -139,7 +141,7 @@ class _Writer:
         if not raw:
             return
         lead, self._lead = self._lead, ""
-        line = self._line(node, raw)
+        line = self._lines.of(node, raw)
         text = lead + raw.replace("\n", " ")
         breaks = [found.start() + 1 for found in re.finditer("\n", raw)] if line else []
         later = [(len(lead) + at, (line or 0) + count) for count, at in enumerate(breaks, 1)]
@@ -149,7 +151,7 @@ class _Writer:
     def _write_verbatim(self, node: nodes.Element) -> None:
         self._lead = ""
         text = node.astext().strip("\n").rstrip()
-        line = self._line(node, text)
+        line = self._lines.of(node, text, verbatim=True)
         later: list[tuple[int, int]] = []
         if line:
             breaks = [found.end() for found in re.finditer("\n", text)]
@@ -164,7 +166,7 @@ class _Writer:
         title = node.next_node(nodes.title)
         if title is not None:
             words = _inline(title)
-            self.blocks.heading(self._level, words, self._line(title, words))
+            self.blocks.heading(self._level, words, self._lines.of(title, words))
             node.remove(title)
         self.walk(node)
         self._level -= 1
@@ -195,7 +197,7 @@ class _Writer:
         self._lead = f"{one_line(_inline(name))}: "
         self.walk(body)
         if self._lead:  # a name without a text
-            self.blocks.block(self._lead.removesuffix(": "), self._line(node, self._lead))
+            self.blocks.block(self._lead.removesuffix(": "), self._lines.of(node, self._lead))
             self._lead = ""
 
     def _write_verse(self, node: nodes.Element) -> None:
@@ -219,7 +221,7 @@ class _Writer:
                 self._write_verbatim(block)
 
     def _write_table(self, node: nodes.Element) -> None:
-        line = self._line(node, "")
+        line = self._lines.of(node, "")
         for part in node.children:
             if isinstance(part, nodes.title):
                 self._write_words(part)
@@ -231,43 +233,14 @@ class _Writer:
             if line is not None:
                 # Cells of a CSV table are counted from the table's own first line.
                 inside = first is not None and first > line
-                line = self._near(int(first or 0), cells) if inside else self._below(line, cells)
+                line = (
+                    self._lines.near(int(first or 0), cells)
+                    if inside
+                    else self._lines.below(line, cells)
+                )
             self.blocks.block(text, line, gap=gap)
             gap = "\n" if text else gap
         self._gap = PARAGRAPH
-
-    def _line(self, node: nodes.Element, words: str) -> int | None:
-        """The source line on which a block begins.
-
-        docutils is off by some lines for titles (it gives the line below them), directives and
-        what is nested in them, so the first word is looked for around it.
-        """
-        given: nodes.Element | None = node
-        while given is not None and given.line is None:
-            given = given.parent
-        if given is None:
-            return None
-        return self._near(int(given.line), [words])
-
-    def _near(self, line: int, texts: Sequence[str]) -> int | None:
-        """The line next to ``line`` that holds the first word of each text."""
-        for distance in range(NEAR + 1):
-            for at in (line - distance, line + distance):
-                if self._holds(at, texts):
-                    return at
-        return line if 1 <= line <= len(self._lines) else None
-
-    def _below(self, line: int, texts: Sequence[str]) -> int:
-        """The first line after ``line`` that holds the first word of each text; else ``line``."""
-        below = range(line + 1, line + 1 + NEAR)
-        return next((at for at in below if self._holds(at, texts)), line)
-
-    def _holds(self, line: int, texts: Sequence[str]) -> bool:
-        if not 1 <= line <= len(self._lines):
-            return False
-        first = (_WORD.search(text) for text in texts)
-        there = set(_WORD.findall(self._lines[line - 1]))
-        return all(found.group() in there for found in first if found)
 
 
 def _bullet(node: nodes.Element, count: int) -> str:

@@ -28,7 +28,7 @@ _NAMES_LANGUAGE = frozenset({"code", "code-block", "sourcecode", "prompt"})  # a
 # Nothing that a reader sees, or what is made from the rest of the text.
 _DROPPED = frozenset({"contents", "sectnum", "section-numbering", "target-notes", "index"})
 _DROPPED |= {"highlight", "currentmodule", "tabularcolumns", "include", "raw", "literalinclude"}
-_OVERRIDDEN = (_CODE | _DROPPED | {"date"}) - {"parsed-literal"}
+_OVERRIDDEN = (_CODE | _DROPPED | {"date", "figure"}) - {"parsed-literal"}
 _LEADS: Mapping[str, str] = {
     "versionadded": "Added in version",
     "versionchanged": "Changed in version",
@@ -56,7 +56,7 @@ def _run(directive: Any) -> list[nodes.Node]:
         return _entries(directive)
     holder = nodes.container()
     words = " ".join([_LEADS.get(name, ""), *directive.arguments]).strip()
-    if words:
+    if words and name != "figure":  # whose argument is a file
         holder += _paragraph(directive, words)
     directive.state.nested_parse(directive.content, directive.content_offset, holder)
     return list(holder.children)

@@ -27,6 +27,7 @@ from wellread.ingest.log import Counts, JobLog, job_log
 from wellread.ingest.outcomes import Judge
 from wellread.ingest.readers import Readers
 from wellread.ingest.readings import readings_of, settings_for
+from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
 from wellread.ingest.report import OnProgress, Progress, Report, SourceResult
 from wellread.ingest.selection import Selection
@@ -112,6 +113,7 @@ def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) 
     started = time.perf_counter()
     names = [given if isinstance(given, str) else given.uri for given in order.inputs]
     with job_log(kb, order.action, order.collection, names) as log:
+        tidy(kb)
         recover(kb)
         run = _Run(kb, order, log, on_progress)
         try:

@@ -20,30 +20,18 @@ LEAST_ITEMS = 3  # substantial list items that make a document a digest …
 LEAST_SHARE = 0.4  # … when they hold this share of its text
 LONGEST_PROSE = 2_000  # characters: longer prose without a list is cut at paragraphs
 LONGEST_LEAD_IN = 600  # characters: paragraphs before a list that hold more are news themselves
-LONGEST_TITLE = 90  # characters
-LONGEST_LEAD = 140  # characters: a colon after more than this does not end a title
 
 _BLOCK = re.compile(r"\S.*?(?=\n\n|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^[-*•] +(?=\S)", re.MULTILINE)
 # A list item that goes on with a sentence begun before the list.
 _CONTINUES = re.compile(r"[a-z]+ ")
 _NAMED_DIGEST = re.compile(
-    r"\b(newsletter|digest|round-?up|briefing|bulletin|week in|weekly|this week|"
-    r"year[- ]in[- ]review)\b",
+    r"\b(newsletter|digest|round-?up|briefing|bulletin|week in|weekly|year[- ]in[- ]review)\b",
     re.IGNORECASE,
 )
 _NO_NEWS = re.compile(r"(footnotes?|notes|references|(table of )?contents)", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 Section = tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewsItem:
-    """One news item of a document: where it stands, and what it is called."""
-
-    span: Span
-    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,45 +43,24 @@ class _Part:
     listed: bool
 
 
-def news_items(document: Document) -> list[NewsItem]:
-    """The news items of ``document``, in order; their spans do not overlap.
+def news_items(document: Document) -> list[Span]:
+    """The news items of ``document``, in order; they do not overlap.
 
     An article that is no digest is one item. A digest in which nothing substantial is found
     is one item too, so that no article is lost.
     """
     parts = _parts(document)
     if _is_digest(document, parts):
-        items = [_item(document.text, part) for part in _news(parts)]
+        items = [part.span for part in _news(parts)]
         if items:
             return items
     text = document.text
     start = len(text) - len(text.lstrip())
-    span = Span(start=start, end=max(start, len(text.rstrip())))
-    return [NewsItem(span=span, title=shortened(document.title, LONGEST_TITLE))]
-
-
-def lead_of(text: str) -> str:
-    """What a news item without a headline is called: the words before its first colon, else its
-    first sentence, in one line of at most 90 characters.
-    """
-    line = " ".join(text.split())
-    colon = line.find(": ")
-    sentence = _SENTENCE_END.search(line)
-    end = sentence.start() if sentence else len(line)
-    lead = line[:colon] if 0 < colon <= min(end, LONGEST_LEAD) else line[:end]
-    return shortened(lead, LONGEST_TITLE)
-
-
-def shortened(line: str, most: int) -> str:
-    """``line``, cut at a space with an ellipsis when it is longer than ``most`` characters."""
-    if len(line) <= most:
-        return line
-    cut = line.rfind(" ", most // 2, most)
-    return line[: cut if cut > 0 else most - 1].rstrip(" ,;:–—-") + "…"
+    return [Span(start=start, end=max(start, len(text.rstrip())))]
 
 
 def _parts(document: Document) -> list[_Part]:
-    """The text as list items with what follows them, and as prose; headings are left out."""
+    """The text as list items with what follows them, and as prose from its heading on."""
     parts: list[_Part] = []
     for span, section, listed in _pieces(document):
         last = parts[-1] if parts else None
@@ -116,20 +83,26 @@ def _pieces(document: Document) -> Iterator[tuple[Span, Section, bool]]:
         key=lambda mark: (mark.start, -mark.end),
     )
     section: Section = ()
+    heading: int | None = None  # where the line of a heading begins, right above
     waiting = iter([*headings, None])
     following = next(waiting)
     for block in _BLOCK.finditer(text):
         while following and following.start <= block.start():
             section, following = following.path, next(waiting)
         if section and block.group().strip() == section[-1]:
+            heading = block.start()
             continue
         starts = [found.start() for found in _BULLET.finditer(text, block.start(), block.end())]
         borders = sorted({block.start(), *starts, block.end()})
         for start, end in pairwise(borders):
             bullet = _BULLET.match(text, start) if start in starts else None
             begin = bullet.end() if bullet else start
-            whole = Span(start=begin, end=begin + len(text[begin:end].rstrip()))
-            yield whole, section, bullet is not None and not _CONTINUES.match(text, begin)
+            listed = bullet is not None and not _CONTINUES.match(text, begin)
+            stop = begin + len(text[begin:end].rstrip())
+            if heading is not None and bullet is None:
+                begin = heading
+            heading = None
+            yield Span(start=begin, end=stop), section, listed
 
 
 def _is_digest(document: Document, parts: list[_Part]) -> bool:
@@ -150,11 +123,3 @@ def _news(parts: list[_Part]) -> Iterator[_Part]:
         aside = bool(part.section and _NO_NEWS.fullmatch(part.section[-1]))
         if not stub and not aside and (part.listed or not leads_in):
             yield part
-
-
-def _item(text: str, part: _Part) -> NewsItem:
-    titled = part.section and not part.listed
-    return NewsItem(
-        span=part.span,
-        title=shortened(part.section[-1], LONGEST_TITLE) if titled else lead_of(part.span.of(text)),
-    )

@@ -1,40 +1,86 @@
-"""Proves that the stores agree, and mends them: the catalogue is the truth, the index follows."""
+"""Proves that the stores agree, and mends them: the catalogue is the truth, the index follows.
+
+Texts are read once and rows once, as streams; what is kept of a row are two numbers. With
+``repair`` the same is done a second time where there was something to mend.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.identity import version_of
-from wellread.ingest.rows import index_rows
+from wellread.ingest.checks_catalogue import check_catalogue, check_file
+from wellread.ingest.checks_index import (
+    check_index,
+    check_notes,
+    drop_orphans,
+    fill_again,
+    write_again,
+)
+from wellread.ingest.checks_texts import check_texts, cut_again
+from wellread.ingest.damage import (
+    DAMAGED,
+    DEAD_JOB,
+    DIFFERENT,
+    DUPLICATE,
+    EMPTIED,
+    FILE,
+    ITEMS,
+    MARKS,
+    MENTIONS,
+    MISCOUNTED,
+    MISNAMED,
+    MISSING,
+    NO_VECTOR,
+    NOT_STALE,
+    ORPHAN,
+    OUTSIDE,
+    OVERLAPPING,
+    PAID,
+    QUOTING,
+    REFERENCE,
+    STAGED,
+    STRAY,
+    UNCOVERED,
+    UNFINISHED,
+    UNREADABLE,
+    UNSOURCED,
+    VOID,
+    Problem,
+)
+from wellread.ingest.log import end_dead_jobs
+from wellread.ingest.purge import is_purged, purge
+from wellread.ingest.vectors import VectorFiller
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
-from wellread.types import Document, Passage
 
-MISSING = "missing from the index"
-ORPHAN = "in the index but not live"
-UNFINISHED = "left by an interrupted run"
-DAMAGED = "text does not match its version"
-OUTSIDE = "passage outside its text"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing that does not match; ``subject`` is a document id."""
-
-    kind: str
-    subject: str
-    detail: str
-    repaired: bool = False
+NOT_PURGED = (
+    "bytes of removed or replaced text may still be in the files of the stores "
+    "('wellread verify --repair' rewrites them)"
+)
+WAIT_SECONDS = 1.0
+COUNTED = {  # table: what its rows are called
+    "sources": "sources",
+    "entities": "entities",
+    "relations": "relations",
+    "mentions": "mentions",
+    "stories": "stories",
+    "answers": "answers",
+    "gaps": "gaps",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What every store counts, and what does not match."""
+    """What every store counts, and what does not match.
+
+    Attributes:
+        notes: what is no damage, but worth knowing.
+    """
 
     counts: Mapping[str, int]
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -43,120 +89,126 @@ class VerifyReport:
 
 
 def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
-    """Compare catalogue and index, row by row; with ``repair``, mend the index from the catalogue.
+    """Compare the stores with each other, row by row; with ``repair``, mend what can be mended.
 
-    A document whose stored text was damaged cannot be mended from here: its source has to be
-    added again, and the problem says so.
+    A text that was damaged cannot be mended from inside: its source is read again by the next run
+    that finds it, and the problem stays until then.
 
     Raises:
-        StoreError: a store cannot be read, or (with ``repair``) another run is writing.
+        StoreError: the catalogue cannot be read, or (with ``repair``) another run is writing.
+        ModelError: with ``repair``: rows have no vectors, and the embedder failed.
     """
     if not repair:
-        return _compare(kb)
+        return _examine(kb, alone=False)
     with writing(kb):
-        found = _compare(kb)
-        unfinished = drop_noted(kb, kb.live().index) > 0
-        mended = _mend(kb, found) or unfinished
-        if mended:
-            kb.index.optimize()
-        left = {(problem.kind, problem.subject) for problem in _compare(kb).problems}
-    return VerifyReport(
-        counts=_compare(kb).counts,
-        problems=tuple(
-            replace(problem, repaired=(problem.kind, problem.subject) not in left)
-            for problem in found.problems
-        ),
+        found = _examine(kb, alone=True)
+        owing = _mend(kb, found.problems)
+    if owing:
+        _embed(kb)
+    purge(kb)
+    if not found.problems:
+        return replace(found, notes=_notes(kb))
+    after = _examine(kb, alone=False)
+    left = {(problem.kind, problem.subject) for problem in after.problems}
+    problems = tuple(
+        replace(problem, repaired=(problem.kind, problem.subject) not in left)
+        for problem in found.problems
     )
+    return replace(after, problems=problems)
 
 
-def _compare(kb: KnowledgeBase) -> VerifyReport:
-    live = {key.passage_id: (key.document_id, key.version) for key in kb.catalogue.passage_keys()}
-    passages = len(live)
-    rows = 0
-    missing = Counter(live.values())
-    orphans: Counter[tuple[str, str]] = Counter()
-    stored = kb.index.keys()
-    for key in stored:
-        rows += 1
-        if live.pop(key.passage_id, None) is None:
-            orphans[(key.document_id, key.version)] += 1
-        else:
-            missing[(key.document_id, key.version)] -= 1
-    problems = [
-        Problem(kind=MISSING, subject=document, detail=f"{count} passages of {version}")
-        for (document, version), count in missing.items()
-        if count > 0
-    ]
-    problems += [
-        Problem(kind=ORPHAN, subject=document, detail=f"{count} rows of {version}")
-        for (document, version), count in orphans.items()
-    ]
-    problems += [
-        Problem(
-            kind=UNFINISHED, subject=write.document_id, detail=f"{write.action} {write.version}"
-        )
-        for write in kb.catalogue.pending()
-    ]
-    documents, damaged = _check_texts(kb)
+def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
+    """``alone``: the caller holds the writers' lock."""
+    problems = [*check_file(kb), *check_notes(kb, alone=alone), *check_catalogue(kb)]
+    expected, in_texts = check_texts(kb)
+    rows, in_index = check_index(kb, expected)
+    tables = kb.catalogue.integrity.row_counts()
     counts = {
-        "documents": documents,
-        "passages in the catalogue": passages,
+        "documents": expected.documents,
+        "passages in the catalogue": len(expected.ids),
         "rows in the index": rows,
+        "passages that wait for their vectors": kb.catalogue.vectors.passages_owed(),
+        **{name: tables[table] for table, name in COUNTED.items()},
     }
-    return VerifyReport(counts=counts, problems=(*problems, *damaged))
+    return VerifyReport(counts=counts, problems=(*problems, *in_texts, *in_index), notes=_notes(kb))
 
 
-def _check_texts(kb: KnowledgeBase) -> tuple[int, list[Problem]]:
-    """Recompute every document's version from its stored text and marks."""
-    problems = []
-    documents = 0
-    for document_id in kb.catalogue.document_ids():
-        documents += 1
-        document = kb.catalogue.document(document_id)
-        if document is None:
-            continue
-        live = kb.catalogue.live_versions([document_id]).get(document_id)
-        if version_of(document.text, document.marks) != live:
-            problems.append(
-                Problem(
-                    kind=DAMAGED,
-                    subject=document_id,
-                    detail=f"add {document.uri} again after removing its record",
-                )
-            )
-        rows = kb.catalogue.passages(document_id)
-        if any(row.span.end > len(document.text) for row in rows):
-            problems.append(Problem(kind=OUTSIDE, subject=document_id, detail=document.uri))
-    return documents, problems
+def _notes(kb: KnowledgeBase) -> tuple[str, ...]:
+    return () if is_purged(kb) else (NOT_PURGED,)
 
 
-def _mend(kb: KnowledgeBase, found: VerifyReport) -> bool:
-    """Drop what is not live, write what is missing; whether anything was done."""
-    orphans = {problem.subject for problem in found.problems if problem.kind == ORPHAN}
-    missing = {problem.subject for problem in found.problems if problem.kind == MISSING}
-    if orphans:
-        stored = kb.index.keys()
-        versions = {(key.document_id, key.version) for key in stored if key.document_id in orphans}
-        kb.index.remove(sorted(versions))
-    for document_id in sorted(orphans | missing):
-        document = kb.catalogue.document(document_id)
-        if document is not None:
-            _write_again(kb, document_id, document)
-    return bool(orphans or missing)
+def _mend(kb: KnowledgeBase, problems: Sequence[Problem]) -> bool:
+    """Mend kind by kind, in an order in which later steps build on earlier ones.
+
+    Whether passages are owed vectors after it.
+    """
+    by_kind: dict[str, list[str]] = {}
+    for problem in problems:
+        by_kind.setdefault(problem.kind, []).append(problem.subject)
+    damaged = by_kind.get(DAMAGED, [])
+    for kinds, remedy in REMEDIES:
+        subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
+        if remedy is _cut_again:  # a damaged text is not worth cutting
+            subjects = [subject for subject in subjects if subject not in damaged]
+        if subjects:
+            remedy(kb, list(dict.fromkeys(subjects)))
+    return any(by_kind.get(kind) for kind in OWING)
 
 
-def _write_again(kb: KnowledgeBase, document_id: str, document: Document) -> None:
-    passages = [
-        Passage(
-            id=row.id,
-            document_id=row.document_id,
-            version=row.version,
-            span=row.span,
-            text=row.span.of(document.text),
-            context=row.context,
-            speakers=row.speakers,
-        )
-        for row in kb.catalogue.passages(document_id)
-    ]
-    rows = index_rows(document, passages)
-    kb.index.write(rows, kb.embedder.embed([f"{r.context}\n{r.text}" for r in rows], "passage"))
+def _embed(kb: KnowledgeBase) -> None:
+    """Give all passages that are owed vectors theirs, and fold them in."""
+    filler = VectorFiller(kb, lambda _: None)
+    try:
+        filler.no_more()
+        while not filler.wait(WAIT_SECONDS):
+            pass
+    finally:
+        filler.stop()
+    kb.index.optimize()
+
+
+def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    integrity = kb.catalogue.integrity
+    integrity.read_again(integrity.sources_of(document_ids))
+
+
+def _read_emptied(kb: KnowledgeBase, _: Sequence[str]) -> None:
+    kb.catalogue.integrity.read_again(kb.catalogue.integrity.emptied())
+
+
+def _cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    cut_again(kb, document_ids)
+    write_again(kb, document_ids)
+
+
+def _owe(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    kb.catalogue.integrity.owe(kb.catalogue.live_versions(document_ids).items())
+
+
+Remedy = Callable[[KnowledgeBase, list[str]], object]
+REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
+    ((FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
+    ((REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
+    ((UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
+    ((MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
+    ((VOID, PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
+    ((STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
+    ((STRAY,), lambda kb, _: kb.drop_other_indexes()),
+    ((UNREADABLE,), lambda kb, _: fill_again(kb)),
+    ((UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
+    ((OUTSIDE, OVERLAPPING, UNCOVERED, MISNAMED), _cut_again),
+    ((ORPHAN,), drop_orphans),
+    ((MISSING, DUPLICATE, DIFFERENT), write_again),
+    ((NO_VECTOR,), _owe),
+    ((DAMAGED, MARKS), _read_again),
+    ((EMPTIED,), _read_emptied),
+    ((NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
+    ((QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
+    ((MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
+    ((ITEMS,), lambda kb, ids: kb.catalogue.integrity.drop_items(ids)),
+    ((DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
+)
+OWING = (
+    MISSING, ORPHAN, DUPLICATE, DIFFERENT, NO_VECTOR, UNREADABLE,
+    OUTSIDE, OVERLAPPING, UNCOVERED, MISNAMED,
+)  # fmt: skip

@@ -76,7 +76,8 @@ def write(kb: KnowledgeBase, window: Window) -> int:
                     DocumentChange(
                         document=each.document,
                         passages=each.passages(),
-                        owes_vectors=live.get(_key(each)) != (_version(each), _facts(each)),
+                        owes_vectors=parts.outdated_cuts
+                        or live.get(_key(each)) != (_version(each), _facts(each)),
                     )
                     for each in documents
                 ),

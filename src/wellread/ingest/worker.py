@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
@@ -75,10 +77,17 @@ def _since(started: float) -> float:
 
 
 def _memory() -> int:
-    if sys.platform == "win32":
-        return 0
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    """The largest resident size so far, in bytes; 0 where the system does not tell.
+
+    Linux keeps ``ru_maxrss`` over ``exec``, so that it would be the starting process's size.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)
+        return int(found.group(1)) * 1024 if found else 0
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 0
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from wellread.errors import WellreadError
-from wellread.serve.commands import asking, indexing, material, opening, running, runs
+from wellread.serve.commands import asking, graph, indexing, material, opening, running, runs
 from wellread.serve.problems import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
@@ -91,6 +91,7 @@ material.register(app)
 runs.register(app)
 asking.register(app)
 opening.register(app)
+graph.register(app)
 indexing.register(app)
 running.register(app)
 

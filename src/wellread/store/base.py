@@ -52,6 +52,26 @@ class IndexKey:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class HeldRow:
+    """A row as an index holds it, to be compared with what it should hold.
+
+    Attributes:
+        text: what is searched by words: the context, a line break, and the passage's own text;
+            without a context the text alone.
+        vector: whether the row has one.
+    """
+
+    passage_id: str
+    document_id: str
+    version: str
+    start: int
+    end: int
+    collection: str
+    text: str
+    vector: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
     """What shaped an index. Two indexes with the same fingerprint are interchangeable."""
@@ -116,11 +136,19 @@ class Index(Protocol):
         """Every row's key, in no particular order, without loading the table at once."""
         ...
 
+    def held(self) -> Iterator[HeldRow]:
+        """Every row, in no particular order, without loading the table at once."""
+        ...
+
     def optimize(self) -> None:
         """Fold new rows into the search structures and free the space of removed ones.
 
         Safe to skip, to repeat and to kill; results are the same before and after.
         """
+        ...
+
+    def clear(self) -> None:
+        """Drop every row and begin anew, also where the files of the index are damaged."""
         ...
 
     def purge(self) -> None:

@@ -13,17 +13,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import wellread.store.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
 # isort: split
-import lancedb
 import numpy as np
 import pyarrow as pa
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from lancedb.index import IvfRq
 from lancedb.query import (
     FullTextOperator,
@@ -35,25 +33,30 @@ from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.store.base import Fingerprint, IndexKey, IndexRow
+from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
 from wellread.store.lance_purge import INDEXES, PurgeMark, fold, purge_table
 from wellread.store.lance_rows import (
     edition,
+    held_rows,
     one_of,
-    table_name,
-    table_schema,
+    ranked,
     to_arrow,
-    to_candidate,
     to_index_key,
     unit,
     vectors_to_arrow,
     where,
 )
+from wellread.store.lance_tables import (
+    LOCK_SECONDS,
+    drop_table,
+    open_table,
+    store_errors,
+    table_name,
+)
 from wellread.types import Candidate, Filters
 
 logger = logging.getLogger(__name__)
 
-LOCK_SECONDS = 600.0
 # Below this an exact scan is as quick as an index and needs no training.
 VECTOR_INDEX_ROWS = 20_000
 # Measured on 200,000 passages: recall@10 of 1.00 (SPEC 16).
@@ -88,20 +91,10 @@ class LanceIndex:
             StoreError: the folder cannot be used, or another process holds it for too long.
         """
         name = table_name(fingerprint)
-        with _store_errors(f"open the index in {path}"):
-            path.mkdir(parents=True, exist_ok=True)
+        with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
             mark = PurgeMark(path / f"{name}.purged")
-            # Zero: look for other processes' writes before every search (well under 1 ms).
-            database = lancedb.connect(path, read_consistency_interval=timedelta(0))
-            try:
-                table = database.open_table(name)
-            except ValueError:  # LanceDB's word for "there is no such table"
-                with lock:
-                    _create(database, name, fingerprint.dimensions, mark)
-                table = database.open_table(name)
-        if not isinstance(table, LanceTable):
-            raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
+            table = open_table(path, name, fingerprint.dimensions, lock, mark)
         return cls(table, lock, mark, fingerprint.dimensions)
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
@@ -157,7 +150,7 @@ class LanceIndex:
 
         found = self._reading("search the index by words", run)
         scores = found.column("_score").to_pylist()
-        return _ranked(found.column("key").to_pylist(), scores, limit)
+        return ranked(found.column("key").to_pylist(), scores, limit)
 
     def search_vector(
         self, vector: NDArray[np.float32], filters: Filters, limit: int
@@ -180,7 +173,7 @@ class LanceIndex:
             found = self._nearest(wanted, condition, limit, ALL)
         # LanceDB's dot distance is one less the dot product.
         scores = [1.0 - distance for distance in found.column("_distance").to_pylist()]
-        return _ranked(found.column("key").to_pylist(), scores, limit)
+        return ranked(found.column("key").to_pylist(), scores, limit)
 
     def _nearest(
         self, wanted: NDArray[np.float32], condition: str, limit: int, probes: int
@@ -198,16 +191,33 @@ class LanceIndex:
 
     def keys(self) -> Iterator[IndexKey]:
         """See ``Index.keys``."""
-        with _store_errors("list the index"):
+        with store_errors("list the index"):
             for batch in self._table.search().select(["key"]).to_batches(KEYS_AT_ONCE):
                 for key in batch.column("key").to_pylist():
                     yield to_index_key(key)
+
+    def held(self) -> Iterator[HeldRow]:
+        """See ``Index.held``."""
+        columns = {name: name for name in ("key", "collection", "search_text")}
+        with store_errors("read the index"):
+            rows = self._table.search().select({**columns, "bare": "vector is null"})
+            for batch in rows.to_batches(KEYS_AT_ONCE):
+                yield from held_rows(batch)
 
     def optimize(self) -> None:
         """See ``Index.optimize``."""
         with self._writing("optimize the index"):
             self._build_missing()
             fold(self._table)
+
+    def clear(self) -> None:
+        """See ``Index.clear``."""
+        path = Path(str(self._table.uri))
+        with self._writing("make the index anew"):
+            drop_table(path.parent, path.stem)
+            self._table = open_table(
+                path.parent, path.stem, self._dimensions, self._lock, self._mark
+            )
 
     def purge(self) -> None:
         """See ``Index.purge``."""
@@ -228,7 +238,7 @@ class LanceIndex:
 
         A server calls it once after opening.
         """
-        with _store_errors("read the index into memory"):
+        with store_errors("read the index into memory"):
             for index in self._table.list_indices():
                 self._table.prewarm_index(index.name)
 
@@ -265,11 +275,11 @@ class LanceIndex:
 
     @contextmanager
     def _writing(self, action: str) -> Iterator[None]:
-        with _store_errors(action), self._lock:
+        with store_errors(action), self._lock:
             yield
 
     def _reading(self, action: str, run: Callable[[], T]) -> T:
-        with _store_errors(action):
+        with store_errors(action):
             try:
                 return run()
             except (RuntimeError, OSError, ValueError) as error:
@@ -278,36 +288,6 @@ class LanceIndex:
                 # Another process optimised between the plan of this search and its reads.
                 logger.info("searching again, because a file of the index was replaced")
                 return run()
-
-
-def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """The names of the tables in ``path`` that are of none of these fingerprints."""
-    kept = {table_name(fingerprint) for fingerprint in keep}
-    return sorted({folder.stem for folder in path.glob("passages_*.lance")} - kept)
-
-
-def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
-    """Drop every table in ``path`` but those of ``keep``; the names of those that went.
-
-    Raises:
-        StoreError: a table could not be dropped, or is being written.
-    """
-    names = other_indexes(path, *keep)
-    with _store_errors(f"drop old indexes in {path}"):
-        database = lancedb.connect(path)
-        for name in names:
-            with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
-                database.drop_table(name)
-                PurgeMark(path / f"{name}.purged").clear()
-    return names
-
-
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
-    table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
-    if not table.list_indices():  # nobody was quicker
-        mark.set()
-        # The index holds how words are cut and stemmed, so it comes before the first row.
-        table.create_index("search_text", config=INDEXES["search_text"])
 
 
 def _words(query: str) -> MatchQuery:
@@ -322,26 +302,3 @@ def _words(query: str) -> MatchQuery:
         prefix_length=0,
         document_granularity=None,
     )
-
-
-def _ranked(keys: list[str], scores: list[float], limit: int) -> list[Candidate]:
-    found = [to_candidate(key, score) for key, score in zip(keys, scores, strict=True)]
-    found.sort(key=lambda candidate: (-candidate.score, candidate.passage_id))
-    return found[:limit]
-
-
-@contextmanager
-def _store_errors(action: str) -> Iterator[None]:
-    try:
-        yield
-    except Timeout as error:
-        raise StoreError(
-            f"could not {action}: another process has been writing to it for "
-            f"{LOCK_SECONDS:.0f} seconds",
-            hint="wait for it to end, or stop it, and try again",
-        ) from error
-    except (RuntimeError, OSError, ValueError, pa.ArrowException) as error:
-        raise StoreError(
-            f"could not {action}: {error}",
-            hint="check disk space and permissions; 'wellread verify --repair' mends the index",
-        ) from error

@@ -8,7 +8,7 @@ per column.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,21 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.identity import tagged_hash
-from wellread.store.base import Fingerprint, IndexKey, IndexRow
+from wellread.store.base import HeldRow, IndexKey, IndexRow
 from wellread.types import Candidate, Filters, Span
-
-
-def table_name(fingerprint: Fingerprint) -> str:
-    """The table of ``fingerprint``: the same name for the same fingerprint, everywhere."""
-    shaped = tagged_hash(
-        "idx",
-        fingerprint.embedder,
-        fingerprint.dimensions,
-        fingerprint.chunking,
-        fingerprint.schema,
-    )
-    return f"passages_{shaped.removeprefix('idx_')[:12]}"
 
 
 def table_schema(dimensions: int) -> pa.Schema:
@@ -161,10 +148,27 @@ def to_candidate(key: str, score: float) -> Candidate:
     )
 
 
+def ranked(keys: list[str], scores: list[float], limit: int) -> list[Candidate]:
+    """The best ``limit`` of the candidates, best first, equal ones in the order of their ids."""
+    found = [to_candidate(key, score) for key, score in zip(keys, scores, strict=True)]
+    found.sort(key=lambda candidate: (-candidate.score, candidate.passage_id))
+    return found[:limit]
+
+
 def to_index_key(key: str) -> IndexKey:
     """The identity part of a packed key."""
     passage_id, document_id, version, _, _ = json.loads(key)
     return IndexKey(passage_id=passage_id, document_id=document_id, version=version)
+
+
+def held_rows(batch: pa.RecordBatch) -> Iterator[HeldRow]:
+    """The rows of a batch of keys, collections, texts and whether there is no vector."""
+    names = ("key", "collection", "search_text", "bare")
+    for key, collection, text, bare in zip(
+        *(batch.column(name).to_pylist() for name in names), strict=True
+    ):
+        passage_id, document_id, version, start, end = json.loads(key)
+        yield HeldRow(passage_id, document_id, version, start, end, collection, text, not bare)
 
 
 def utc(moment: datetime) -> datetime:

@@ -27,12 +27,13 @@ from wellread.testing.index_model import (
     write,
 )
 from wellread.testing.index_search import ANY, IndexSearchContract
+from wellread.testing.index_upkeep import IndexUpkeepContract
 from wellread.types import Span
 
 NO_VECTORS = np.zeros((0, DIMENSIONS), dtype=np.float32)
 
 
-class IndexContract(IndexSearchContract):
+class IndexContract(IndexSearchContract, IndexUpkeepContract):
     """Inherit it and provide the fixture ``open_index``."""
 
     # --- write ---

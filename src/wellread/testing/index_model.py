@@ -172,7 +172,7 @@ class IndexMachine(RuleBasedStateMachine):
         super().__init__()
         self._name = f"machine-{next(self.numbers)}"
         self._index = self._open()
-        self._model: dict[str, tuple[IndexRow, NDArray[np.float64]]] = {}
+        self._model: dict[str, tuple[IndexRow, NDArray[np.float64] | None]] = {}
 
     def _open(self) -> Index:
         return type(self).open_index(self._name)
@@ -184,6 +184,23 @@ class IndexMachine(RuleBasedStateMachine):
         self._index.write([row for row, _ in rows], numbers.reshape(-1, DIMENSIONS))
         for row, vector in rows:
             self._model[row.passage_id] = (row, np.array(vector))
+
+    @rule(rows=st.lists(_rows(), max_size=6))
+    def write_words(self, rows: list[IndexRow]) -> None:
+        """Add and replace rows that have no vector yet."""
+        self._index.write(rows, None)
+        for row in rows:
+            self._model[row.passage_id] = (row, None)
+
+    @rule(given=st.lists(st.tuples(st.integers(0, 11), _vectors), max_size=6))
+    def set_vectors(self, given: list[tuple[int, list[float]]]) -> None:
+        """Give rows vectors, also rows that are not there."""
+        numbers = np.array([vector for _, vector in given], dtype=np.float32)
+        known = [f"p{number}" for number, _ in given]
+        self._index.set_vectors(known, numbers.reshape(-1, DIMENSIONS))
+        for passage_id, (_, vector) in zip(known, given, strict=True):
+            if passage_id in self._model:
+                self._model[passage_id] = (self._model[passage_id][0], np.array(vector))
 
     @rule(keys=st.lists(st.tuples(_documents, _versions), max_size=3))
     def remove(self, keys: list[tuple[str, str]]) -> None:
@@ -201,6 +218,12 @@ class IndexMachine(RuleBasedStateMachine):
     def optimize(self) -> None:
         """Fold in."""
         self._index.optimize()
+
+    @rule()
+    def purge(self) -> None:
+        """Take removed rows off the disk."""
+        self._index.purge()
+        assert self._index.purged()
 
     @rule()
     def reopen(self) -> None:
@@ -226,7 +249,7 @@ class IndexMachine(RuleBasedStateMachine):
         expected = {
             known: _cosine(query, vector)
             for known, (row, vector) in self._model.items()
-            if matches(row, filters)
+            if vector is not None and matches(row, filters)
         }
         found = self._index.search_vector(query.astype(np.float32), filters, 50)
         assert len(found) == len(expected)

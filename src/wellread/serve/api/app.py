@@ -11,6 +11,7 @@ from fastapi.staticfiles import StaticFiles
 from wellread.kb import KnowledgeBase
 from wellread.serve.api import failures
 from wellread.serve.api.ask import ask_router
+from wellread.serve.api.entities import entities_router
 from wellread.serve.api.jobs import jobs_router
 from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders
 from wellread.serve.api.schemas import HealthBody
@@ -30,6 +31,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.include_router(ask_router(kb))
     app.include_router(view_router(kb))
+    app.include_router(entities_router(kb))
     app.include_router(jobs_router(kb))
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
 

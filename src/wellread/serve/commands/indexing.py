@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+NICENESS = 10  # of 19
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 SECONDS_BETWEEN_LINES = 2.0
 GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
@@ -67,6 +69,7 @@ def reindex(
 
     Exit status: 0 when the index is what was asked for, 1 when the run was cancelled.
     """
+    _let_others_go_first()
     from wellread.config import default_home  # noqa: PLC0415 - loads pydantic models
     from wellread.ingest.reindex import reindex as run  # noqa: PLC0415 - loads the stores
     from wellread.kb import open_kb  # noqa: PLC0415
@@ -103,11 +106,19 @@ def warn_if_outdated(kb: KnowledgeBase) -> None:
     live = kb.catalogue.fingerprint()
     made = _described(live) if live else "nothing yet"
     logger.warning(
-        "the index was made with %s; the settings ask for %s. "
-        "It is used as it is until 'wellread reindex' makes it anew",
+        "the index in use was made with %s; the settings ask for %s. Run 'wellread reindex'",
         made,
         asked,
     )
+
+
+def _let_others_go_first() -> None:
+    """Lower this process's priority, so that questions are answered as quickly as before.
+
+    Threads inherit it, so it comes before any of them is made. Windows has no such number.
+    """
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
 
 
 def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:

@@ -27,9 +27,13 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
 )
 from wellread.store.catalogue.collections import Collections
 from wellread.store.catalogue.database import Database
+from wellread.store.catalogue.forgetting import Forgetting
+from wellread.store.catalogue.graph import Graph
+from wellread.store.catalogue.integrity import Integrity
 from wellread.store.catalogue.jobs import Jobs
 from wellread.store.catalogue.reindexing import Reindexing
 from wellread.store.catalogue.schema import HEAD, properties, sources
+from wellread.store.catalogue.stories import Stories
 from wellread.store.catalogue.values import (
     CollectionFacts,
     Gap,
@@ -56,8 +60,12 @@ class Catalogue:
         self._database = database
         self.jobs = Jobs(database)
         self.vectors = Vectors(database)
+        self.stories = Stories(database)
         self.collection_settings = Collections(database)
         self.reindexing = Reindexing(database)
+        self.graph = Graph(database)
+        self.integrity = Integrity(database)
+        self.forgetting = Forgetting(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:
@@ -152,7 +160,9 @@ class Catalogue:
         """Delete single documents, as ``remove_sources`` does."""
         with self._database.write() as connection:
             gone = lookup.live_versions(connection, document_ids)
+            origins = documents.origins(connection, gone)
             documents.delete_documents(connection, gone)
+            documents.leave_out_emptied(connection, origins)
         self._database.forget_deleted()
         return list(gone.items())
 

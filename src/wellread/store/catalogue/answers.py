@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
-from wellread.answers import Answer, Sentence
+from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.schema import answer_evidence, answers, documents, gaps
-from wellread.store.catalogue.values import Gap, StoredAnswer, VersionKey
+from wellread.store.catalogue.removed import RemovedWords, blacked
+from wellread.store.catalogue.schema import answer_evidence, answers, documents, gaps, texts
+from wellread.store.catalogue.values import Gap, StoredAnswer
+from wellread.types import Locator
 
-BLANK = "█"
+REMOVED = "(removed)"
 AT_ONCE = 500
+Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]
 
 
@@ -23,10 +26,15 @@ def record_answer(connection: Connection, answer: Answer) -> None:
 
     It is stale from the start when a source changed or went while it was being written.
     """
-    cited = {citation.document_id for citation in answer.citations}
-    live = _live(connection, cited)
-    stale = any(live.get(one.document_id) != one.version for one in answer.citations)
-    answer = without_quotes(answer, cited.difference(live))
+    live = _live(connection, {citation.document_id for citation in answer.citations})
+    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    body = to_plain(answer)
+    if passed:
+        ids = {one.document_id for one in passed}
+        removed = RemovedWords(
+            [one.quote for one in passed], stored_texts(connection, ids.intersection(live))
+        )
+        body = forgotten(body, ids, removed, unknown=ids.difference(live))
     connection.execute(delete(answers).where(answers.c.id == answer.id))
     connection.execute(
         insert(answers),
@@ -34,11 +42,11 @@ def record_answer(connection: Connection, answer: Answer) -> None:
             "id": answer.id,
             "created_at": datetime.now(UTC),
             "session_id": answer.session_id,
-            "question": answer.question,
+            "question": body["question"],
             "answered_by": answer.answered_by,
             "confidence": answer.confidence.score,
-            "stale": stale,
-            "body": to_plain(answer),
+            "stale": bool(passed),
+            "body": body,
         },
     )
     if answer.citations:
@@ -73,54 +81,97 @@ def list_answers(connection: Connection, limit: int) -> list[StoredAnswer]:
     ]
 
 
-def mark_stale(connection: Connection, versions: Sequence[VersionKey]) -> None:
-    """Mark the answers that cite one of these versions of documents."""
-    if not versions:
-        return
-    citing = select(answer_evidence.c.answer_id).where(
-        answer_evidence.c.document_id == bindparam("d"),
-        answer_evidence.c.version == bindparam("v"),
-    )
-    connection.execute(
-        update(answers).where(answers.c.id.in_(citing)).values(stale=True),
-        [{"d": document_id, "v": version} for document_id, version in versions],
-    )
+def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
+    """Those of the documents that an answer cites."""
+    return {known for known, _ in _citing(connection, document_ids)}
 
 
-def forget_evidence(connection: Connection, document_ids: set[str]) -> None:
-    """Mark the answers that cite these documents and take out what they quote of them."""
-    for answer_id in _citing(connection, document_ids):
-        answer = find_answer(connection, answer_id)
-        if answer:
-            body = to_plain(without_quotes(answer, document_ids))
-            connection.execute(
-                update(answers).where(answers.c.id == answer_id).values(stale=True, body=body)
-            )
+def forget_documents(
+    connection: Connection, document_ids: Iterable[str], removed: RemovedWords, *, gone: bool
+) -> None:
+    """Mark the answers that cite these documents and take out what they quote of them.
 
-
-def without_quotes(answer: Answer, document_ids: set[str]) -> Answer:
-    """``answer`` without the words that it took from these documents.
-
-    Quotes become empty. A sentence that was taken verbatim is blacked out letter by letter, so
-    that all spans still fit the text.
+    ``gone``: the documents are not there any more; else they have new versions.
     """
-    gone = {cited.id for cited in answer.citations if cited.document_id in document_ids}
-    text = answer.text
-    sentences: list[Sentence] = []
-    for sentence in answer.sentences:
-        if sentence.verdict.method == "verbatim" and gone.intersection(sentence.citations):
-            span = sentence.span
-            text = text[: span.start] + _blacked(span.of(text)) + text[span.end :]
-            sentence = replace(sentence, text=_blacked(sentence.text))
-        sentences.append(sentence)
-    return replace(
-        answer,
-        text=text,
-        sentences=tuple(sentences),
-        citations=tuple(
-            replace(cited, quote="") if cited.id in gone else cited for cited in answer.citations
-        ),
-    )
+    ids = set(document_ids)
+    for answer_id in sorted({answer_id for _, answer_id in _citing(connection, ids)}):
+        row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
+        body = forgotten(row.body, ids, removed, unknown=ids if gone else set())
+        _rewrite(connection, answer_id, body, stale=True)
+
+
+def forget_words(connection: Connection, removed: RemovedWords) -> int:
+    """Take quotations out of every answer and every gap; how many answers had some.
+
+    For what answers say of documents without citing them.
+    """
+    if not removed:
+        return 0
+    changed = 0
+    known = list(connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars())
+    for answer_id in known:
+        row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
+        body = forgotten(row.body, set(), removed, unknown=set())
+        if body != row.body:
+            _rewrite(connection, answer_id, body, stale=True)
+            changed += 1
+    for gap in connection.execute(select(gaps)).all():
+        said = {"question": removed.blanked(gap.question), "reason": removed.blanked(gap.reason)}
+        if said != {"question": gap.question, "reason": gap.reason}:
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+    return changed
+
+
+def forgotten(
+    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, unknown: set[str]
+) -> Plain:
+    """An answer's body without what it took from these documents.
+
+    Quotes that are said nowhere any more become empty, with the links that carry their words. A
+    sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
+    that all spans still fit the text. Of documents that are ``unknown`` now, title, address and
+    place go as well.
+    """
+    ids = set(document_ids)
+    lost = {
+        cited["id"]
+        for cited in body["citations"]
+        if cited["document_id"] in ids and not removed.still_said(cited["quote"])
+    }
+    text: str = removed.blanked(body["text"])
+    for sentence in body["sentences"]:
+        verbatim = sentence["verdict"]["method"] == "verbatim"
+        if verbatim and lost.intersection(sentence["citations"]):
+            start, end = sentence["span"]["start"], sentence["span"]["end"]
+            text = text[:start] + blacked(text[start:end]) + text[end:]
+    sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
+    blanked = removed.blanked_in({**body, "sentences": sentences})
+    citations = [
+        _without_quote(cited, named=cited["document_id"] not in unknown)
+        if cited["id"] in lost
+        else cited
+        for cited in blanked["citations"]
+    ]
+    return {**blanked, "text": text, "citations": citations}
+
+
+def _following(sentence: Plain, before: str, after: str) -> Plain:
+    """A sentence of the answer with its words as they are in the text now."""
+    start, end = sentence["span"]["start"], sentence["span"]["end"]
+    same = sentence["text"] == before[start:end]
+    return {**sentence, "text": after[start:end]} if same else sentence
+
+
+def _without_quote(cited: Plain, *, named: bool) -> Plain:
+    if named:
+        return {**cited, "quote": "", "link": cited["url"]}
+    place = to_plain(Locator(label=""))
+    return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
+
+
+def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool) -> None:
+    values = {"body": body, "question": body["question"], "stale": stale}
+    connection.execute(update(answers).where(answers.c.id == answer_id).values(**values))
 
 
 def record_gap(connection: Connection, question: str, reason: str) -> None:
@@ -135,16 +186,25 @@ def list_gaps(connection: Connection, limit: int) -> list[Gap]:
     return [Gap(**row._mapping) for row in connection.execute(statement)]
 
 
-def _citing(connection: Connection, document_ids: Iterable[str]) -> list[str]:
+def stored_texts(connection: Connection, document_ids: Iterable[str]) -> Iterator[str]:
+    """The words of documents: text, title and summary."""
+    facts = select(documents.c.title, documents.c.summary)
+    pieces = select(texts.c.text).order_by(texts.c.piece)
+    for known in sorted(document_ids):
+        yield "".join(connection.execute(pieces.where(texts.c.document_id == known)).scalars())
+        for row in connection.execute(facts.where(documents.c.id == known)):
+            yield from row
+
+
+def _citing(connection: Connection, document_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Document and answer, for every citation of one of the documents."""
     ids = sorted(document_ids)
-    found: set[str] = set()
+    columns = (answer_evidence.c.document_id, answer_evidence.c.answer_id)
     for first in range(0, len(ids), AT_ONCE):
         chunk = ids[first : first + AT_ONCE]
-        statement = select(answer_evidence.c.answer_id).where(
-            answer_evidence.c.document_id.in_(chunk)
-        )
-        found.update(connection.execute(statement).scalars())
-    return sorted(found)
+        statement = select(*columns).where(answer_evidence.c.document_id.in_(chunk)).distinct()
+        for row in connection.execute(statement):
+            yield row.document_id, row.answer_id
 
 
 def _live(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
@@ -152,7 +212,3 @@ def _live(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]
         documents.c.id.in_(sorted(document_ids))
     )
     return {row.id: row.version for row in connection.execute(statement)}
-
-
-def _blacked(text: str) -> str:
-    return "".join(character if character.isspace() else BLANK for character in text)

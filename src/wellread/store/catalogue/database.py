@@ -84,16 +84,17 @@ class Database:
         if self.engine.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"))
 
-    def forget_deleted(self) -> None:
+    def forget_deleted(self) -> bool:
         """Take deleted content out of the write-ahead log too, where there is one of our own.
 
-        A reader that is busy just now makes SQLite leave it to the next call.
+        False when a reader that is busy just now made SQLite leave it to the next call.
         """
         if self.engine.dialect.name != "sqlite":
-            return
+            return True
         with _errors("clean up the catalogue"), self.engine.connect() as plain:
             connection = plain.execution_options(isolation_level="AUTOCOMMIT")
-            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+            busy, _, _ = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+        return not busy
 
     def close(self) -> None:
         """Give all connections back."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     Connection,
-    Select,
     Table,
     bindparam,
     delete,
@@ -22,8 +20,11 @@ from sqlalchemy import (
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
-from wellread.store.catalogue.answers import forget_evidence, mark_stale
-from wellread.store.catalogue.pending import plan_removals, settle
+from wellread.store.catalogue.answers import cited_documents, forget_documents, stored_texts
+from wellread.store.catalogue.batches import chunks, rows_in
+from wellread.store.catalogue.mention_scans import forget_described
+from wellread.store.catalogue.pending import note_deletion, plan_removals, settle
+from wellread.store.catalogue.removed import RemovedWords
 from wellread.store.catalogue.schema import (
     PIECE,
     documents,
@@ -35,6 +36,8 @@ from wellread.store.catalogue.schema import (
     sources,
     texts,
 )
+from wellread.store.catalogue.schema_graph import mention_scans, mentions
+from wellread.store.catalogue.schema_runs import job_items, next_documents, next_passages
 from wellread.store.catalogue.values import (
     DocumentChange,
     SourceChange,
@@ -43,10 +46,9 @@ from wellread.store.catalogue.values import (
 )
 from wellread.store.catalogue.vectors import VectorDebt, owe
 
-AT_ONCE = 500  # values in one IN (...): far below every database's limit
-
-T = TypeVar("T")
 Row = dict[str, Any]
+CONTENT = (texts, marks, passages, entities, relations, past_questions)
+FOUND = (mentions, mention_scans)  # in the text of one version
 
 
 def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> None:
@@ -66,13 +68,21 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
         for known, version in before.items()
         if version != rows[known][0]["version"]
     ]
-    _clear(connection, list(before))
+    cited = cited_documents(connection, [known for known, _ in replaced])
+    old = list(stored_texts(connection, cited))
+    _clear(connection, list(before), CONTENT)
+    _clear(connection, [known for known, _ in replaced], FOUND)
     _write(connection, rows, before)
+    removed = RemovedWords(old, stored_texts(connection, cited))
+    forget_documents(connection, cited, removed, gone=False)
     delete_documents(connection, gone)
     record_sources(connection, [change.record for change in changes])
     settle(connection, [(row["id"], row["version"]) for row, _ in rows.values()])
     plan_removals(connection, replaced)
-    mark_stale(connection, replaced)
+    for ids in chunks(known for known, _ in replaced):
+        _forget_staged(connection, ids)
+    if before:
+        note_deletion(connection)
     owe(
         connection,
         [
@@ -85,10 +95,17 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     """Delete documents with all that hangs on them; plan the removal of their index rows."""
+    if not versions:
+        return
+    cited = cited_documents(connection, versions)
+    removed = RemovedWords(stored_texts(connection, cited))
+    forget_described(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
+        _forget_staged(connection, ids)
     plan_removals(connection, list(versions.items()))
-    forget_evidence(connection, set(versions))
+    forget_documents(connection, cited, removed, gone=True)
+    note_deletion(connection)
 
 
 def documents_of_sources(
@@ -102,11 +119,32 @@ def documents_of_sources(
     return {row.id: row.version for row in rows_in(connection, statement, uris)}
 
 
+def origins(connection: Connection, document_ids: Iterable[str]) -> set[tuple[str, str]]:
+    """Collection and address of the sources that the documents are from."""
+    statement = select(documents.c.collection, documents.c.source_uri).where(
+        documents.c.id.in_(bindparam("values", expanding=True))
+    )
+    return {(row[0], row[1]) for row in rows_in(connection, statement, document_ids)}
+
+
+def leave_out_emptied(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:
+    """Mark those of the sources as skipped of which no document is left."""
+    for collection, uri in sorted(keys):
+        if not documents_of_sources(connection, collection, [uri]):
+            named = (sources.c.collection == collection, sources.c.uri == uri)
+            connection.execute(update(sources).where(*named).values(status="skipped"))
+
+
 def delete_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
-    """Delete the records of the sources themselves."""
+    """Delete the records of the sources themselves, and what job logs quote of them."""
     for names in chunks(uris):
         connection.execute(
             delete(sources).where(sources.c.collection == collection, sources.c.uri.in_(names))
+        )
+        connection.execute(
+            update(job_items)
+            .where(job_items.c.uri.in_(names), job_items.c.reason != "")
+            .values(reason="")
         )
 
 
@@ -146,17 +184,15 @@ def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> N
     )
 
 
-def chunks(values: Iterable[T]) -> Iterator[list[T]]:
-    """``values`` in lists of at most ``AT_ONCE``."""
-    iterator = iter(values)
-    while chunk := list(islice(iterator, AT_ONCE)):
-        yield chunk
+def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:
+    """Take the words of documents out of what is staged for the next index.
 
-
-def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str]) -> Iterator[Any]:
-    """The rows of ``statement`` for all ``values`` of its expanding parameter ``values``."""
-    for chunk in chunks(dict.fromkeys(values)):
-        yield from connection.execute(statement, {"values": chunk})
+    The rows stay, because they say what that index holds of these documents and has to drop.
+    """
+    which = next_documents.c.document_id.in_(ids)
+    connection.execute(update(next_documents).where(which).values(version="", facts=""))
+    parts = next_passages.c.document_id.in_(ids)
+    connection.execute(update(next_passages).where(parts).values(context="", speakers=[]))
 
 
 def _versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -210,11 +246,11 @@ def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -
     }
 
 
-def _clear(connection: Connection, ids: Sequence[str]) -> None:
+def _clear(connection: Connection, ids: Sequence[str], tables: Iterable[Table]) -> None:
     keys = [{"known": known} for known in ids]
     if not keys:
         return
-    for table in (texts, marks, passages, entities, relations, past_questions):
+    for table in tables:
         connection.execute(delete(table).where(table.c.document_id == bindparam("known")), keys)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, select
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
 from wellread.store.base import IndexKey
-from wellread.store.catalogue.documents import rows_in
+from wellread.store.catalogue.batches import rows_in
 from wellread.store.catalogue.schema import (
     PIECE,
     documents,

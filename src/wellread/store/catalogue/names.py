@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W_]+[+#]*")
 _BRACKETED = re.compile(r"(?P<outside>[^()]*\S)\s*\((?P<inside>[^()]+)\)")
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9]{1,5}s?")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_FILE = re.compile(r"\w\.[A-Za-z]{2,5}(?:#|$)")
 _PAGE = re.compile(r"/(?:index\.(?:html?|md))?$")
 
 
@@ -63,19 +64,21 @@ def is_acronym(name: str) -> bool:
 
 
 def bracketed_forms(name: str) -> Iterator[str]:
-    """The names in ``Name (ABC)``: what is outside and, when it is an acronym, what is inside."""
+    """The names in ``Name (ABC)``: what is outside, and what is inside when it is short for it.
+
+    ``Gossip (LN)`` is not called LN: that only says which gossip.
+    """
     found = _BRACKETED.fullmatch(name.strip())
     if found:
         yield found["outside"]
-        if is_acronym(found["inside"].strip()):
-            yield found["inside"].strip()
+        short = found["inside"].strip()
+        if is_acronym(short) and _is_short_for(short.removesuffix("s"), found["outside"]):
+            yield short
 
 
 def looks_like_address(name: str) -> bool:
     """Whether ``name`` is a web address, a path or the name of a page's file."""
-    return " " not in name.strip() and (
-        "/" in name or name.partition("#")[0].lower().endswith((".md", ".html", ".htm"))
-    )
+    return " " not in name and ("/" in name or _FILE.search(name) is not None)
 
 
 def address_keys(address: str) -> tuple[str, ...]:
@@ -92,6 +95,14 @@ def address_key(address: str) -> str:
     bare, mark, place = unquote(_SCHEME.sub("", address.strip(), count=1)).partition("#")
     bare = _PAGE.sub("", bare.casefold().removeprefix("www."))
     return f"{bare}{mark}{place}"
+
+
+def _is_short_for(acronym: str, name: str) -> bool:
+    """Whether the letters stand in ``name`` in this order, the first one as its initial."""
+    letters = iter(name.casefold())
+    return name[:1].casefold() == acronym[:1].casefold() and all(
+        letter in letters for letter in acronym.casefold()
+    )
 
 
 def _folded(name: str) -> str:

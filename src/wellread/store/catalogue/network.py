@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from wellread.store.catalogue.names import key_of, looks_like_address
+from wellread.store.catalogue.names import key_of
 from wellread.store.catalogue.nodes import EntityNode, Nodes
 
 Direction = Literal["out", "in", "both"]
@@ -109,8 +109,7 @@ class RelationNames:
         return self._inverse.get(primary) == primary
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationRow:
+class RelationRow(NamedTuple):  # a collection may have hundreds of thousands
     """A relation as it is stored; ``base`` is the uri of the document that says it."""
 
     source: str
@@ -150,6 +149,10 @@ class Network:
         """Every edge, or those of some types (the name of an inverse does as well)."""
         wanted = None if types is None else {self.names.primary(name)[0] for name in types}
         return [self._edge(*key) for key in self._edges if wanted is None or key[0] in wanted]
+
+    def degree(self, entity_id: str) -> int:
+        """How many edges the entity has, in and out."""
+        return len(self._out.get(entity_id, ())) + len(self._in.get(entity_id, ()))
 
     def kinds(self) -> list[RelationKind]:
         """The declared relation types and those in use."""
@@ -198,39 +201,46 @@ class Network:
         if start not in self.nodes.by_id:
             return []
         wanted = None if types is None else {self.names.primary(name)[0] for name in types}
-        found: dict[str, tuple[Step, ...]] = {start: (("", "out", start),)}
+        found: dict[str, tuple[Neighbour, ...]] = {start: ()}
         waiting = deque([start])
         while waiting and len(found) <= limit:
-            way = found[waiting.popleft()]
-            if len(way) > hops:
+            here = waiting.popleft()
+            way = found[here]
+            if len(way) == hops:
                 break
-            for step in self._around(way[-1][2]):
-                other = step[2]
+            for name, side, other in self._around(here):
                 if other in found or other not in self.nodes.by_id:
                     continue
-                if wanted is None or step[0] in wanted:
-                    found[other] = (*way, step)
+                if wanted is None or name in wanted:
+                    found[other] = (*way, self._neighbour(here, name, side, other))
                     waiting.append(other)
-        return [self._path(way) for way in list(found.values())[1 : limit + 1]]
+        node = self.nodes.by_id[start]
+        return [Path(start=node, steps=way) for way in list(found.values())[1 : limit + 1]]
 
     def _take(self, relations: Iterable[RelationRow]) -> None:
-        targets: dict[tuple[str, str], str] = {}
+        found: dict[str, str] = {}
         spelled: dict[str, str] = {}
         for row in relations:
-            # Only a relative address depends on the document that says it.
-            key = (row.target, row.base if looks_like_address(row.target) else "")
-            if key not in targets:
-                known = self.nodes.target(row.target, row.base)
-                targets[key] = known or spelled.setdefault(key_of(row.target), row.target)
+            known = found.get(row.target)
+            if known is None:
+                known = found[row.target] = self.nodes.called(row.target)
+            # What a relative address leads to depends on the document that says it.
+            known = known or self.nodes.beside(row.target, row.base)
+            target = known or spelled.setdefault(key_of(row.target), row.target)
             name, flipped = self.names.primary(row.type)
-            ends = (row.source, targets[key])
-            source, target = ends[::-1] if flipped else ends
-            twice = (name, target, source) in self._edges and self.names.symmetric(name)
-            if source == target or (name, source, target) in self._edges or twice:
-                continue
-            self._edges[name, source, target] = None
-            self._out.setdefault(source, []).append((name, target))
-            self._in.setdefault(target, []).append((name, source))
+            if flipped:
+                self._add(name, target, row.source)
+            else:
+                self._add(name, row.source, target)
+
+    def _add(self, name: str, source: str, target: str) -> None:
+        edge = (name, source, target)
+        twice = self.names.symmetric(name) and (name, target, source) in self._edges
+        if source == target or edge in self._edges or twice:
+            return
+        self._edges[edge] = None
+        self._out.setdefault(source, []).append((name, target))
+        self._in.setdefault(target, []).append((name, source))
 
     def _around(self, entity_id: str) -> Iterator[Step]:
         """Type, direction and other end of each edge of the entity."""

@@ -63,20 +63,21 @@ class Nodes:
             found = others if len(others) == 1 else {}
         return [self.by_id[known] for known in found]
 
-    def target(self, words: str, base: str) -> str:
-        """The id of the entity that a relation means; empty when there is none.
-
-        A relative address is taken from ``base``, the uri of the document that says it.
-        """
-        found = self.find(words)
-        if not found and looks_like_address(words):
-            found = self.find(urljoin(base, words))
+    def called(self, name: str) -> str:
+        """The id of the entity that a relation to ``name`` means; empty when there is none."""
+        if name in self.by_id:
+            return name
+        found = self.find(name)
         return found[0].id if found else ""
+
+    def beside(self, address: str, base: str) -> str:
+        """``called`` for an address that is relative to ``base``, a document's uri."""
+        return self.called(urljoin(base, address)) if looks_like_address(address) else ""
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Every id, title and alias as written, to the id."""
-        return {name: known for name, known in reversed(list(self._spelled()))}
+        return dict(reversed(list(self._spelled())))
 
     @cached_property
     def _by_name(self) -> dict[str, dict[str, None]]:

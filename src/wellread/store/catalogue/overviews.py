@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy import Connection, func, select
 
-from wellread.store.catalogue.documents import rows_in
+from wellread.store.catalogue.batches import rows_in
 from wellread.store.catalogue.lookup import VALUES
 from wellread.store.catalogue.schema import documents, entities, sources
 from wellread.store.catalogue.values import CollectionFacts, KindCount, SourceRecord

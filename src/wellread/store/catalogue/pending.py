@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
 
-from wellread.store.catalogue.schema import index_writes
+from wellread.store.catalogue.schema import index_writes, properties
 from wellread.store.catalogue.values import PendingWrite, VersionKey, WriteAction
+
+DELETED = "deleted_since_rewrite"
 
 
 def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str) -> None:
@@ -30,6 +32,13 @@ def settle(connection: Connection, keys: Sequence[VersionKey]) -> None:
             ),
             [{"d": document_id, "v": version} for document_id, version in keys],
         )
+
+
+def note_deletion(connection: Connection) -> None:
+    """Something was deleted or replaced: the file may hold its bytes until it is rewritten."""
+    known = select(properties.c.key).where(properties.c.key == DELETED)
+    if connection.execute(known).first() is None:
+        connection.execute(insert(properties), {"key": DELETED, "value": True})
 
 
 def pending_writes(connection: Connection) -> list[PendingWrite]:

@@ -20,6 +20,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -27,8 +28,8 @@ from sqlalchemy import (
 from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import lookup
+from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.documents import chunks
 from wellread.store.catalogue.schema import documents, index_writes, passages, properties
 from wellread.store.catalogue.schema_runs import next_documents, next_passages, vector_debts
 from wellread.store.catalogue.values import VersionKey
@@ -267,7 +268,9 @@ class Reindexing:
 
 
 # Asked before and after every search.
-_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
+_LIVE = select(properties).where(
+    or_(*(properties.c.key == key for key in (FINGERPRINT, EMBEDDER, SWITCHES)))
+)
 _CURRENT = and_(
     next_documents.c.document_id == documents.c.id,
     next_documents.c.version == documents.c.version,

@@ -1,0 +1,234 @@
+# ruff: noqa: D102 - the name of a test says what it holds
+"""What an index must do beside searching; part of ``testing.index.IndexContract``.
+
+Rows that get their vectors later, reading everything back, beginning anew, purging.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.errors import StoreError
+from wellread.store.base import HeldRow, Index
+from wellread.testing.index_model import (
+    DIMENSIONS,
+    OpenIndex,
+    axes,
+    held,
+    ids,
+    make_row,
+    write,
+)
+from wellread.types import Filters, Span
+
+ANY = Filters()
+MANY = 700  # rows: more than back ends are told to search one by one in some tests
+
+
+def random_vectors(rows: int) -> NDArray[np.float32]:
+    """The same ones every time."""
+    return np.random.default_rng(11).standard_normal((rows, DIMENSIONS)).astype(np.float32)
+
+
+class IndexUpkeepContract:
+    """Inherit ``IndexContract``, which adds writing and the searches."""
+
+    @pytest.fixture
+    def open_index(self) -> OpenIndex:
+        """Overridden by the back end's tests."""
+        raise TypeError(f"{type(self).__name__} must override the fixture open_index")
+
+    @pytest.fixture
+    def index(self, open_index: OpenIndex) -> Index:
+        """A new, empty index."""
+        return open_index("contract")
+
+    # --- vectors that come later ---
+
+    @pytest.mark.parametrize("optimized", [False, True])
+    def test_rows_without_vectors_are_found_by_words_only(
+        self, index: Index, optimized: bool
+    ) -> None:
+        index.write([make_row("a", "ferry at noon"), make_row("b", "gannet")], None)
+        if optimized:
+            index.optimize()
+        assert ids(index.search_text("ferry", ANY, 5)) == ["a"]
+        assert index.search_vector(axes(0)[0], ANY, 5) == []
+        assert held(index) == ["a", "b"]
+
+    @pytest.mark.parametrize("optimized", [False, True])
+    def test_rows_that_got_their_vectors_are_found_by_both(
+        self, index: Index, optimized: bool
+    ) -> None:
+        rows = [make_row("a", "ferry at noon"), make_row("b", "gannet"), make_row("c", "kelp")]
+        index.write(rows, None)
+        if optimized:
+            index.optimize()
+        index.set_vectors(["b", "a"], axes(1, 0))
+        for _ in range(2):
+            found = index.search_vector(axes(1)[0], ANY, 5)
+            assert ids(found) == ["b", "a"]
+            assert found[0].score == pytest.approx(1.0, abs=1e-5)
+            assert ids(index.search_text("gannet", ANY, 5)) == ["b"]
+            assert ids(index.search_text("kelp", ANY, 5)) == ["c"]
+            index.optimize()
+        assert held(index) == ["a", "b", "c"]
+
+    def test_a_given_vector_need_not_have_length_one(self, index: Index) -> None:
+        index.write([make_row("a", "ferry")], None)
+        index.set_vectors(["a"], axes(2) * 7)
+        (hit,) = index.search_vector(axes(2)[0] * 3, ANY, 5)
+        assert hit.score == pytest.approx(1.0, abs=1e-5)
+
+    def test_ids_that_are_not_there_are_passed_over(self, index: Index) -> None:
+        index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
+        index.remove([("doc-b", "v1")])
+        index.set_vectors(["nobody", "a", "b"], axes(3, 0, 1))
+        assert held(index) == ["a"]
+        assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a"]
+        index.set_vectors([], axes())
+        assert held(index) == ["a"]
+
+    def test_the_last_vector_of_an_id_counts(self, index: Index) -> None:
+        index.write([make_row("a", "ferry"), make_row("b", "ferry")], axes(5, 6))
+        index.set_vectors(["a", "a"], axes(0, 1))
+        assert ids(index.search_vector(axes(1)[0], ANY, 1)) == ["a"]
+        index.set_vectors(["a"], axes(2))
+        assert ids(index.search_vector(axes(2)[0], ANY, 1)) == ["a"]
+
+    @pytest.mark.parametrize("number", [np.nan, np.inf])
+    def test_bad_vectors_change_nothing(self, index: Index, number: float) -> None:
+        index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
+        bad = axes(0, 1)
+        bad[1, 3] = number
+        for vectors in (bad, axes(0), np.ones((2, DIMENSIONS + 1), dtype=np.float32)):
+            with pytest.raises(StoreError):
+                index.set_vectors(["a", "b"], vectors)
+        assert index.search_vector(axes(0)[0], ANY, 5) == []
+
+    def test_a_row_that_is_written_again_without_a_vector_has_none(self, index: Index) -> None:
+        index.write([make_row("a", "ferry")], axes(0))
+        index.write([make_row("a", "gannet")], None)
+        assert index.search_vector(axes(0)[0], ANY, 5) == []
+        assert ids(index.search_text("gannet", ANY, 5)) == ["a"]
+
+    def test_rows_with_and_without_vectors_live_in_one_table(self, index: Index) -> None:
+        vectors = random_vectors(MANY)
+        rows = [
+            make_row(f"p{n:03}", f"ferry word{n % 7}", collection=f"c{n % 2}") for n in range(MANY)
+        ]
+        index.write(rows[: MANY // 2], vectors[: MANY // 2])
+        index.write(rows[MANY // 2 :], None)
+        index.optimize()
+        odd = Filters(collections=("c1",))
+        for filters, step in ((ANY, 1), (odd, 2)):
+            found = index.search_vector(vectors[1], filters, MANY)
+            wanted = {row.passage_id for row in rows[step - 1 : MANY // 2 : step]}
+            assert set(ids(found)) == wanted
+            assert len(index.search_text("ferry", filters, MANY)) == MANY // step
+        late = [row.passage_id for row in rows[MANY // 2 :]]
+        index.set_vectors(late, vectors[MANY // 2 :])
+        for _ in range(2):
+            assert len(index.search_vector(vectors[1], ANY, MANY)) == MANY
+            for n in (1, MANY // 2 + 1, MANY - 1):
+                assert ids(index.search_vector(vectors[n], ANY, 1)) == [f"p{n:03}"]
+            index.optimize()
+
+    # --- held, clear ---
+
+    def test_held_rows_are_as_they_were_written(self, index: Index) -> None:
+        index.write(
+            [
+                make_row("a", "ferry", context="Boats › Large", span=Span(start=3, end=8)),
+                make_row("b", "gannet", version="v2", collection="side"),
+            ],
+            axes(0, 1),
+        )
+        index.write([make_row("c", "Ünï")], None)
+        assert sorted(index.held(), key=lambda row: row.passage_id) == [
+            HeldRow("a", "doc-a", "v1", 3, 8, "main", "Boats › Large\nferry", True),
+            HeldRow("b", "doc-b", "v2", 0, 6, "side", "gannet", True),
+            HeldRow("c", "doc-c", "v1", 0, 3, "main", "Ünï", False),
+        ]
+
+    def test_clear_begins_anew(self, open_index: OpenIndex) -> None:
+        index = open_index("cleared")
+        write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+        index.clear()
+        assert held(index) == []
+        assert index.search_text("ferry", ANY, 5) == []
+        write(index, [make_row("c", "ferry")])
+        assert ids(open_index("cleared").search_text("ferry", ANY, 5)) == ["c"]
+        assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["c"]
+
+    # --- purge ---
+
+    def test_what_was_removed_or_replaced_asks_for_a_purge(self, open_index: OpenIndex) -> None:
+        index = open_index("purged")
+        assert index.purged()
+        write(index, [make_row("a", "ferry"), make_row("b", "gannet"), make_row("c", "kelp")])
+        index.set_vectors(["a"], axes(4))
+        index.optimize()
+        index.remove([("nobody", "v1")])
+        assert index.purged()
+        index.remove([("doc-b", "v1")])
+        assert not index.purged()
+        assert not open_index("purged").purged()
+        index.optimize()
+        assert not index.purged()
+        index.purge()
+        assert index.purged()
+        index.write([make_row("a", "ferry anew")], None)
+        assert not index.purged()
+        index.purge()
+        assert open_index("purged").purged()
+        index.purge()
+        assert held(index) == ["a", "c"]
+
+    @pytest.mark.parametrize("rows", [3, MANY])
+    @pytest.mark.parametrize("optimized", [False, True])
+    def test_a_purge_changes_no_result(self, index: Index, rows: int, optimized: bool) -> None:
+        vectors = random_vectors(rows)
+        made = [
+            make_row(f"p{n:03}", f"ferry word{n % 7}", authors=(f"Ann {n % 3}",))
+            for n in range(rows)
+        ]
+        index.write(made, vectors)
+        if optimized:
+            index.optimize()
+        index.remove([("doc-p001", "v1")])
+        index.write([make_row("late", "kelp")], None)
+        ann = Filters(authors=("ann 0",))
+        before = self._found(index, vectors, ann)
+        for _ in range(2):
+            index.purge()
+            assert self._found(index, vectors, ann) == before
+            index.write([make_row("late", "kelp")], None)
+        index.set_vectors(["late"], axes(3))
+        assert ids(index.search_vector(axes(3)[0], ANY, 1)) == ["late"]
+
+    @staticmethod
+    def _found(index: Index, vectors: NDArray[np.float32], filters: Filters) -> list[object]:
+        return [
+            held(index),
+            *(sorted(ids(index.search_text(f"word{n}", ANY, MANY))) for n in range(7)),
+            sorted(ids(index.search_text("ferry kelp", filters, MANY))),
+            ids(index.search_text("kelp", ANY, 5)),
+            ids(index.search_vector(vectors[2], ANY, 3)),
+            set(ids(index.search_vector(vectors[0], ANY, MANY + 5))),
+            set(ids(index.search_vector(vectors[0], filters, MANY + 5))),
+        ]
+
+    def test_an_emptied_index_can_be_purged_and_filled_again(self, index: Index) -> None:
+        write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+        index.optimize()
+        index.remove([("doc-a", "v1"), ("doc-b", "v1")])
+        index.purge()
+        assert index.purged()
+        assert index.search_text("ferry", ANY, 5) == []
+        assert index.search_vector(axes(0)[0], ANY, 5) == []
+        write(index, [make_row("c", "ferry", authors=("Ann",))])
+        index.optimize()
+        assert ids(index.search_text("ferry", Filters(authors=("ann",)), 5)) == ["c"]

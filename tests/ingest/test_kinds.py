@@ -1,0 +1,78 @@
+"""Which loader reads what, by content and by odd names; and encodings that text files come in."""
+
+from __future__ import annotations
+
+import codecs
+
+import pytest
+
+from wellread.errors import SourceError
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.testing.loader import source_of
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("NOTES.MD", "# Head\n", "markdown"),
+        ("two\nlines 🐟.Md", "# Head\n", "markdown"),
+        ("🐟.RST", "Head\n====\n", "rst"),
+        ("talk.VTT", "WEBVTT\n", "captions"),
+        ("A.HTML", "words", "html"),
+        ("page.txt", "<!DOCTYPE html><html></html>", "html"),
+        ("page.rst", "<html>\n", "rst"),
+        ("past.CSV", "Question;Answer\nWhy?;So.\n", "records"),
+        ("past.csv", "name;price\n", ""),
+        ("a.json", '{"name": "x"}', ""),
+        ("a.json", '[\n {"text": "x"}\n]', "records"),
+        ("a.json", "[1]", ""),
+        ("a.json", "[" * 100_000, ""),
+        ("a.json", '{"segments": ' + "[" * 100_000, ""),
+        ("a.yaml", "text: x\n", ""),
+        ("a.yml", "- text: x\n", ""),
+        ("a.doc", "words", ""),
+        ("a.zip", "PK\x03\x04", ""),
+    ],
+)
+def test_the_kind_of_a_file(name: str, content: str, kind: str) -> None:
+    assert kinds.kind_of(source_of(name, content)) == kind
+
+
+def test_a_json_list_whose_first_entry_is_long_is_known() -> None:
+    text = '[{"title": "' + "x" * 100_000 + '", "text": "y"}]'
+    assert kinds.kind_of(source_of("a.json", text)) == "records"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("name", ["a.txt", "a.md", "a.rst", "a.jsonl"])
+def test_a_byte_order_mark_says_how_to_read(name: str, encoding: str) -> None:
+    words = '{"text": "Café „Kai“"}' if name == "a.jsonl" else "Café „Kai“"
+    (document,) = kinds.load(source_of(name, words.encode(encoding)), LoaderLimits())
+    assert document.text == "Café „Kai“"
+
+
+def test_utf_16_without_a_native_order_is_read() -> None:
+    data = codecs.BOM_UTF16_BE + "Café".encode("utf-16-be")
+    (document,) = kinds.load(source_of("a.txt", data), LoaderLimits())
+    assert document.text == "Café"
+
+
+def test_a_note_for_editors_says_how_to_read() -> None:
+    data = "# vim: set fileencoding=windows-1252 :\n\nCafé „Kai“\n".encode("windows-1252")
+    (document,) = kinds.load(source_of("a.txt", data), LoaderLimits())
+    assert document.text.endswith("Café „Kai“")
+
+
+def test_a_page_that_declares_its_charset_is_read() -> None:
+    page = '<html><head><meta charset="windows-1252"></head><body><p>Café „Kai“</p></body></html>'
+    (document,) = kinds.load(source_of("a.html", page.encode("windows-1252")), LoaderLimits())
+    assert "Café „Kai“" in document.text
+
+
+@pytest.mark.parametrize("note", ["", "coding: no-such-thing\n", "coding: ascii\n"])
+def test_other_bytes_are_refused_with_the_line(note: str) -> None:
+    data = note.encode() + "One\nTwo\nCafé\n".encode("latin-1")
+    line = 3 + note.count("\n")
+    with pytest.raises(SourceError, match=rf"not UTF-8 \(line {line}\): save it as UTF-8"):
+        kinds.load(source_of("a.txt", data), LoaderLimits())

@@ -1,0 +1,353 @@
+"""Word, PowerPoint and Excel files, and zip files that mean harm."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from datetime import UTC, datetime
+
+import openpyxl
+import pytest
+from docx import Document as WordDocument
+from pptx import Presentation
+from tests.ingest.office_files import (
+    NOTES_CONTENT,
+    NOTES_TYPE,
+    W,
+    append,
+    changed,
+    part,
+    saved,
+    slides,
+    with_parts,
+    word,
+    workbook,
+)
+
+from wellread.errors import SourceError
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.testing.loader import LoaderContract, source_of
+from wellread.types import Document
+
+WORD, SLIDES, BOOK = saved(word()), slides(), workbook()
+BODY = "word/document.xml"
+OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
+
+
+def old(stream: str) -> bytes:
+    return OLD + stream.encode("utf-16-le").ljust(64, b"\x00") + bytes(448)
+
+
+def load(name: str, data: bytes, limits: LoaderLimits | None = None) -> Document:
+    (document,) = kinds.load(source_of(name, data), limits or LoaderLimits())
+    return document
+
+
+def refusal(name: str, data: bytes, limits: LoaderLimits | None = None) -> str:
+    with pytest.raises(SourceError) as caught:
+        load(name, data, limits)
+    return caught.value.reason
+
+
+class TestWord(LoaderContract):
+    good = source_of("rules.docx", WORD)
+    expected_kind = "page"
+    quotes = (
+        ("The tide turns at noon.", {"heading": ("Tides",)}),
+        ("- Rope\n- Tar", {"heading": ("Tides", "Spring tide")}),
+        ("Berth | Depth\nNorth | 4 m at ebb\n", {"heading": ("Tides", "Spring tide")}),
+        ("Moor at the north quay.", {"label": "§ Mooring"}),
+    )
+    broken = (
+        source_of("text.docx", b"Only words."),
+        source_of("cut.docx", WORD[: len(WORD) // 2]),
+        source_of("empty.docx", saved(WordDocument())),
+        source_of("secret.docx", old("EncryptedPackage")),
+        source_of("old.doc", old("WordDocument")),
+        source_of("headless.docx", with_parts(WORD, {}, drop="[Content_Types].xml")),
+        source_of("torn.docx", changed(WORD, BODY, b"</w:body>", b"")),
+    )
+
+
+class TestSlides(LoaderContract):
+    good = source_of("budget.pptx", SLIDES)
+    expected_kind = "page"
+    quotes = (
+        ("- Stone is dear\n  - Granite", {"page": 1, "heading": ("Slide 1: Costs of the quay",)}),
+        ("Say this slowly.", {"page": 1, "heading": ("Slide 1: Costs of the quay", "Notes")}),
+        ("Deep in a group", {"page": 2, "label": "p. 2 · § Slide 2"}),
+        ("Stone | Price\nGranite | 900", {"page": 2}),
+        (" | Tonnes\nNorth | 0.3\nSouth | 7", {"page": 2}),
+    )
+    broken = (
+        source_of("text.pptx", b"Only words."),
+        source_of("none.pptx", saved(Presentation())),
+        source_of("old.ppt", old("PowerPoint Document")),
+        source_of("torn.pptx", changed(SLIDES, "ppt/presentation.xml", b"<p:sldIdLst", b"<p:x")),
+    )
+
+
+class TestWorkbook(LoaderContract):
+    good = source_of("members.xlsx", BOOK)
+    expected_kind = "page"
+    quotes = (
+        ("Members of the guild", {"heading": ("People",), "line": 1}),
+        ("Name | Joined | Share", {"heading": ("People",), "line": 3}),
+        ("Ida Lund | 2024-01-02 | 29%", {"line": 4}),
+        (
+            "Tor Vik | 2024-03-04 05:06:00 | 0.3 |  | TRUE",
+            {"line": 9, "heading": ("People", "Name | Joined | Share")},
+        ),
+        ("1234567890123", {"heading": ("Boats",), "line": 2}),
+    )
+    broken = (
+        source_of("text.xlsx", b"Only words."),
+        source_of("none.xlsx", saved(openpyxl.Workbook())),
+        source_of("old.xls", old("Workbook")),
+        source_of("torn.xlsx", changed(BOOK, "xl/workbook.xml", b"<sheets>", b"<sheets")),
+        source_of("sheet.xlsx", changed(BOOK, "xl/worksheets/sheet1.xml", b"</row>", b"")),
+    )
+
+
+def test_the_properties_become_facts() -> None:
+    rules = load("rules.docx", WORD)
+    assert (rules.title, rules.source_type) == ("Harbour rules", "docx")
+    assert rules.authors == ("Ida Lund", "Tor Vik")
+    assert rules.published_at == datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)
+    assert rules.taxonomy == {"tags": ("harbour", "tide")}
+    assert rules.summary == ""  # the library's own remark
+    members = load("members.xlsx", BOOK)
+    assert (members.title, members.authors) == ("Members", ())
+    assert members.published_at == datetime(2024, 1, 2, tzinfo=UTC)
+
+
+def test_without_properties_the_titles_come_from_what_is_seen() -> None:
+    bare = with_parts(WORD, {}, drop="docProps/core.xml")
+    assert load("bare.docx", bare).title == "Tides"
+    document = WordDocument()
+    document.add_heading("The harbour", 0)
+    document.add_paragraph("Words.")
+    shown = load("a.docx", saved(document))
+    assert shown.title == "The harbour"
+    assert load(
+        "old-book.xlsx", changed(BOOK, "docProps/core.xml", b"Members", b"Book1")
+    ).title == ("Old book")
+
+
+def test_word_says_what_is_a_heading_in_many_ways() -> None:
+    document = word()
+    styles = document.styles
+    named = styles.add_style("Titre 2", 1)
+    own = styles.add_style("Own", 1)
+    own.base_style = styles["Heading 3"]
+    document.add_paragraph("By a foreign name", style=named)
+    document.add_paragraph("Under it.")
+    document.add_paragraph("By inheritance", style=own)
+    document.add_paragraph("Deeper.")
+    append(
+        document,
+        '<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>By level</w:t></w:r></w:p>'
+        "<w:p><w:r><w:t>At the end.</w:t></w:r></w:p>",
+    )
+
+    class Ways(TestWord):
+        good = source_of("ways.docx", saved(document))
+        quotes = (
+            ("Under it.", {"heading": ("Mooring", "By a foreign name")}),
+            ("Deeper.", {"heading": ("Mooring", "By a foreign name", "By inheritance")}),
+            ("At the end.", {"label": "§ By level"}),
+            ("By level", {"heading": ("By level",)}),
+        )
+
+    Ways().test_quotations_stand_where_they_should()
+
+
+def test_word_keeps_what_stands_in_boxes_controls_and_insertions() -> None:
+    document = word()
+    box = "<w:txbxContent><w:p><w:r><w:t>Boxed words.</w:t></w:r></w:p></w:txbxContent>"
+    mc = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    append(
+        document,
+        "<w:sdt><w:sdtContent><w:p><w:r><w:t>Controlled words.</w:t></w:r></w:p></w:sdtContent>"
+        "</w:sdt>"
+        f"<w:p {mc}><w:r><w:t>Anchor.</w:t><mc:AlternateContent><mc:Choice>{box}</mc:Choice>"
+        f"<mc:Fallback>{box}</mc:Fallback></mc:AlternateContent></w:r></w:p>"
+        "<w:p><w:ins><w:r><w:t>Inserted</w:t></w:r></w:ins><w:del><w:r><w:delText>Deleted"
+        "</w:delText></w:r></w:del><w:r><w:rPr><w:vanish/></w:rPr><w:t>Hidden</w:t></w:r>"
+        "<w:hyperlink><w:r><w:tab/><w:t>linked.</w:t></w:r></w:hyperlink></w:p>",
+    )
+    text = load("boxes.docx", saved(document)).text
+    assert text.endswith("Controlled words.\n\nAnchor.\n\nBoxed words.\n\nInserted linked.")
+
+
+def test_word_puts_a_note_after_the_paragraph_that_refers_to_it() -> None:
+    document = word()
+    append(
+        document,
+        '<w:p><w:r><w:t>See below</w:t><w:footnoteReference w:id="2"/><w:t>.</w:t></w:r></w:p>'
+        "<w:p><w:r><w:t>Next.</w:t></w:r></w:p>",
+    )
+    notes = (
+        f'<w:footnotes xmlns:w="{W}"><w:footnote w:id="0"/><w:footnote w:id="2"><w:p><w:r>'
+        "<w:t>Told by the pilot.</w:t></w:r></w:p></w:footnote></w:footnotes>"
+    )
+    data = with_parts(saved(document), {"word/footnotes.xml": notes.encode()})
+    data = changed(
+        data,
+        "[Content_Types].xml",
+        b"</Types>",
+        f'<Override PartName="/word/footnotes.xml" ContentType="{NOTES_CONTENT}"/>'
+        "</Types>".encode(),
+    )
+    data = changed(
+        data,
+        "word/_rels/document.xml.rels",
+        b"</Relationships>",
+        f'<Relationship Id="rId99" Type="{NOTES_TYPE}" Target="footnotes.xml"/>'
+        "</Relationships>".encode(),
+    )
+    text = load("notes.docx", data).text
+    assert text.endswith("See below.\n\n* Told by the pilot.\n\nNext.")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "main"),
+    [
+        ("a.docm", WORD, b"vnd.openxmlformats-officedocument.wordprocessingml.document"),
+        ("a.pptm", SLIDES, b"vnd.openxmlformats-officedocument.presentationml.presentation"),
+        ("a.xlsm", BOOK, b"vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    ],
+)
+def test_files_with_macros_are_read_like_others(name: str, data: bytes, main: bytes) -> None:
+    enabled = {
+        "a.docm": b"vnd.ms-word.document.macroEnabled",
+        "a.pptm": b"vnd.ms-powerpoint.presentation.macroEnabled",
+        "a.xlsm": b"vnd.ms-excel.sheet.macroEnabled",
+    }[name]
+    macros = changed(data, "[Content_Types].xml", main + b".main+xml", enabled + b".main+xml")
+    assert load(name, macros).text == load(name.replace("m", "x", 1), data).text
+
+
+def test_the_kind_is_told_by_what_is_inside() -> None:
+    for name, data, kind in (
+        ("a", WORD, "docx"),
+        ("a.zip", SLIDES, "pptx"),
+        ("a.docx", BOOK, "xlsx"),
+        ("A.DOCX", WORD, "docx"),
+        ("a.bin", old("Book"), "office-binary"),
+        ("a.msi", old("Property"), ""),
+        ("a.zip", with_parts(WORD, {"x/" + BODY: b""}, drop=BODY), ""),
+    ):
+        assert kinds.kind_of(source_of(name, data)) == kind, name
+
+
+def test_limits_on_slides_cells_and_entries() -> None:
+    assert "too many slides: 2" in refusal("a.pptx", SLIDES, LoaderLimits(max_pages=1))
+    assert "more than 5 filled cells" in refusal("a.xlsx", BOOK, LoaderLimits(max_cells=5))
+    assert "entries, the limit is 3" in refusal("a.docx", WORD, LoaderLimits(max_entries=3))
+    assert "too large when unpacked" in refusal(
+        "a.docx", WORD, LoaderLimits(max_unpacked_bytes=9_000)
+    )
+
+
+def test_a_sheet_that_claims_the_whole_grid_is_read_by_its_cells() -> None:
+    name = "xl/worksheets/sheet1.xml"
+    grid = changed(BOOK, name, b'<dimension ref="A1:E9"', b'<dimension ref="A1:XFD1048576"')
+    assert load("a.xlsx", grid).text == load("a.xlsx", BOOK).text
+    far = changed(BOOK, name, b'<row r="9"', b'<row r="9000000"')
+    assert "more than 1,048,576 rows" in refusal("a.xlsx", far)
+
+
+BOMB = """<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a "aaaaaaaaaa">
+<!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>"""
+FETCH = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>'
+REMOTE = '<?xml version="1.0"?><!DOCTYPE x SYSTEM "http://127.0.0.1:9/evil.dtd">'
+
+
+@pytest.mark.parametrize("head", [BOMB, FETCH, REMOTE])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("name", "data", "inside"),
+    [
+        ("a.docx", WORD, BODY),
+        ("a.docx", WORD, "docProps/core.xml"),
+        ("a.pptx", SLIDES, "ppt/slides/slide1.xml"),
+        ("a.xlsx", BOOK, "xl/workbook.xml"),
+        ("a.xlsx", BOOK, "xl/worksheets/sheet1.xml"),
+    ],
+)
+def test_no_part_may_declare_a_document_type(
+    name: str, data: bytes, inside: str, encoding: str, head: str
+) -> None:
+    content = part(data, inside).decode("utf-8")
+    plain = content.partition("?>")[2] if content.startswith("<?xml") else content
+    evil = with_parts(data, {inside: (head + plain).encode(encoding)})
+    assert "which is not allowed" in refusal(name, evil)
+
+
+def test_a_declaration_behind_many_spaces_is_found_too() -> None:
+    content = part(WORD, BODY).partition(b"?>")[2]
+    for spaces in range((1 << 20) - 40, (1 << 20) + 8):
+        if spaces % 6:  # one place in six is enough to cover every cut through the word
+            continue
+        head = b'<?xml version="1.0"?>' + b" " * spaces + b"<!DOCTYPE x []>"
+        assert "which is not allowed" in refusal("a.docx", with_parts(WORD, {BODY: head + content}))
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "cp037", "utf-32"])
+def test_a_part_in_an_encoding_that_hides_its_words_is_refused(encoding: str) -> None:
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    hidden = head.encode("ascii" if encoding == "utf-7" else encoding) + BOMB.encode(encoding)
+    assert "not XML in UTF-8" in refusal("a.docx", with_parts(WORD, {BODY: hidden}))
+
+
+def test_a_bomb_is_refused_before_it_goes_off() -> None:
+    zeros = with_parts(WORD, {"word/media/image1.png": bytes(20 << 20)})
+    assert "zip bomb" in refusal("a.docx", zeros)
+
+
+@pytest.mark.parametrize("promised", [10, 10_000_000])
+def test_an_entry_that_lies_about_its_size_is_refused(promised: int) -> None:
+    lying = bytearray(WORD)
+    size = len(part(WORD, BODY))
+    for at in range(len(lying) - 4):
+        if bytes(lying[at : at + 4]) in (b"PK\x03\x04", b"PK\x01\x02"):
+            place = at + (22 if lying[at + 2] == 3 else 24)
+            if struct.unpack_from("<I", lying, place)[0] == size:
+                struct.pack_into("<I", lying, place, promised)
+    assert "is not of the size" in refusal("a.docx", bytes(lying))
+
+
+def test_an_encrypted_entry_is_a_password() -> None:
+    locked = bytearray(WORD)
+    at = locked.index(b"PK\x01\x02")
+    locked[at + 8] |= 1
+    assert "password-protected" in refusal("a.docx", bytes(locked))
+
+
+def test_an_oversized_directory_is_not_read() -> None:
+    at = WORD.rindex(b"PK\x05\x06")
+    huge = bytearray(WORD)
+    struct.pack_into("<I", huge, at + 12, 500 << 20)
+    assert kinds.kind_of(source_of("a.zip", bytes(huge))) == ""
+    assert "oversized directory" in refusal("a.docx", bytes(huge))
+
+
+def test_a_relation_to_a_part_that_is_gone_does_no_harm() -> None:
+    relation = b'<Relationship Id="rId98" Type="http://x/image" Target="../NULL"/></Relationships>'
+    for name, data, inside in (
+        ("a.docx", WORD, "word/_rels/document.xml.rels"),
+        ("a.pptx", SLIDES, "ppt/slides/_rels/slide1.xml.rels"),
+        ("a.xlsx", BOOK, "xl/_rels/workbook.xml.rels"),
+    ):
+        gone = changed(data, inside, b"</Relationships>", relation)
+        assert load(name, gone).text == load(name, data).text
+
+
+def test_other_zip_files_have_no_loader() -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("inner.docx", WORD)
+    assert kinds.loader_for(source_of("a.zip", stream.getvalue())) is None

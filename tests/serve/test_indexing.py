@@ -1,0 +1,202 @@
+"""``wellread reindex``, and the notice of the other commands that it is needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread import kb as kb_module
+from wellread.config import EmbeddingSettings, load_settings
+from wellread.errors import ModelError
+from wellread.ingest import reindex as reindexing
+from wellread.ingest.next_index import OnReindexProgress, ReindexProgress
+from wellread.ingest.reindex import ReindexReport
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder
+from wellread.serve.cli import app
+from wellread.store.catalogue.reindexing import LiveIndex
+from wellread.testing.embedding import ReadableEmbedder
+
+NOTICE = "the settings ask for"
+SIZES = {"local": 128, "static": 96, "http": 64}
+
+
+@pytest.fixture(autouse=True)
+def niceness(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What the priority of this process would have been lowered by."""
+    lowered: list[int] = []
+    monkeypatch.setattr(os, "nice", lowered.append, raising=False)
+    return lowered
+
+
+@pytest.fixture(autouse=True)
+def own_home(home: Path, material: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with the material, made with the embedder ``local`` (a readable one here)."""
+
+    def opened(settings: EmbeddingSettings, folder: Path) -> Embedder:
+        return ReadableEmbedder(SIZES[settings.backend])
+
+    monkeypatch.setattr(kb_module, "open_embedder", opened)
+    monkeypatch.setenv("WELLREAD_HOME", str(home))
+    monkeypatch.setenv("COLUMNS", "100")
+    with open_kb(home) as kb:
+        kb.live()
+    code, _, _ = run("add", material)
+    assert code == 0
+    return home
+
+
+def run(*words: str | Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def settings_say(home: Path, text: str) -> None:
+    (home / "wellread.yaml").write_text(text, encoding="utf-8")
+
+
+def test_commands_go_on_and_say_that_the_index_is_another(home: Path) -> None:
+    for command in ("stats", "search ferry", "ask ferry"):
+        assert NOTICE not in run(*command.split())[2]
+    settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 50}")
+    commands: list[tuple[str, ...]] = [
+        ("stats",),
+        ("search", "ferry"),
+        ("search", "ferry", "--mode", "vector"),
+        ("ask", "What was the ferry Osprey bought for?"),
+        ("ask", "--sources-only", "ferry"),
+    ]
+    for words in commands:
+        code, out, err = run(*words)
+        assert code == 0
+        assert "wellread reindex" in err
+        assert "embedder static, passages of 50" in err
+        if words[0] != "stats":
+            assert "Osprey" in out
+    code, out, err = run("search", "ferry", "--json")
+    assert json.loads(out)["results"]
+    assert NOTICE in err
+
+
+def test_an_embedder_that_does_not_open_is_said_and_stops_nobody(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(settings: EmbeddingSettings, folder: Path) -> Embedder:
+        if settings.backend == "static":
+            raise ModelError("no static model")
+        return ReadableEmbedder(SIZES[settings.backend])
+
+    settings_say(home, "embedding: {backend: static}")
+    monkeypatch.setattr(kb_module, "open_embedder", opened)
+    code, out, err = run("search", "ferry")
+    assert code == 0
+    assert "Osprey" in out
+    assert NOTICE in err
+    with open_kb(home, overrides={"embedding": {"backend": "local"}}) as kb:
+        # A home that does not know how it was made.
+        kb.catalogue.reindexing.switch(LiveIndex(fingerprint=kb.live().fingerprint))
+    code, _, err = run("stats")
+    assert code == 0
+    assert "no static model" in err
+
+
+def test_reindex_follows_the_settings(home: Path, niceness: list[int]) -> None:
+    settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 20}")
+    code, out, err = run("reindex")
+    assert code == 0
+    assert niceness == [10]
+    assert re.search(r"in use: 3 documents, \d+ passages", out)
+    assert "readable/96, passages of 20" in out
+    assert "Put " not in out
+    code, out, err = run("stats")
+    assert NOTICE not in err
+    assert "readable/96" in out
+    code, out, _ = run("search", "ferry osprey")
+    assert "Osprey" in out
+    code, out, _ = run("reindex")
+    assert code == 0
+    assert "Nothing to do" in out
+
+
+def test_options_stand_over_the_settings_and_say_so(home: Path) -> None:
+    code, out, _ = run("reindex", "--embedding", "static", "--tokens", "30")
+    assert code == 0
+    assert "Put embedding.backend: static and chunking.tokens: 30 into" in out
+    assert "wellread.yaml" in out
+    assert NOTICE in run("stats")[2]
+    settings_say(home, "embedding: {backend: static}\nchunking: {tokens: 30}")
+    assert load_settings(home).chunking.tokens == 30
+    assert NOTICE not in run("stats")[2]
+
+
+def test_json(home: Path) -> None:
+    code, out, err = run("reindex", "--tokens", "30", "--json")
+    assert code == 0
+    body = json.loads(out)
+    assert err == ""
+    assert body["switched"] is True
+    assert body["cancelled"] is False
+    assert body["documents"] == 3
+    assert body["embedded"] == body["passages"] > 3
+    assert body["now"]["chunking"].endswith("/30")
+
+
+def progress(passages: int) -> ReindexProgress:
+    return ReindexProgress(
+        documents_total=3,
+        documents_done=1,
+        characters_total=100,
+        characters_done=30,
+        passages=passages,
+    )
+
+
+def test_cancelled_and_interrupted_say_how_to_go_on(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_kb(home) as opened:
+        shape = opened.live().fingerprint
+
+    def cancelled(
+        kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None
+    ) -> ReindexReport:
+        return ReindexReport(before=shape, now=shape, cancelled=True, documents=2, embedded=9)
+
+    def interrupted(
+        kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None
+    ) -> ReindexReport:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reindexing, "reindex", cancelled)
+    code, out, _ = run("reindex")
+    assert code == 1
+    assert "Cancelled after 2 documents" in out
+    assert "goes on from there" in out
+    monkeypatch.setattr(reindexing, "reindex", interrupted)
+    code, _, err = run("reindex")
+    assert code == 130
+    assert "goes on from there" in err
+
+
+def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wellread.serve.commands import indexing
+
+    real = reindexing.reindex
+
+    def slow(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) -> ReindexReport:
+        assert on_progress
+        on_progress(progress(passages=70))
+        return real(kb, on_progress=on_progress)
+
+    monkeypatch.setattr(indexing, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(reindexing, "reindex", slow)
+    _, _, err = run("reindex", "--tokens", "30")
+    assert "1/3 documents · 70 passages (" in err
+    assert "3/3 documents" in err

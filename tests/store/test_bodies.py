@@ -1,0 +1,130 @@
+"""Stored documents as ``verify`` reads them: the version is computed from what is stored."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from wellread.identity import document_id, passage_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.schema import PIECE
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import (
+    Box,
+    Document,
+    HeadingMark,
+    LineMark,
+    Mark,
+    PageMark,
+    Passage,
+    Span,
+    SpeakerMark,
+    TimeMark,
+)
+
+NUMBERS = st.floats(allow_nan=False) | st.integers(0, 9)
+PLACES = {"start": st.integers(0, 99), "end": st.integers(0, 99)}
+MARKS: st.SearchStrategy[Mark] = st.one_of(
+    st.builds(PageMark, **PLACES, page=st.integers(1, 9)),
+    st.builds(
+        PageMark,
+        **PLACES,
+        page=st.integers(1, 9),
+        box=st.builds(Box, left=NUMBERS, top=NUMBERS, right=NUMBERS, bottom=NUMBERS),
+    ),
+    st.builds(TimeMark, **PLACES, begin=NUMBERS, finish=st.none() | NUMBERS),
+    st.builds(SpeakerMark, **PLACES, speaker=st.text(max_size=4)),
+    st.builds(HeadingMark, **PLACES, path=st.lists(st.text(max_size=4), max_size=2).map(tuple)),
+    st.builds(LineMark, **PLACES, line=st.integers(1, 9)),
+)
+SPEAKABLE = st.text(st.characters(codec="utf-8"), max_size=9)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bodies") / "catalogue.db"
+
+
+@pytest.fixture(scope="module")
+def catalogue(path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(path)
+    yield opened
+    opened.close()
+
+
+def keep(catalogue: Catalogue, said: str, marks: tuple[Mark, ...] = ()) -> Document:
+    document = Document(
+        collection="main", uri="file:///a", kind="page", title="A", text=said, marks=marks
+    )
+    known, version = document_id("main", document.uri), version_of(said, marks)
+    span = Span(start=0, end=len(said))
+    passage = Passage(
+        id=passage_id(known, version, span),
+        document_id=known,
+        version=version,
+        span=span,
+        text=said,
+        context="A",
+    )
+    change = DocumentChange(document=document, passages=[passage])
+    record = SourceRecord(collection="main", uri="a")
+    catalogue.commit([SourceChange(record=record, documents=[change])])
+    return document
+
+
+@given(SPEAKABLE, st.lists(MARKS, max_size=4).map(tuple))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_the_version_is_that_of_text_and_marks(
+    catalogue: Catalogue, said: str, marks: tuple[Mark, ...]
+) -> None:
+    keep(catalogue, said, marks)
+    (body,) = catalogue.integrity.bodies()
+    assert body.broken == ""
+    assert body.computed == body.version == version_of(said, marks)
+    assert body.reach == max((mark.end for mark in marks), default=0)
+    assert body.text == said
+    assert [(row.start, row.end, row.context) for row in body.passages] == [(0, len(said), "A")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("DELETE FROM texts WHERE piece = 1", "a piece of its text is missing"),
+        ("UPDATE texts SET text = 'x' WHERE piece = 2", "its text has"),
+        ("UPDATE marks SET blob = x'00'", "its marks cannot be read"),
+        ("DELETE FROM marks", "its marks are missing"),
+    ],
+)
+def test_what_cannot_be_read_is_said(
+    catalogue: Catalogue, path: Path, statement: str, reason: str
+) -> None:
+    keep(catalogue, "kelp " * PIECE)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    (body,) = catalogue.integrity.bodies()
+    assert body.broken.startswith(reason)
+    assert body.computed == ""
+
+
+def test_documents_come_in_the_order_of_their_ids_and_all_of_them(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wellread.store.catalogue.integrity.DOCUMENTS_AT_ONCE", 3)
+    for number in range(8):
+        document = Document(
+            collection="more", uri=f"file:///{number}", kind="page", title="", text="kelp"
+        )
+        change = DocumentChange(document=document, passages=[])
+        record = SourceRecord(collection="more", uri=f"{number}")
+        catalogue.commit([SourceChange(record=record, documents=[change])])
+    ids = [body.document_id for body in catalogue.integrity.bodies()]
+    assert ids == sorted(catalogue.document_ids())
+    assert len(ids) >= 8

@@ -1,0 +1,645 @@
+"""The graph: names resolved, edges in both directions, ways between, and what is not there yet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.identity import document_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.mention_scans import FoundName, forget_described, forget_entities
+from wellread.store.catalogue.names import key_of, loose_key
+from wellread.store.catalogue.network import Neighbour
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, EntityFacts, Relation, Span
+
+RELATIONS = {
+    "relations": {
+        "uses": {"inverse": "used_by", "words": ["uses", "relies on"]},
+        "see_also": {"inverse": "see_also"},
+    }
+}
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def entity(
+    known: str,
+    *relations: tuple[str, str],
+    title: str = "",
+    aliases: Sequence[str] = (),
+    sort: str = "tool",
+    collection: str = "main",
+    **fields: Any,
+) -> Document:
+    facts = EntityFacts(
+        entity_id=known,
+        entity_type=sort,
+        aliases=tuple(aliases),
+        relations=tuple(Relation(type=name, target=target) for name, target in relations),
+    )
+    fields = {"uri": f"file:///{collection}/{known}.md", "text": f"About {known}."} | fields
+    return Document(
+        collection=collection, kind="entity", title=title or known, entity=facts, **fields
+    )
+
+
+def article(name: str, text: str = "Nothing.", **fields: Any) -> Document:
+    fields = {"collection": "main", "uri": f"file:///main/{name}"} | fields
+    return Document(kind="article", title=name, text=text, **fields)
+
+
+def put(catalogue: Catalogue, *documents: Document) -> None:
+    for one in documents:
+        record = SourceRecord(collection=one.collection, uri=one.uri)
+        change = DocumentChange(document=one, passages=())
+        catalogue.commit([SourceChange(record=record, documents=[change])])
+
+
+def ids(catalogue: Catalogue, name: str, *collections: str) -> list[str]:
+    return [node.id for node in catalogue.graph.resolve(collections or ["main"], name)]
+
+
+def read(found: Sequence[Neighbour]) -> list[tuple[str, str, bool]]:
+    return [(one.relation, one.name, one.known) for one in found]
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tide-array",
+        "TIDE-ARRAY",
+        "Gezeitenstraße  Nord",
+        "gezeitenstrasse nord",
+        "The Narrows",
+        "narrows",
+        "Cafe\u0301 scheme",  # decomposed
+        "Tide arrays",  # plural of a spelling with a space
+        "tidearray",
+        "https://www.sound.example/tide/",
+        "/tide",
+        "/tide/#cost",
+        "file:///main/tide-array.md",
+        "Tidal Energy Scheme",
+        "TES",
+    ],
+)
+def test_an_entity_is_found_by_whatever_it_is_called(catalogue: Catalogue, name: str) -> None:
+    tide = entity(
+        "tide-array",
+        title="Gezeitenstraße Nord",
+        aliases=["the Narrows", "Café scheme", "Tidal Energy Scheme (TES)"],
+        url="https://sound.example/tide",
+    )
+    put(catalogue, tide, entity("ferry"))
+    assert ids(catalogue, name) == ["tide-array"]
+
+
+def test_better_names_come_first_and_unlike_names_find_nothing(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        entity("z", aliases=["Harbour"]),
+        entity("y", title="Harbour"),
+        entity("harbour"),
+    )
+    assert ids(catalogue, "harbour") == ["harbour", "y", "z"]
+    assert ids(catalogue, "Harbour") == ["harbour", "y", "z"]
+    assert ids(catalogue, "harbour master") == []
+    assert ids(catalogue, "") == []
+    assert ids(catalogue, "harbour", "elsewhere") == []
+
+
+def test_a_loose_spelling_that_fits_two_entities_finds_neither(catalogue: Catalogue) -> None:
+    put(catalogue, entity("a", title="tool-box"))
+    assert ids(catalogue, "Tool Boxes") == ["a"]
+    put(catalogue, entity("b", title="toolbox"))
+    assert ids(catalogue, "Tool Boxes") == []
+    assert ids(catalogue, "tool-box") == ["a"]
+
+
+def test_what_stands_in_brackets_is_a_name_only_when_it_is_short_for_the_rest(
+    catalogue: Catalogue,
+) -> None:
+    put(catalogue, entity("p2p", title="Gossip (LN)"), entity("f", title="Fee bump rule (FBR)"))
+    assert ids(catalogue, "LN") == []
+    assert ids(catalogue, "gossip") == ["p2p"]
+    assert ids(catalogue, "FBR") == ["f"]
+
+
+def test_several_documents_describe_one_entity_with_all_their_names(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        entity("ferry", title="Ferry", uri="file:///main/1"),
+        entity("ferry", title="Fähre", aliases=["Boot"], uri="file:///main/2"),
+    )
+    (node,) = catalogue.graph.resolve(["main"], "boot")
+    assert (node.title, node.aliases, len(node.documents)) == ("Ferry", ("Fähre", "Boot"), 2)
+    assert node.documents[0] == node.document_id == document_id("main", "file:///main/1")
+    assert ids(catalogue, "fähre") == ["ferry"]
+
+
+def test_similar_names_are_offered(catalogue: Catalogue) -> None:
+    put(catalogue, entity("m", title="Skerrick microgrid"), entity("f", title="Kittiwake ferry"))
+    near = catalogue.graph.near(["main"], "Skerick micro-grid", limit=1)
+    assert [node.id for node in near] == ["m"]
+    assert catalogue.graph.near(["main"], "qqqq") == []
+
+
+@given(st.text(min_size=1, max_size=20))
+def test_keys_do_not_depend_on_case_or_spaces(name: str) -> None:
+    assert key_of(f"  {name} ") == key_of(name)
+    assert key_of(key_of(name)) == key_of(name) or key_of(name).startswith(("the ", "a ", "an "))
+    assert loose_key(name.replace(" ", "-")) == loose_key(name)
+
+
+# --- edges -----------------------------------------------------------------------------------
+
+
+def test_edges_are_read_from_both_ends_with_inverse_names(catalogue: Catalogue) -> None:
+    catalogue.collection_settings.set_settings("main", RELATIONS)
+    put(
+        catalogue,
+        entity("ferry", ("uses", "Battery"), ("moors_at", "pier"), title="Ferry"),
+        entity("battery", ("see_also", "pier"), title="Battery"),
+        entity("pier", title="Pier"),
+    )
+    graph = catalogue.graph
+    assert read(graph.neighbours(["main"], "ferry")) == [
+        ("moors_at", "Pier", True),
+        ("uses", "Battery", True),
+    ]
+    assert read(graph.neighbours(["main"], "battery")) == [
+        ("see_also", "Pier", True),
+        ("used_by", "Ferry", True),
+    ]
+    assert read(graph.neighbours(["main"], "pier")) == [
+        ("see_also", "Battery", True),
+        ("← moors_at", "Ferry", True),
+    ]
+    assert {(edge.type, edge.source, edge.target, edge.inverse) for edge in graph.edges([])} == {
+        ("uses", "ferry", "battery", "used_by"),
+        ("moors_at", "ferry", "pier", "← moors_at"),
+        ("see_also", "battery", "pier", "see_also"),
+    }
+    kinds = {kind.type: (kind.inverse, kind.words, kind.edges) for kind in graph.relation_kinds([])}
+    assert kinds["uses"] == ("used_by", ("uses", "relies on"), 1)
+    assert kinds["moors_at"] == ("← moors_at", (), 1)
+
+
+def test_types_and_direction_choose_edges_by_either_name(catalogue: Catalogue) -> None:
+    catalogue.collection_settings.set_settings("main", RELATIONS)
+    put(
+        catalogue,
+        entity("a", ("uses", "b"), ("see_also", "c"), ("near", "d")),
+        entity("b", ("uses", "c")),
+        entity("c"),
+        entity("d"),
+    )
+
+    def names(known: str, *types: str, direction: Any = "both") -> list[str]:
+        found = catalogue.graph.neighbours(["main"], known, types or None, direction)
+        return [one.name for one in found]
+
+    assert names("b") == ["c", "a"]
+    assert names("b", "uses") == ["c", "a"]
+    assert names("b", "uses", direction="out") == ["c"]
+    assert names("b", "uses", direction="in") == ["a"]
+    assert names("b", "used_by", direction="out") == ["a"]
+    assert names("b", "used_by", direction="in") == ["c"]
+    assert names("c", "see_also", direction="out") == ["a"]  # has no direction
+    assert names("d", "near", direction="out") == []
+    assert names("d", "near", direction="in") == ["a"]
+    assert names("b", "near", "see_also") == []
+    assert [edge.source for edge in catalogue.graph.edges(["main"], ["used_by"])] == ["a", "b"]
+
+
+def test_what_two_documents_say_of_one_edge_is_one_edge(catalogue: Catalogue) -> None:
+    catalogue.collection_settings.set_settings("main", RELATIONS)
+    put(
+        catalogue,
+        entity("a", ("uses", "b"), ("see_also", "b"), ("uses", "B"), ("uses", "a")),
+        entity("b", ("used_by", "a"), ("see_also", "a")),
+    )
+    assert read(catalogue.graph.neighbours(["main"], "a")) == [
+        ("see_also", "b", True),
+        ("uses", "b", True),
+    ]
+    assert catalogue.graph.degrees(["main"]) == {("main", "a"): 2, ("main", "b"): 2}
+
+
+def test_an_edge_to_what_is_not_there_becomes_whole_when_it_arrives(catalogue: Catalogue) -> None:
+    put(catalogue, entity("ferry", ("moors_at", "The Old Pier"), ("moors_at", "old  pier")))
+    (waiting,) = catalogue.graph.neighbours(["main"], "ferry")
+    assert (waiting.name, waiting.node, waiting.edge.known) == ("The Old Pier", None, False)
+    put(catalogue, entity("pier-7", aliases=["Old pier"]))
+    (whole,) = catalogue.graph.neighbours(["main"], "ferry")
+    assert (whole.name, whole.edge.target, whole.edge.known) == ("pier-7", "pier-7", True)
+    assert read(catalogue.graph.neighbours(["main"], "pier-7")) == [("← moors_at", "ferry", True)]
+    catalogue.remove_documents([document_id("main", "file:///main/pier-7.md")])
+    assert read(catalogue.graph.neighbours(["main"], "ferry")) == [
+        ("moors_at", "The Old Pier", False)
+    ]
+    assert catalogue.graph.neighbours(["main"], "pier-7") == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/en/letters/2018/06/08/",
+        "/en/letters/2018/06/08/#news",
+        "https://sound.example/en/letters/2018/06/08",
+        "../letters/8.md#news",
+    ],
+)
+def test_an_edge_may_point_to_an_address(catalogue: Catalogue, target: str) -> None:
+    letter = entity(
+        "letter-8",
+        uri="file:///main/letters/8.md",
+        url="https://www.sound.example/en/letters/2018/06/08/",
+    )
+    put(catalogue, letter, entity("t", ("in", target), uri="file:///main/topics/t.md"))
+    assert [one.edge.target for one in catalogue.graph.neighbours(["main"], "t")] == ["letter-8"]
+
+
+def test_the_same_entry_file_holds_several_entities(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        entity("term/a", uri="file:///main/terms.yaml#a"),
+        entity("term/b", ("near", "terms.yaml#a"), uri="file:///main/terms.yaml#b"),
+    )
+    assert [one.edge.target for one in catalogue.graph.neighbours(["main"], "term/b")] == ["term/a"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"relations": None},
+        {"relations": ["uses"]},
+        {"relations": {"uses": "used_by"}},
+        {"relations": {"uses": {"inverse": ""}}},
+        {"relations": {"uses": {"inverse": 3}}},
+    ],
+)
+def test_odd_settings_are_as_none(catalogue: Catalogue, settings: dict[str, Any]) -> None:
+    catalogue.collection_settings.set_settings("main", settings)
+    put(catalogue, entity("a", ("uses", "b")), entity("b"))
+    assert read(catalogue.graph.neighbours(["main"], "b")) == [("← uses", "a", True)]
+
+
+def test_a_graph_ends_at_the_border_of_its_collection(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        entity("a", ("uses", "b"), collection="one"),
+        entity("b", collection="two"),
+        entity("a", sort="place", collection="two"),
+    )
+    assert read(catalogue.graph.neighbours([], "a")) == [("uses", "b", False)]
+    assert catalogue.graph.paths([], "a", "b") == []
+    assert [(node.collection, node.type) for node in catalogue.graph.resolve([], "a")] == [
+        ("one", "tool"),
+        ("two", "place"),
+    ]
+    assert [node.id for node in catalogue.graph.entities(["two"])] == ["a", "b"]
+    assert [node.collection for node in catalogue.graph.entities([], ["tool"])] == ["one", "two"]
+    found = catalogue.graph.entity("two", "b")
+    assert found is not None
+    assert found.collection == "two"
+    assert catalogue.graph.entity("one", "b") is None
+
+
+# --- ways ------------------------------------------------------------------------------------
+
+
+def chain(catalogue: Catalogue) -> None:
+    catalogue.collection_settings.set_settings("main", RELATIONS)
+    put(
+        catalogue,
+        entity("a", ("uses", "b"), ("uses", "x")),
+        entity("b", ("uses", "c")),
+        entity("c", ("uses", "d")),
+        entity("d", ("uses", "e")),
+        entity("e", ("uses", "f")),
+        entity("f"),
+        entity("x", ("uses", "gone")),
+        entity("y", ("uses", "gone"), ("see_also", "c")),
+    )
+
+
+def shown(catalogue: Catalogue, start: str, end: str, hops: int = 4) -> list[list[tuple[str, str]]]:
+    paths = catalogue.graph.paths(["main"], start, end, hops)
+    return [[(step.relation, step.name) for step in path.steps] for path in paths]
+
+
+def test_ways_explain_themselves_and_the_shortest_come_first(catalogue: Catalogue) -> None:
+    chain(catalogue)
+    put(catalogue, entity("z", ("uses", "a"), ("see_also", "c")))
+    assert shown(catalogue, "c", "a") == [
+        [("used_by", "b"), ("used_by", "a")],
+        [("see_also", "z"), ("uses", "a")],
+    ]
+    assert shown(catalogue, "a", "c", hops=1) == []
+    paths = catalogue.graph.paths(["main"], "a", "c", limit=1)
+    assert [path.start.id for path in paths] == ["a"]
+
+
+def test_ways_are_bounded_simple_and_pass_through_known_entities_only(catalogue: Catalogue) -> None:
+    chain(catalogue)
+    assert [len(way) for way in shown(catalogue, "a", "e")] == [4]
+    assert shown(catalogue, "a", "f", hops=9) == []  # five edges
+    assert shown(catalogue, "x", "y") == [
+        [("used_by", "a"), ("uses", "b"), ("uses", "c"), ("see_also", "y")]
+    ]
+    assert shown(catalogue, "a", "a") == []
+    assert shown(catalogue, "a", "nobody") == []
+
+
+def test_longer_ways_follow_shorter_ones(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        entity("a", ("to", "b"), ("to", "c")),
+        entity("b", ("to", "c")),
+        entity("c"),
+    )
+    assert shown(catalogue, "a", "c") == [[("to", "c")], [("to", "b"), ("to", "c")]]
+
+
+def test_reach_gives_each_entity_once_with_a_shortest_way(catalogue: Catalogue) -> None:
+    chain(catalogue)
+    found = catalogue.graph.reach(["main"], "b", 2)
+    assert [(path.steps[-1].name, len(path.steps)) for path in found] == [
+        ("c", 1),
+        ("a", 1),
+        ("d", 2),
+        ("y", 2),
+        ("x", 2),
+    ]
+    assert [path.steps[-1].name for path in catalogue.graph.reach(["main"], "b", 2, limit=2)] == [
+        "c",
+        "a",
+    ]
+    alike = catalogue.graph.reach(["main"], "c", 3, types=["see_also"])
+    assert [path.steps[-1].name for path in alike] == ["y"]
+    assert catalogue.graph.reach(["main"], "nobody", 2) == []
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=16),
+    st.integers(1, 4),
+)
+def test_ways_are_those_that_a_plain_search_finds(
+    tmp_path_factory: pytest.TempPathFactory, pairs: set[tuple[int, int]], hops: int
+) -> None:
+    from wellread.store.catalogue.network import Network, RelationNames, RelationRow
+    from wellread.store.catalogue.nodes import EntityNode, Nodes
+
+    nodes = [
+        EntityNode(
+            collection="c",
+            id=str(number),
+            type="",
+            title=str(number),
+            aliases=(),
+            document_id="d",
+            documents=("d",),
+            url="",
+        )
+        for number in range(8)
+    ]
+    rows = [RelationRow(str(a), "to", str(b), "") for a, b in sorted(pairs)]
+    network = Network("c", Nodes(nodes, {}), rows, RelationNames(None))
+    expected: set[tuple[str, ...]] = set()
+    around: dict[str, set[tuple[str, str]]] = {str(number): set() for number in range(8)}
+    for a, b in pairs:
+        if a != b:
+            around[str(a)].add((str(b), "to"))
+            around[str(b)].add((str(a), "← to"))
+
+    def walk(way: tuple[str, ...]) -> None:
+        if way[-1] == "1":
+            expected.add(way)
+        elif len(way) <= 2 * hops:
+            for other, name in around[way[-1]]:
+                if other not in way[::2]:
+                    walk((*way, name, other))
+
+    walk(("0",))
+    found = network.paths("0", "1", hops, 10_000)
+    said = [
+        ("0", *(word for step in path.steps for word in (step.relation, step.name)))
+        for path in found
+    ]
+    assert set(said) == expected
+    assert len(said) == len(expected)
+    assert [len(path.steps) for path in found] == sorted(len(path.steps) for path in found)
+
+
+# --- what is held in memory ------------------------------------------------------------------
+
+
+def test_changes_are_seen_at_once_also_those_of_another_process(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    other = Catalogue.open(tmp_path / "catalogue.db")
+    try:
+        put(other, entity("a", ("uses", "b"), title="First"))
+        assert ids(catalogue, "first") == ["a"]
+        put(other, entity("a", ("uses", "b"), title="Second"))
+        assert ids(catalogue, "first") == []
+        assert ids(catalogue, "second") == ["a"]
+        put(catalogue, entity("b", title="Own"))
+        assert ids(catalogue, "own") == ["b"]
+        assert ids(other, "own") == ["b"]
+        other.collection_settings.set_settings("main", RELATIONS)
+        assert read(catalogue.graph.neighbours(["main"], "b")) == [("used_by", "Second", True)]
+        other.remove_documents([document_id("main", "file:///main/a.md")])
+        assert ids(catalogue, "second") == []
+    finally:
+        other.close()
+
+
+def test_the_network_is_kept_while_no_entity_changes(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wellread.store.catalogue import networks
+
+    loaded: list[str] = []
+    load = networks.load_network
+
+    def counted(connection: Any, name: str) -> Any:
+        loaded.append(name)
+        return load(connection, name)
+
+    monkeypatch.setattr(networks, "load_network", counted)
+    put(catalogue, entity("a", ("uses", "b")))
+    for number in range(3):
+        assert ids(catalogue, "a") == ["a"]
+        catalogue.record_gap(str(number), "")
+        put(catalogue, article(f"{number}.txt"))
+    assert loaded == ["main"]
+    put(catalogue, entity("b"))
+    assert ids(catalogue, "b") == ["b"]
+    assert loaded == ["main", "main"]
+
+
+def test_many_threads_read_while_one_writes(catalogue: Catalogue) -> None:
+    put(catalogue, entity("hub"))
+    stop = threading.Event()
+    counts: list[list[int]] = [[], [], []]
+
+    def look(mine: list[int]) -> None:
+        while not stop.is_set():
+            mine.append(len(catalogue.graph.neighbours(["main"], "hub")))
+
+    threads = [threading.Thread(target=look, args=(mine,)) for mine in counts]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        put(catalogue, entity(f"e{number}", ("uses", "hub")))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert all(mine == sorted(mine) and mine for mine in counts)
+    assert len(catalogue.graph.neighbours(["main"], "hub")) == 20
+
+
+# --- mentions --------------------------------------------------------------------------------
+
+
+def name_places(catalogue: Catalogue, document: Document, *places: tuple[str, int, int]) -> None:
+    known = document_id(document.collection, document.uri)
+    version = version_of(document.text, document.marks)
+    found = [
+        FoundName(entity_id=one, span=Span(start=start, end=end), name=one)
+        for one, start, end in places
+    ]
+    catalogue.graph.scans.keep("n1", {(known, version): found})
+
+
+def test_mentions_are_read_by_entity_by_document_and_by_period(catalogue: Catalogue) -> None:
+    old = article("old", "Osprey left.", published_at=datetime(2024, 11, 30, tzinfo=UTC))
+    new = article("new", "Osprey, Osprey, pier", published_at=datetime(2025, 2, 3, tzinfo=UTC))
+    undated = article("undated", "Osprey")
+    put(catalogue, entity("osprey"), entity("pier"), old, new, undated)
+    name_places(catalogue, old, ("osprey", 0, 6))
+    name_places(catalogue, new, ("osprey", 0, 6), ("osprey", 8, 14), ("pier", 16, 20))
+    name_places(catalogue, undated, ("osprey", 0, 6), ("ghost", 0, 6))
+    graph = catalogue.graph
+    places = graph.mentions_of(["main"], "osprey")
+    assert [
+        (place.published_at and place.published_at.year, place.span.start) for place in places
+    ] == [
+        (2025, 0),
+        (2025, 8),
+        (2024, 0),
+        (None, 0),
+    ]
+    assert len(graph.mentions_of([], "osprey", limit=2)) == 2
+    assert graph.mentions_of(["other"], "osprey") == []
+    documents = graph.documents_mentioning(["main"], "osprey")
+    assert [(one.document.title, one.mentions, one.first.start) for one in documents] == [
+        ("new", 2, 0),
+        ("old", 1, 0),
+        ("undated", 1, 0),
+    ]
+    total = graph.mention_total(["main"], "osprey")
+    assert (total.documents, total.mentions) == (3, 4)
+    assert graph.mention_totals([])["main", "osprey"] == total
+    inside = graph.entities_in(document_id("main", "file:///main/new"))
+    assert [(one.node.id, len(one.places)) for one in inside] == [("osprey", 2), ("pier", 1)]
+    undated_id = document_id("main", undated.uri)
+    assert [one.node.id for one in graph.entities_in(undated_id)] == ["osprey"]  # no ghosts
+    counts = graph.mention_counts(["main"], "osprey")
+    assert [(one.start, one.documents, one.mentions) for one in counts] == [
+        (date(2024, 11, 1), 1, 1),
+        (date(2024, 12, 1), 0, 0),
+        (date(2025, 1, 1), 0, 0),
+        (date(2025, 2, 1), 1, 2),
+    ]
+    assert graph.mention_counts(["main"], "nobody") == []
+
+
+@pytest.mark.parametrize(
+    ("period", "starts"),
+    [
+        ("week", [date(2024, 12, 23), date(2024, 12, 30), date(2025, 1, 6)]),
+        ("month", [date(2024, 12, 1), date(2025, 1, 1)]),
+        ("quarter", [date(2024, 10, 1), date(2025, 1, 1)]),
+        ("year", [date(2024, 1, 1), date(2025, 1, 1)]),
+    ],
+)
+def test_periods_follow_one_another(catalogue: Catalogue, period: Any, starts: list[date]) -> None:
+    first = article("1", published_at=datetime(2024, 12, 29, tzinfo=UTC))
+    last = article("2", published_at=datetime(2025, 1, 12, tzinfo=UTC))
+    put(catalogue, entity("e"), first, last)
+    name_places(catalogue, first, ("e", 0, 1))
+    name_places(catalogue, last, ("e", 0, 1))
+    counts = catalogue.graph.mention_counts(["main"], "e", period)
+    assert [one.start for one in counts] == starts
+
+
+def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> None:
+    note = article("note", "Osprey left.")
+    put(catalogue, entity("osprey"), note)
+    name_places(catalogue, note, ("osprey", 0, 6))
+    put(catalogue, article("note", "She left. It was the Osprey."))
+    assert catalogue.graph.mentions_of(["main"], "osprey") == []
+    assert catalogue.graph.mention_total(["main"], "osprey").documents == 0
+    assert catalogue.graph.entities_in(document_id("main", note.uri)) == []
+    # Nor does what was found in a version that is not live any more.
+    name_places(catalogue, note, ("osprey", 0, 6))
+    assert catalogue.graph.mentions_of(["main"], "osprey") == []
+
+
+def stored(catalogue: Catalogue) -> set[tuple[str, str]]:
+    from sqlalchemy import select
+
+    from wellread.store.catalogue.schema_graph import mentions
+
+    with catalogue._database.read() as connection:
+        rows = connection.execute(select(mentions.c.document_id, mentions.c.entity_id)).all()
+    return {(row[0], row[1]) for row in rows}
+
+
+def test_nothing_is_left_of_a_removed_document_or_a_forgotten_entity(catalogue: Catalogue) -> None:
+    note, twin = article("note", "Osprey"), article("x", "Osprey", collection="other")
+    put(catalogue, entity("osprey"), entity("pier"), note, twin)
+    for one in (note, twin):
+        name_places(catalogue, one, ("osprey", 0, 6), ("pier", 0, 6))
+    with catalogue._database.write() as connection:
+        forget_entities(connection, "main", ["osprey"])
+    here, there = document_id("main", note.uri), document_id("other", twin.uri)
+    assert stored(catalogue) == {(here, "pier"), (there, "osprey"), (there, "pier")}
+    catalogue.remove_documents([there])
+    assert stored(catalogue) == {(here, "pier")}
+
+
+def test_an_entity_is_forgotten_with_the_last_document_that_describes_it(
+    catalogue: Catalogue,
+) -> None:
+    note = article("note", "Osprey")
+    first, second = entity("osprey"), entity("osprey", uri="file:///main/second")
+    put(catalogue, first, second, entity("pier"), note)
+    name_places(catalogue, note, ("osprey", 0, 6), ("pier", 0, 6))
+    known = [document_id("main", one.uri) for one in (first, second)]
+    with catalogue._database.write() as connection:
+        forget_described(connection, known[:1])
+    assert len(stored(catalogue)) == 2
+    with catalogue._database.write() as connection:
+        forget_described(connection, known)
+    assert {one for _, one in stored(catalogue)} == {"pier"}

@@ -1,0 +1,66 @@
+"""What counts as a quotation of a removed text, and how it is blacked out."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.store.catalogue.removed import BLANK, RemovedWords
+
+SOURCE = "The osprey nests on the old crane above berth seven. It left in May last year."
+
+
+def test_eight_words_in_a_row_are_a_quotation() -> None:
+    removed = RemovedWords([SOURCE])
+    said = "He wrote: «nests on the OLD\ncrane - above berth seven», which is odd."
+    blanked = removed.blanked(said)
+    assert blanked == "He wrote: «█████ ██ ███ ███\n█████ █ █████ █████ █████», which is odd."
+    assert removed.blanked("nests on the old crane above berth") == (
+        "nests on the old crane above berth"
+    )
+
+
+def test_a_whole_short_sentence_is_a_quotation_and_a_part_of_it_is_not() -> None:
+    removed = RemovedWords([SOURCE])
+    assert removed.blanked("It left in May last year!") == "██ ████ ██ ███ ████ ████!"
+    assert removed.blanked("It left in May last") == "It left in May last"
+    assert RemovedWords(["Four words are few."]).blanked("Four words are few.").startswith("Four")
+
+
+def test_what_a_text_that_stays_says_is_no_quotation() -> None:
+    removed = RemovedWords([SOURCE], ["it left in May, last year"])
+    assert removed.still_said("It left in May last year.")
+    assert not removed.still_said("The osprey nests")
+    assert RemovedWords([SOURCE], [SOURCE]).blanked(SOURCE) == SOURCE
+    assert not RemovedWords([SOURCE], [SOURCE])
+
+
+def test_words_are_compared_whole() -> None:
+    assert not RemovedWords([], ["the cranes"]).still_said("the crane")
+
+
+def test_names_and_ids_are_left_alone() -> None:
+    removed = RemovedWords([SOURCE])
+    plain = {"id": SOURCE, "steps": [{"name": SOURCE, "seconds": 1}], "stale": None}
+    blanked = removed.blanked_in(plain)
+    assert blanked["id"] == SOURCE
+    assert "osprey" not in blanked["steps"][0]["name"]
+    assert blanked["steps"][0]["seconds"] == 1
+    assert plain["steps"] == [{"name": SOURCE, "seconds": 1}]
+
+
+WORDS = st.lists(st.sampled_from("ferry Gannet kelp; lichen, tide\n dawn — x".split(" ")))
+
+
+@given(WORDS.map(" ".join), WORDS.map(" ".join), WORDS.map(" ".join))
+def test_nothing_of_eight_words_is_left_and_the_length_stays(
+    source: str, before: str, after: str
+) -> None:
+    removed = RemovedWords([source])
+    said = f"{before} {source} {after}"
+    blanked = removed.blanked(said)
+    assert len(blanked) == len(said)
+    assert all(old == new or new == BLANK for old, new in zip(said, blanked, strict=True))
+    assert removed.blanked(blanked) == blanked
+    if len(source.replace(";", " ").replace("—", " ").split()) >= 8:
+        assert source not in blanked

@@ -1,0 +1,250 @@
+"""Which parts of a home are in use, and which ones the settings ask for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wellread import kb as kb_module
+from wellread.config import EmbeddingSettings
+from wellread.errors import FingerprintError, ModelError
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder
+from wellread.store.catalogue.reindexing import LiveIndex
+from wellread.testing.embedding import ReadableEmbedder
+
+Opener = Callable[[EmbeddingSettings, Path], Embedder]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[EmbeddingSettings]:
+    """Embedders of as many dimensions as ``embedding.model`` says; the settings of each opened."""
+    seen: list[EmbeddingSettings] = []
+
+    def open_readable(settings: EmbeddingSettings, home: Path) -> Embedder:
+        seen.append(settings)
+        time.sleep(0.01)
+        return ReadableEmbedder(int(settings.model))
+
+    monkeypatch.setattr(kb_module, "open_embedder", open_readable)
+    return seen
+
+
+def shaped(home: Path, dimensions: int, tokens: int = 200, **embedding: str) -> KnowledgeBase:
+    given = {"backend": "http", "url": "http://one.example/v1", "model": str(dimensions)}
+    return open_kb(home, overrides={"embedding": given | embedding, "chunking": {"tokens": tokens}})
+
+
+def switch(kb: KnowledgeBase) -> None:
+    kb.catalogue.reindexing.switch(kb.wanted_live())
+
+
+def test_an_empty_home_takes_what_the_settings_ask_for(
+    tmp_path: Path, opened: list[EmbeddingSettings]
+) -> None:
+    with shaped(tmp_path, 128, 90) as kb:
+        assert not kb.reindex_needed
+        assert kb.catalogue.fingerprint() is None
+        live = kb.live()
+        assert live.fingerprint == kb.wanted == kb.catalogue.fingerprint()
+        assert (live.fingerprint.embedder, live.tokens) == ("readable/128", 90)
+        assert kb.live() is live
+        assert kb.index is live.index
+        assert kb.embedder is live.embedder
+        assert len(opened) == 1
+
+
+def test_the_first_of_two_decides(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
+    with shaped(tmp_path, 128) as one, shaped(tmp_path, 96) as two:
+        assert one.catalogue.reindexing.claim(one.wanted_live()) == one.wanted_live()
+        assert two.catalogue.reindexing.claim(two.wanted_live()) == one.wanted_live()
+        assert two.live().fingerprint == one.wanted
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "tokens", "embedding", "needed"),
+    [
+        (128, 200, {}, False),
+        (128, 200, {"url": "https://user:secret@one.example/v2"}, False),
+        (128, 200, {"url": "http://two.example/v1"}, True),
+        (128, 200, {"api_key_env": "OTHER_KEY"}, False),
+        (96, 200, {}, True),
+        (128, 100, {}, True),
+        (128, 200, {"backend": "local"}, True),
+    ],
+)
+def test_what_needs_a_new_index(
+    tmp_path: Path,
+    opened: list[EmbeddingSettings],
+    dimensions: int,
+    tokens: int,
+    embedding: dict[str, str],
+    needed: bool,
+) -> None:
+    with shaped(tmp_path, 128) as kb:
+        kb.live()
+    opened.clear()
+    with shaped(tmp_path, dimensions, tokens, **embedding) as kb:
+        assert kb.reindex_needed == needed
+        assert opened == []  # an embedder may take many seconds to open for the first time
+
+
+def test_the_live_embedder_is_opened_as_it_was_then(
+    tmp_path: Path, opened: list[EmbeddingSettings]
+) -> None:
+    with shaped(tmp_path, 128, api_key_env="KEY_THEN") as kb:
+        kb.live()
+    opened.clear()
+    with shaped(tmp_path, 96, 50, url="http://two.example/v1", timeout="7") as kb:
+        live = kb.live()
+        assert (live.fingerprint.embedder, live.tokens) == ("readable/128", 200)
+        (settings,) = opened
+        assert (settings.model, settings.url) == ("128", "http://one.example/v1")
+        assert settings.api_key_env == "KEY_THEN"
+        assert settings.timeout == 7.0  # not part of what shapes a vector: as it is today
+        assert live.embedder.embed(["tide"], "query").shape == (1, 128)
+        assert (kb.wanted.embedder, kb.wanted_parts().tokens) == ("readable/96", 50)
+
+
+def test_the_index_opens_no_embedder(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
+    with shaped(tmp_path, 128) as kb:
+        kb.live()
+    opened.clear()
+    with shaped(tmp_path, 96) as kb:
+        assert list(kb.index.keys()) == []
+        assert opened == []
+
+
+def test_a_switch_by_another_process_is_followed(
+    tmp_path: Path, opened: list[EmbeddingSettings]
+) -> None:
+    with shaped(tmp_path, 128) as server, shaped(tmp_path, 96) as other:
+        before = server.live()
+        assert other.live().fingerprint == before.fingerprint
+        switch(other)
+        after = server.live()
+        assert after.fingerprint == other.wanted
+        assert after.embedder.dimensions == 96
+        assert server.index is after.index
+        assert server.reindex_needed
+
+
+def test_going_there_and_back_is_noticed(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
+    """The fingerprint is the old one, but its table was dropped and made anew."""
+    with shaped(tmp_path, 128) as server, shaped(tmp_path, 96) as other:
+        before = server.live()
+        switch(other)
+        switch(server)
+        after = server.live()
+        assert after.fingerprint == before.fingerprint
+        assert after.index is not before.index
+        assert after.embedder is before.embedder
+
+
+def test_many_threads_open_everything_once(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
+    with shaped(tmp_path, 128) as kb:
+        kb.live()
+    opened.clear()
+    with shaped(tmp_path, 128) as kb:
+        assert kb.catalogue.fingerprint()
+        seen: list[int] = []
+        threads = [threading.Thread(target=lambda: seen.append(id(kb.live()))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(seen) == 8
+        assert len(set(seen)) == 1
+        assert len(opened) == 1
+
+
+def test_a_stand_in_is_used_where_it_fits(tmp_path: Path) -> None:
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
+        kb.live()
+        assert kb.catalogue.reindexing.live() == LiveIndex(fingerprint=kb.wanted)
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
+        assert not kb.reindex_needed
+        assert kb.live().embedder.dimensions == 128
+    with open_kb(tmp_path, embedder=ReadableEmbedder(96)) as kb:
+        assert kb.reindex_needed
+        with pytest.raises(FingerprintError, match="readable/128, which cannot be opened"):
+            kb.live()
+        assert list(kb.index.keys()) == []
+
+
+def test_a_home_that_does_not_know_its_embedder_takes_the_settings_that_fit(
+    tmp_path: Path, opened: list[EmbeddingSettings]
+) -> None:
+    with shaped(tmp_path, 128) as kb:
+        kb.catalogue.set_fingerprint(kb.wanted)  # as releases before this one did
+        assert kb.live().embedder.identity == "readable/128"
+        assert not kb.reindex_needed
+    with shaped(tmp_path, 96) as kb:
+        assert kb.reindex_needed
+        with pytest.raises(FingerprintError, match="the settings give readable/96"):
+            kb.live()
+
+
+def test_an_embedder_that_is_gone_is_told_with_the_way_out(
+    tmp_path: Path, opened: list[EmbeddingSettings], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shaped(tmp_path, 128) as kb:
+        kb.live()
+    retryable = False
+
+    def refuse(settings: EmbeddingSettings, home: Path) -> Embedder:
+        if settings.model == "128":
+            raise ModelError("the model file is gone", retryable=retryable)
+        return ReadableEmbedder(int(settings.model))
+
+    monkeypatch.setattr(kb_module, "open_embedder", refuse)
+    with shaped(tmp_path, 96) as kb:
+        with pytest.raises(FingerprintError, match="the model file is gone") as raised:
+            kb.live()
+        assert "wellread reindex" in raised.value.hint
+        assert list(kb.index.keys()) == []
+        retryable = True  # a server that is down for a moment is no reason to make an index anew
+        with pytest.raises(ModelError, match="the model file is gone"):
+            kb.live()
+
+
+def test_the_settings_of_today_may_open_what_those_of_then_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model file that was moved, for example."""
+
+    def open_moved(settings: EmbeddingSettings, home: Path) -> Embedder:
+        if settings.model_path != there:
+            raise ModelError(f"no model at {settings.model_path}")
+        return ReadableEmbedder()
+
+    monkeypatch.setattr(kb_module, "open_embedder", open_moved)
+    there = "/old"
+    with shaped(tmp_path, 128, model_path=there) as kb:
+        kb.live()
+    there = "/new"
+    with shaped(tmp_path, 128, model_path=there) as kb:
+        assert kb.live().embedder.identity == "readable/128"
+
+
+def test_a_record_of_a_newer_release_is_no_obstacle(
+    tmp_path: Path, opened: list[EmbeddingSettings], caplog: pytest.LogCaptureFixture
+) -> None:
+    with shaped(tmp_path, 128) as kb:
+        later = LiveIndex(fingerprint=kb.wanted, embedder={"backend": "telepathy"})
+        kb.catalogue.reindexing.claim(later)
+        assert kb.live().embedder.identity == "readable/128"
+        assert "newer release" in caplog.text
+
+
+def test_closing_twice_is_no_error(tmp_path: Path, opened: list[EmbeddingSettings]) -> None:
+    kb = shaped(tmp_path, 128)
+    first = kb.live()
+    kb.close()
+    kb.close()
+    assert kb.live() is not first  # opened again
+    kb.close()
