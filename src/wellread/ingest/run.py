@@ -202,6 +202,7 @@ class _Run:
             if self._stopped():
                 self.filler.stop()
         if not self.log.cancelled:
+            self._tell("names and stories")
             finish_run(self.kb, self.asked.collection)
         if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()

@@ -84,7 +84,7 @@ def purge_table(table: LanceTable) -> bool:
         for index in table.list_indices():
             config = INDEXES.get(index.columns[0])
             if config is not None:
-                pass
+                table.create_index(index.columns[0], config=config, replace=True)
     fold(table)
     fold(table)  # what the last step of the first one replaced goes in the second
     return not before & _vector_files(table)
