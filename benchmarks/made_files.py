@@ -133,7 +133,10 @@ def _speech(path: Path, sentences: Sentences, *, milliseconds: bool) -> None:
     for number in range(40):
         words = sentences.one().split()
         starts = [at + 0.4 * place for place in range(len(words))]
-        piece: dict[str, object] = {"text": " ".join(words), "speaker": "AB"[number // 3 % 2]}
+        piece: dict[str, object] = {
+            "text": " ".join(words),
+            "speaker": ("Ida Lund", "Tor Vik")[number // 3 % 2],
+        }
         if milliseconds:
             timed = [
                 {"text": word, "start": round(1000 * start), "end": round(1000 * start + 390)}
@@ -176,12 +179,12 @@ def _turned(path: Path, sentences: Sentences) -> None:
     """Pages turned by all quarters, with text that is upright when they are displayed."""
     canvas = Canvas(str(path), pagesize=(595, 842), invariant=1)
     for turn in (0, 90, 180, 270, 0):
-        canvas.setPageRotation(turn)
-        moved = {0: (0, 0), 90: (595, 0), 180: (595, 842), 270: (0, 842)}[turn]
-        canvas.translate(*moved)
+        canvas.setPageRotation(turn)  # reportlab swaps width and height with a quarter
+        width, height = (842, 595) if turn % 180 else (595, 842)
+        canvas.translate(*{0: (0, 0), 90: (width, 0), 180: (width, height), 270: (0, height)}[turn])
         canvas.rotate(turn)
         canvas.setFont("Helvetica", 10)
-        for line in range(12):
-            canvas.drawString(60, 500 - 30 * line, sentences.one())
+        for line in range(20):
+            canvas.drawString(60, 760 - 30 * line, sentences.one())
         canvas.showPage()
     canvas.save()

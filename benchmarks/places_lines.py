@@ -15,9 +15,9 @@ _LIQUID = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 _LINK_END = re.compile(r"\]\([^()\n]*\)|\]\s?\[[^\]\n]*\]")
 _TAG = re.compile(r"<[^<>]*>")
 _ATX = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
-_EMPHASISED = re.compile(r"([_*]{1,2})([^_*\n]+)\1\s*$")
+_EMPHASISED = re.compile(r"([_*]{1,2})(?![_*\s])(.*[^_*\s])\1\s*$")
 _STAMP = re.compile(r"(?<![\d:])(?:\d{1,2}:)?\d{1,2}:\d\d(?:\.\d+)?(?![\d:])")
-_TURN = re.compile(r"(?:\*\*)?((?=[A-Z])[^\W\d_][^:*\[\]()]{0,60}?)(?:\*\*)?\s*:(?:\*\*)?\s")
+_TURN = re.compile(r"(?:\*\*)?((?=[A-Z])[^\W\d_][^:*\[\]()]{0,60}?)(?:\*\*)?\s*:(?:\*\*)?(?:\s|$)")
 
 _RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}$")
 

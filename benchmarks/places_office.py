@@ -53,22 +53,28 @@ def in_xlsx(path: Path, quote: str, locator: Locator, _: str) -> Found:
     names = [one.get("name") for one in _part(path, "xl/workbook.xml").iter("{*}sheet")]
     if sheet not in names:
         return {"heading": f"no sheet {sheet!r}"}
-    shared = [
-        "".join(one.text or "" for one in item.iter("{*}t"))
-        for item in _part(path, "xl/sharedStrings.xml").iter("{*}si")
-    ]
     rows = _part(path, f"xl/worksheets/sheet{names.index(sheet) + 1}.xml").iter("{*}row")
     row = next((one for one in rows if one.get("r") == str(locator.line)), None)
     if row is None:
         return {"heading": "", "line": f"no row {locator.line} on {sheet!r}"}
+    shared = _shared(path)
     cells = [
         shared[int(cell.findtext("{*}v") or 0)]
         if cell.get("t") == "s"
-        else cell.findtext("{*}v") or ""
+        else " ".join(str(piece) for piece in cell.itertext())
         for cell in row.iter("{*}c")
     ]
     found = beginning(quote) in bare(" ".join(cells))
     return {"heading": "", "line": "" if found else f"row {locator.line} does not hold it"}
+
+
+def _shared(path: Path) -> list[str]:
+    """The strings that cells refer to by number; none when each cell has its own."""
+    with zipfile.ZipFile(path) as archive:
+        if "xl/sharedStrings.xml" not in archive.namelist():
+            return []
+    items = _part(path, "xl/sharedStrings.xml").iter("{*}si")
+    return ["".join(one.text or "" for one in item.iter("{*}t")) for item in items]
 
 
 def _part(path: Path, name: str) -> etree._Element:

@@ -28,7 +28,6 @@ _BOXES = " or ".join(
         "aside figure details dialog nav footer form blockquote section article li td th".split()
     )
 )
-_DECLARED = re.compile(rb"<\?xml[^>]+encoding|charset=", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 
 
@@ -155,9 +154,17 @@ def in_html(path: Path, quote: str, locator: Locator, _: str) -> Found:
 
 
 def page_tree(data: bytes) -> lxml_html.HtmlElement:
-    """The parsed page; lxml would take one without a declared character set for Latin-1."""
-    declared = _DECLARED.search(data[:2048])
-    return lxml_html.fromstring(data if declared else data.decode("utf-8", "replace"))
+    """The parsed page: UTF-8, unless it is none."""
+    parser = lxml_html.HTMLParser(encoding="utf-8" if _is_utf8(data) else None)
+    return lxml_html.document_fromstring(data, parser=parser)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _texts(root: lxml_html.HtmlElement) -> Iterator[tuple[lxml_html.HtmlElement, str]]:
@@ -171,7 +178,7 @@ def heading_over(element: lxml_html.HtmlElement) -> str:
     """The nearest heading before or around ``element`` that is about it: one in a box of its own
     (an aside, a card with more than its heading) says nothing of what stands outside.
     """
-    around = {element, *element.iterancestors()}
+    around = set(element.iterancestors()) | {element}
     names = " or ".join(f"self::{name}" for name in _HEADINGS)
     own = element.xpath(f"ancestor-or-self::*[{names}]")
     if own:
@@ -179,10 +186,20 @@ def heading_over(element: lxml_html.HtmlElement) -> str:
     for heading in reversed(element.xpath(f"preceding::*[{names}]")):
         boxes = heading.xpath(f"ancestor::*[{_BOXES}]")
         closed = [box for box in boxes if box not in around and _is_closed(box, heading)]
-        words = " ".join(heading.itertext())
-        if not closed and words.strip():
+        words = " ".join(" ".join(heading.itertext()).split())
+        if words and not closed and not _is_other(heading, words):
             return words
     return ""
+
+
+def _is_other(heading: lxml_html.HtmlElement, words: str) -> bool:
+    """Whether a heading's element is used for something else: a link to another page, or sentences
+    that are set in large letters.
+    """
+    links = heading.xpath("ancestor-or-self::a[@href]|descendant::a[@href]")
+    away = [one for one in links if not one.get("href").startswith("#")]
+    linked = "".join(" ".join(one.itertext()) for one in away)
+    return len(bare(linked)) >= 0.9 * len(bare(words)) or (len(words) > 60 and words[-1] in ".!")
 
 
 def _is_closed(box: lxml_html.HtmlElement, heading: lxml_html.HtmlElement) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,19 +60,25 @@ def _cues(path: Path) -> list[Cue]:
     }[path.suffix.lower()](str(path))
     cues: list[Cue] = []
     speaker = ""
+    prefixes = [_NAME_PREFIX.match(_words(caption.raw_text)) for caption in parsed.captions]
+    names = Counter(found.group(1) for found in prefixes if found)
     for caption in parsed.captions:
         raw = caption.raw_text
         voice = _VOICE.search(raw)
-        words = html.unescape(_TAG.sub(" ", raw))
+        words = _words(raw)
         named = _NAME_PREFIX.match(words)
         if voice:
             speaker = voice.group(1).strip()
-        elif named:
+        elif named and names[named.group(1)] > 1:  # a single "I say:" names nobody
             speaker = named.group(1).strip()
             words = words[named.end() :]
         hours, minutes, seconds = caption.start.replace(",", ".").split(":")
         cues.append((int(hours) * 3600 + int(minutes) * 60 + float(seconds), speaker, words))
     return cues
+
+
+def _words(raw: str) -> str:
+    return html.unescape(_TAG.sub(" ", raw))
 
 
 def in_speech(path: Path, quote: str, locator: Locator, _: str) -> Found:

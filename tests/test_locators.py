@@ -197,3 +197,16 @@ def test_a_long_quotation_becomes_its_first_and_last_words() -> None:
 
 def test_a_hyphen_in_a_text_fragment_is_escaped() -> None:
     assert link_to("https://a.example/", Locator(label=""), "well-read").endswith("well%2Dread")
+
+
+def test_a_recording_file_opens_at_the_second_and_a_slide_deck_as_it_is() -> None:
+    said = Locator(label="02:03", begin=123.4)
+    for media, link in (
+        ("https://a.example/talk.m4a?x=1", "https://a.example/talk.m4a?x=1#t=123"),
+        ("https://a.example/talk.mp4#t=9", "https://a.example/talk.mp4#t=123"),
+        ("https://video.example/watch?v=1", "https://video.example/watch?v=1&t=123s"),
+    ):
+        assert link_to("", said, "words", media_url=media) == link
+    slide = Locator(label="p. 4", page=4)
+    assert link_to("file:///deck.pptx", slide, "words") == "file:///deck.pptx"
+    assert link_to("file:///paper.pdf", slide, "words") == "file:///paper.pdf#page=4"

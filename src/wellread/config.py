@@ -64,6 +64,10 @@ class ChunkingSettings(_Section):
 class SourceSettings(_Section):
     max_bytes: int = Field(default=200_000_000, gt=0, description="largest file that is read")
     max_pages: int = Field(default=5_000, gt=0, description="most pages of one PDF")
+    max_unpacked: int = Field(
+        default=1 << 30, gt=0, description="most bytes that an Office file may unpack to"
+    )
+    max_cells: int = Field(default=2_000_000, gt=0, description="most filled cells of one workbook")
     max_seconds: float = Field(
         default=120.0, gt=0, description="longest that a parser may take for one source"
     )

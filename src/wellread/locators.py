@@ -96,6 +96,10 @@ class _Lane(Generic[M]):
         return found[::-1]
 
 
+RECORDINGS = (".mp3", ".m4a", ".ogg", ".oga", ".opus", ".wav", ".flac", ".mp4", ".m4v", ".webm")
+SLIDES = (".pptx", ".pptm", ".ppsx", ".ppsm")  # programs that open them know no page in a link
+
+
 def format_time(seconds: float) -> str:
     """``MM:SS``, or ``H:MM:SS`` from an hour on."""
     whole = int(seconds)
@@ -107,16 +111,19 @@ def format_time(seconds: float) -> str:
 def link_to(url: str, locator: Locator, quoted: str, *, media_url: str = "") -> str:
     """A link that opens the source at the place.
 
-    ``t=`` for a recording, ``#page=`` for a PDF, a text fragment for a web or local HTML page;
-    other files are linked as they are, since the line is in the locator.
+    ``t=`` for a page with a recording, ``#t=`` for the recording's own file (W3C Media Fragments),
+    ``#page=`` for a PDF, a text fragment for a web or local HTML page; other files are linked as
+    they are, since the line is in the locator.
     """
     if locator.begin is not None and media_url:
+        if urlsplit(media_url).path.lower().endswith(RECORDINGS):
+            return f"{media_url.partition('#')[0]}#t={int(locator.begin)}"
         joiner = "&" if urlsplit(media_url).query else "?"
         return f"{media_url}{joiner}t={int(locator.begin)}s"
     if not url:
         return ""
     bare = url.partition("#")[0]
-    if locator.page is not None:
+    if locator.page is not None and not bare.lower().endswith(SLIDES):
         return f"{bare}#page={locator.page}"
     scheme = urlsplit(url).scheme
     if scheme in ("http", "https") or bare.lower().endswith((".html", ".htm")):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from docutils.parsers.rst import roles
 
 from wellread.ingest import kinds
 from wellread.ingest.base import LoaderLimits
@@ -207,6 +208,7 @@ def test_what_one_file_defines_is_unknown_to_the_next() -> None:
     before = load(role).text
     load(".. role:: sea\n\n.. default-role:: sea\n\n" + role)
     assert load(role).text == before == "See the quay."
+    assert "sea" not in roles._roles
 
 
 def test_a_date_is_not_that_of_reading() -> None:

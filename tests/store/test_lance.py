@@ -205,28 +205,34 @@ def test_a_purge_rewrites_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(index.search_text("ferry", ANY, MANY)) == MANY - 1
 
 
-def test_a_vector_index_of_data_that_went_as_a_whole_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("replaced", [False, True])
+def test_coded_vectors_of_a_data_file_that_went_as_a_whole_leave_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replaced: bool
 ) -> None:
-    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+    """LanceDB leaves them in the vector index, which it only rewrites for other data files."""
     index = LanceIndex.open(tmp_path, PRINT)
-    rows = [make_row(f"p{n:03}", "ferry") for n in range(MANY)]
-    index.write(rows[:400], random_vectors(400))
+    rows = [make_row(f"p{n:04}", "ferry") for n in range(4_000)]
+    vectors = random_vectors(4_000)
+    index.write(rows[:2_000], vectors[:2_000])
     index.optimize()
-    index.write(rows[400:], random_vectors(MANY - 400))
+    index.write(rows[2_000:], vectors[2_000:])
+    monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
     index.optimize()
-    before = _content_files(tmp_path)
-    index.remove([(row.document_id, row.version) for row in rows[400:]])
+    whole = _coded_bytes(tmp_path)
+    if replaced:
+        index.write(rows[2_000:], None)
+    else:
+        index.remove([(row.document_id, row.version) for row in rows[2_000:]])
     index.purge()
-    assert not before & _content_files(tmp_path)
-    assert len(index.search_vector(axes(0)[0], ANY, MANY)) == 400
+    assert 0 < _coded_bytes(tmp_path) < 0.7 * whole
+    assert len(index.search_vector(axes(0)[0], ANY, 4_000)) == 2_000
 
 
 def test_a_table_of_an_older_release_is_purged_once(tmp_path: Path) -> None:
     index = LanceIndex.open(tmp_path, PRINT)
     write(index, [make_row("a", "ferry")])
-    (mark,) = tmp_path.glob("*.purged")
-    mark.unlink()
+    for mark in [*tmp_path.glob("*.purged"), *tmp_path.glob("*.coded")]:
+        mark.unlink()
     assert not LanceIndex.open(tmp_path, PRINT).purged()
     index.purge()
     assert LanceIndex.open(tmp_path, PRINT).purged()
@@ -298,3 +304,8 @@ def _holds(folder: Path, word: bytes) -> bool:
 def _content_files(folder: Path) -> set[Path]:
     """All files of rows and of search structures."""
     return {*folder.rglob("data/*"), *folder.rglob("_indices/*/*")}
+
+
+def _coded_bytes(folder: Path) -> int:
+    """The size of what the vector index holds of the vectors."""
+    return sum(path.stat().st_size for path in folder.rglob("auxiliary.idx"))

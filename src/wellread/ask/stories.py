@@ -82,7 +82,7 @@ def rank(similarity: float, age_days: float, sources: int, novelty: float) -> fl
         sources: independent ones that tell it.
         novelty: 0-1, how little its newest item repeats what came before.
     """
-    recency = 0.5 ** (max(0.0, age_days) / RECENT_DAYS)
+    recency = math.pow(0.5, max(0.0, age_days) / RECENT_DAYS)
     witnesses = min(1.0, math.log2(max(1, sources)) / math.log2(MANY_SOURCES))
     return (
         SIMILARITY_WEIGHT * similarity
@@ -195,9 +195,10 @@ def _best_items(
     places = _places(hits)
     return {
         known: sorted(
-            reversed(several), key=lambda item: _first_hit(item, places.get(item.document.id, ()))
+            newest_first, key=lambda item: _first_hit(item, places.get(item.document.id, ()))
         )[: query.per_story]
         for known, several in items.items()
+        for newest_first in [several[::-1]]
     }
 
 

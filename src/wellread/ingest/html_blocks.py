@@ -24,6 +24,7 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 BOXES = frozenset("aside figure details dialog nav footer form blockquote".split())
 LOOSE_BOXES = frozenset("section article li td th".split())
 
+SENTENCE_CHARACTERS = 60  # from which a heading that ends with a full stop is none
 STRAY_CHARACTERS = 20  # beside a heading, that do not make a text (a number, a link to itself)
 
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
@@ -282,6 +283,8 @@ class _Reader:
         text = visible_text(element).strip()
         if text:
             linked = self._link_letters(element)
+            if len(text) > SENTENCE_CHARACTERS and text.endswith((".", "!", "。")):
+                level = 0  # sentences that are only set in large letters
             self._add(text, element, level=level, linked=linked, nodes=_nodes(element))
 
     def _verbatim(self, element: _Element) -> None:

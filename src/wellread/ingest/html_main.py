@@ -275,6 +275,8 @@ def _covers(heading: Block, kept: Sequence[Block]) -> bool:
             return False
         if not block.level:
             return box is None or box in ancestors(block.element)
+        if _bare(block.text) == _bare(heading.text):
+            return False  # said twice
     return False
 
 

@@ -42,7 +42,11 @@ class Readers:
             name="",
             collection=collection,
             max_bytes=sources.max_bytes,
-            limits=LoaderLimits(max_pages=sources.max_pages),
+            limits=LoaderLimits(
+                max_pages=sources.max_pages,
+                max_unpacked_bytes=sources.max_unpacked,
+                max_cells=sources.max_cells,
+            ),
             tokens=kb.live().tokens,
         )
         self._pool = WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)

@@ -200,19 +200,24 @@ def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
     vectors = parts.embedder.embed(
         [told_text(titles[known], summaries[known]) for known in materials], "passage"
     )
-    told = 0
-    for (known, material), vector in zip(materials.items(), vectors, strict=True):
-        text = StoryText(
-            title=titles[known],
-            summary=summaries[known],
-            terms=terms_of(material),
-            centroid=vector,
-            embedder=parts.fingerprint.embedder,
-            sources=sources_of(material.items, material.documents),
-            novelty=novelty_of(material.items),
-        )
-        told += stored.tell(known, material.items, text)
-    return told
+    return stored.tell(
+        [
+            (
+                known,
+                material.items,
+                StoryText(
+                    title=titles[known],
+                    summary=summaries[known],
+                    terms=terms_of(material),
+                    centroid=vector,
+                    embedder=parts.fingerprint.embedder,
+                    sources=sources_of(material.items, material.documents),
+                    novelty=novelty_of(material.items),
+                ),
+            )
+            for (known, material), vector in zip(materials.items(), vectors, strict=True)
+        ]
+    )
 
 
 def told_text(title: str, summary: Sequence[SummarySentence]) -> str:

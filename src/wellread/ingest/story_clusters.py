@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from wellread.ingest.story_words import (
     Frequencies,
     Signature,
@@ -168,6 +170,10 @@ class Clusters:
 
 def centre_of(total: Vector) -> Vector:
     """The unit vector of a sum of items' vectors, of its heaviest features alone."""
-    weighty = ((code, weight) for code, weight in total.items() if weight)
+    weights = np.fromiter(total.values(), dtype=np.float64, count=len(total))
+    least = 0.0
+    if len(weights) > CENTRE_FEATURES:  # sorting a long story's thousands of features takes long
+        least = float(np.partition(weights, -CENTRE_FEATURES)[-CENTRE_FEATURES])
+    weighty = ((code, weight) for code, weight in total.items() if weight and weight >= least)
     heaviest = sorted(weighty, key=lambda pair: (-pair[1], pair[0]))
     return unit(dict(heaviest[:CENTRE_FEATURES]))

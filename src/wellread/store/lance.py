@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.store.lance_purge import INDEXES, PurgeMark, fold, purge_table
+from wellread.store.lance_purge import INDEXES, PurgeMarks, fold, purge_table, watched
 from wellread.store.lance_rows import (
     edition,
     held_rows,
@@ -77,10 +77,12 @@ T = TypeVar("T")
 class LanceIndex:
     """``store.base.Index`` on one LanceDB table. Open it once and share it between threads."""
 
-    def __init__(self, table: LanceTable, lock: FileLock, mark: PurgeMark, dimensions: int) -> None:
+    def __init__(
+        self, table: LanceTable, lock: FileLock, marks: PurgeMarks, dimensions: int
+    ) -> None:
         self._table = table
         self._lock = lock
-        self._mark = mark
+        self._marks = marks
         self._dimensions = dimensions
 
     @classmethod
@@ -93,9 +95,9 @@ class LanceIndex:
         name = table_name(fingerprint)
         with store_errors(f"open the index in {path}"):
             lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
-            mark = PurgeMark(path / f"{name}.purged")
-            table = open_table(path, name, fingerprint.dimensions, lock, mark)
-        return cls(table, lock, mark, fingerprint.dimensions)
+            marks = PurgeMarks.of(path, name)
+            table = open_table(path, name, fingerprint.dimensions, lock, marks)
+        return cls(table, lock, marks, fingerprint.dimensions)
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
         """See ``Index.write``; one LanceDB version, so all rows or none."""
@@ -104,16 +106,14 @@ class LanceIndex:
             return
         with self._writing("write to the index"):
             self._allow_no_vector()
-            purged = bool(self._mark)
-            self._mark.clear()
-            done = (
-                self._table.merge_insert("passage_id")
-                .when_matched_update_all()
-                .when_not_matched_insert_all()
-                .execute(data, on_bad_vectors="null")
-            )
-            if purged and not done.num_updated_rows:
-                self._mark.set()
+            with watched(self._table, self._marks) as change:
+                done = (
+                    self._table.merge_insert("passage_id")
+                    .when_matched_update_all()
+                    .when_not_matched_insert_all()
+                    .execute(data, on_bad_vectors="null")
+                )
+                change.removed, change.added = done.num_updated_rows, 1
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
         """See ``Index.set_vectors``; one LanceDB version."""
@@ -131,8 +131,9 @@ class LanceIndex:
             with self._writing("remove from the index"):
                 rows = self._table.count_rows(condition)
                 if rows:
-                    self._mark.clear()
-                    self._table.delete(condition)
+                    with watched(self._table, self._marks) as change:
+                        self._table.delete(condition)
+                        change.removed = rows
                 removed += rows
         return removed
 
@@ -216,22 +217,25 @@ class LanceIndex:
         with self._writing("make the index anew"):
             drop_table(path.parent, path.stem)
             self._table = open_table(
-                path.parent, path.stem, self._dimensions, self._lock, self._mark
+                path.parent, path.stem, self._dimensions, self._lock, self._marks
             )
 
     def purge(self) -> None:
         """See ``Index.purge``."""
         with self._writing("take removed rows off the disk"):
-            if self._mark:
+            if self._marks.rows:
                 return
-            if not purge_table(self._table):
+            purge_table(self._table)
+            trained = any(index.columns == ["vector"] for index in self._table.list_indices())
+            if trained and not self._marks.vectors:
                 self._train(self._table.count_rows())
                 fold(self._table)
-            self._mark.set()
+                fold(self._table)
+            self._marks.set()
 
     def purged(self) -> bool:
         """See ``Index.purged``."""
-        return bool(self._mark)
+        return bool(self._marks.rows)
 
     def prewarm(self) -> None:
         """Read the search structures into memory, so that the first question is not the slow one.

@@ -10,6 +10,9 @@ Searches go on meanwhile: each step is one LanceDB version that holds every live
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -67,13 +70,59 @@ class PurgeMark:
         self._path.unlink(missing_ok=True)
 
 
-def purge_table(table: LanceTable) -> bool:
-    """Rewrite ``table`` so that it holds live rows only; the caller holds its lock.
+@dataclass(frozen=True, slots=True)
+class PurgeMarks:
+    """The marks of one table.
 
-    False when the vector index is still to be made anew: part of it covers data files that were
-    gone before, so that nothing rewrote it.
+    Attributes:
+        rows: no removed row is on the disk.
+        vectors: the vector index covers no data file that is gone. What it holds of such files
+            stays in it when the others are rewritten.
     """
-    before = _vector_files(table)
+
+    rows: PurgeMark
+    vectors: PurgeMark
+
+    @classmethod
+    def of(cls, path: Path, name: str) -> PurgeMarks:
+        """Those of the table ``name`` in the folder ``path``."""
+        return cls(PurgeMark(path / f"{name}.purged"), PurgeMark(path / f"{name}.coded"))
+
+    def set(self) -> None:
+        """The table is purged, or new."""
+        self.vectors.set()
+        self.rows.set()
+
+    def clear(self) -> None:
+        """The table goes."""
+        self.rows.clear()
+        self.vectors.clear()
+
+
+@contextmanager
+def watched(table: LanceTable, marks: PurgeMarks) -> Iterator[Change]:
+    """Keep the marks true over a change of ``table`` that may remove or replace rows."""
+    rows, vectors, before = bool(marks.rows), bool(marks.vectors), _data_files(table)
+    marks.clear()
+    change = Change()
+    yield change
+    # Data files of which all rows were masked are dropped at once.
+    if vectors and _data_files(table) - before >= change.added:
+        marks.vectors.set()
+    if rows:
+        marks.rows.set()
+
+
+@dataclass(slots=True)
+class Change:
+    """What a change did: rows that were removed or replaced, and whether it added a data file."""
+
+    removed: int = 0
+    added: int = 0
+
+
+def purge_table(table: LanceTable) -> None:
+    """Rewrite ``table`` so that it holds live rows only; the caller holds its lock."""
     if table.count_rows() == 0:
         for index in table.list_indices():
             if index.columns != ["search_text"]:
@@ -87,7 +136,6 @@ def purge_table(table: LanceTable) -> bool:
                 table.create_index(index.columns[0], config=config, replace=True)
     fold(table)
     fold(table)  # what the last step of the first one replaced goes in the second
-    return not before & _vector_files(table)
 
 
 def fold(table: LanceTable) -> None:
@@ -123,6 +171,5 @@ def _loosen(table: LanceTable) -> None:
         )
 
 
-def _vector_files(table: LanceTable) -> set[Path]:
-    """The files that hold the coded vectors of the vector index."""
-    return set(Path(str(table.uri)).glob("_indices/*/auxiliary.idx"))
+def _data_files(table: LanceTable) -> int:
+    return int(table.stats()["fragment_stats"]["num_fragments"])

@@ -18,7 +18,7 @@ from lancedb.table import LanceTable
 from wellread.errors import StoreError
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
-from wellread.store.lance_purge import INDEXES, PurgeMark
+from wellread.store.lance_purge import INDEXES, PurgeMarks
 from wellread.store.lance_rows import table_schema
 
 LOCK_SECONDS = 600.0
@@ -37,7 +37,7 @@ def table_name(fingerprint: Fingerprint) -> str:
 
 
 def open_table(
-    path: Path, name: str, dimensions: int, lock: FileLock, mark: PurgeMark
+    path: Path, name: str, dimensions: int, lock: FileLock, marks: PurgeMarks
 ) -> LanceTable:
     """The table ``name`` in the folder ``path``; made when it is not there.
 
@@ -51,7 +51,7 @@ def open_table(
         table = database.open_table(name)
     except ValueError:  # LanceDB's word for "there is no such table"
         with lock:
-            _create(database, name, dimensions, mark)
+            _create(database, name, dimensions, marks)
         table = database.open_table(name)
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
@@ -62,7 +62,7 @@ def drop_table(path: Path, name: str) -> None:
     """Drop a table with all its files, also when they are damaged; the caller holds its lock."""
     if (path / f"{name}.lance").exists():
         lancedb.connect(path).drop_table(name)
-    PurgeMark(path / f"{name}.purged").clear()
+    PurgeMarks.of(path, name).clear()
 
 
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
@@ -85,10 +85,10 @@ def drop_other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     return names
 
 
-def _create(database: lancedb.DBConnection, name: str, dimensions: int, mark: PurgeMark) -> None:
+def _create(database: lancedb.DBConnection, name: str, dimensions: int, marks: PurgeMarks) -> None:
     table = database.create_table(name, schema=table_schema(dimensions), exist_ok=True)
     if not table.list_indices():  # nobody was quicker
-        mark.set()
+        marks.set()
         # The index holds how words are cut and stemmed, so it comes before the first row.
         table.create_index("search_text", config=INDEXES["search_text"])
 

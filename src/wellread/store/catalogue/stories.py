@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-import numpy as np
 from sqlalchemy import (
     Connection,
     Exists,
@@ -39,7 +38,7 @@ from wellread.store.catalogue.story_rows import (
     item_of,
     item_row,
     story_of,
-    summary_text,
+    told_row,
 )
 from wellread.types import Span
 
@@ -168,28 +167,22 @@ class Stories:
                 documents=lookup.facts(connection, {item.document_id for item in items}),
             )
 
-    def tell(self, story_id: str, seen: Sequence[ItemRecord], text: StoryText) -> bool:
-        """Give a story its text, unless its items are not those ``seen`` any more."""
-        dates = [item.published_at for item in seen if item.published_at]
-        values = {
-            "title": text.title,
-            "summary": summary_text(text.summary),
-            "terms": list(text.terms),
-            "centroid": np.asarray(text.centroid, dtype="<f4").tobytes(),
-            "embedder": text.embedder,
-            "first_at": min(dates, default=None),
-            "last_at": max(dates, default=None),
-            "items": len(seen),
-            "sources": text.sources,
-            "novelty": text.novelty,
-            "dirty": False,
-        }
+    def tell(self, told: Sequence[tuple[str, Sequence[ItemRecord], StoryText]]) -> int:
+        """Give stories their texts, in one transaction; how many took them.
+
+        Args:
+            told: id, the items of which the text was made, and the text. A story whose items are
+                others by now is left out, and waits on.
+        """
+        taken = 0
         with self._database.write() as connection:
-            now = {item.key: item.version for item in _items(connection, story_id)}
-            if now != {item.key: item.version for item in seen}:
-                return False
-            connection.execute(update(stories).where(stories.c.id == story_id).values(**values))
-            return True
+            for known, seen, text in told:
+                now = {item.key: item.version for item in _items(connection, known)}
+                if now == {item.key: item.version for item in seen}:
+                    values = told_row(seen, text)
+                    connection.execute(update(stories).where(stories.c.id == known).values(values))
+                    taken += 1
+        return taken
 
     def drop_empty(self, collection: str) -> int:
         """Delete stories without items; how many."""

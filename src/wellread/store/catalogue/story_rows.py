@@ -201,6 +201,24 @@ def _summary_of(stored: str) -> tuple[SummarySentence, ...]:
     )
 
 
+def told_row(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
+    """The columns of a story that is told of these items."""
+    dates = [item.published_at for item in items if item.published_at]
+    return {
+        "title": text.title,
+        "summary": summary_text(text.summary),
+        "terms": list(text.terms),
+        "centroid": np.asarray(text.centroid, dtype="<f4").tobytes(),
+        "embedder": text.embedder,
+        "first_at": min(dates, default=None),
+        "last_at": max(dates, default=None),
+        "items": len(items),
+        "sources": text.sources,
+        "novelty": text.novelty,
+        "dirty": False,
+    }
+
+
 def blank(*, dirty: bool = True) -> dict[str, Any]:
     """The columns of a story that hold words of its sources, emptied."""
     return {
