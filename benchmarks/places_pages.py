@@ -146,9 +146,10 @@ def in_html(path: Path, quote: str, locator: Locator, _: str) -> Found:
         return {"heading": "not in the page"}
     found = {bare(heading_over(places[start])) for start in starts}
     last = bare(locator.heading[-1]) if locator.heading else ""
-    # Under the page's own title there may be no heading.
-    titles = [bare(root.findtext(f".//{tag}") or "") for tag in ("title", "h1")]
-    if last in found or (not last and any(not one or one in titles for one in found)):
+    # Under the page's own title there may be no heading, and some headings repeat it.
+    titles = [bare(" ".join(one.itertext())) for one in root.xpath("//title|//h1")]
+    repeated = last in titles and any(last in one for one in found)
+    if last in found or repeated or (not last and any(not one or one in titles for one in found)):
         return {"heading": ""}
     return {"heading": f"stands under {sorted(found)}, the locator has {locator.heading!r}"}
 
@@ -181,7 +182,7 @@ def heading_over(element: lxml_html.HtmlElement) -> str:
     around = set(element.iterancestors()) | {element}
     names = " or ".join(f"self::{name}" for name in _HEADINGS)
     own = element.xpath(f"ancestor-or-self::*[{names}]")
-    if own:
+    if own and not _is_other(own[0], " ".join(" ".join(own[0].itertext()).split())):
         return " ".join(own[0].itertext())
     for heading in reversed(element.xpath(f"preceding::*[{names}]")):
         boxes = heading.xpath(f"ancestor::*[{_BOXES}]")
@@ -198,6 +199,9 @@ def _is_other(heading: lxml_html.HtmlElement, words: str) -> bool:
     """
     links = heading.xpath("ancestor-or-self::a[@href]|descendant::a[@href]")
     away = [one for one in links if not one.get("href").startswith("#")]
+    title = " ".join(str(one) for one in heading.getroottree().xpath("//title//text()"))
+    if bare(words) in bare(title):
+        return False
     linked = "".join(" ".join(one.itertext()) for one in away)
     return len(bare(linked)) >= 0.9 * len(bare(words)) or (len(words) > 60 and words[-1] in ".!")
 

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 from wellread.ask.retrieve import search
+from wellread.ingest.damage import ORPHAN, UNFINISHED
 from wellread.ingest.run import add
-from wellread.ingest.verify import ORPHAN, UNFINISHED, verify
+from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters

@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
+import platform
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from wellread.answers import Answer, Citation, Confidence
 from wellread.ask.retrieve import search
+from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest import verify as verifying
+from wellread.ingest import damage
+from wellread.ingest.log import job_log
 from wellread.ingest.rows import index_rows
 from wellread.ingest.run import add
-from wellread.ingest.verify import VerifyReport, verify
+from wellread.ingest.verify import NOT_PURGED, VerifyReport, verify
 from wellread.ingest.writing import writing
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase, open_kb
+from wellread.store.base import Fingerprint
+from wellread.store.catalogue.bodies import Body
+from wellread.store.catalogue.integrity import Integrity
+from wellread.store.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Document, Filters, Passage, Span
+from wellread.types import Document, Filters, LineMark, Locator, Passage, Span
 
-TEXTS = {
-    "ferry.txt": "The ferry Osprey carries ninety passengers.",
-    "mill.txt": "The mill grinds barley in the west wind.",
-}
+FERRY = "The ferry Osprey carries ninety passengers."
+MILL = """# Mill
+
+The mill grinds barley and oats for the bakers of both harbours, six days in the week.
+
+# Wind
+
+It needs a west wind to grind, and in a calm the miller mends sails and counts his sacks.
+"""
+OTHER = Fingerprint(embedder="another", dimensions=4, chunking="c")
 
 
 @pytest.fixture
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
     folder = tmp_path / "papers"
     folder.mkdir()
-    for name, text in TEXTS.items():
-        (folder / name).write_text(text)
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+    (folder / "ferry.txt").write_text(FERRY)
+    (folder / "mill.md").write_text(MILL)
+    small = {"chunking": {"tokens": 32}}
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder(), overrides=small) as opened:
         add(opened, [str(folder)])
         yield opened
 
@@ -41,7 +56,17 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 @pytest.fixture
 def ferry(kb: KnowledgeBase) -> tuple[str, str]:
     """Id and live version of the ferry's document."""
-    (facts,) = [each for each in kb.catalogue.documents("default") if "ferry" in each.uri]
+    return known(kb, "ferry")
+
+
+@pytest.fixture
+def mill(kb: KnowledgeBase) -> tuple[str, str]:
+    """Id and live version of the mill's document, which has several passages."""
+    return known(kb, "mill")
+
+
+def known(kb: KnowledgeBase, name: str) -> tuple[str, str]:
+    (facts,) = [each for each in kb.catalogue.documents("default") if name in each.uri]
     return facts.id, facts.version
 
 
@@ -49,24 +74,40 @@ def kinds(report: VerifyReport) -> list[tuple[str, str, bool]]:
     return [(each.kind, each.subject, each.repaired) for each in report.problems]
 
 
-def by_sql(kb: KnowledgeBase, statement: str, *values: object) -> None:
-    """Change the catalogue's file behind the back of everything."""
+def by_sql(kb: KnowledgeBase, statement: str, *values: object, rows: int | None = 1) -> None:
+    """Change the catalogue's file behind the back of everything, foreign keys included."""
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
-        assert connection.execute(statement, values).rowcount == 1
+        changed = connection.execute(statement, values).rowcount
+    assert rows is None or changed == rows
+
+
+def in_lance(kb: KnowledgeBase, change: Callable[..., object]) -> None:
+    """Change the live table of the index behind the back of everything."""
+    import lancedb
+
+    live = kb.catalogue.reindexing.live()
+    assert live is not None
+    change(lancedb.connect(kb.home / INDEX_FOLDER).open_table(table_name(live.fingerprint)))
 
 
 def plant_rows(kb: KnowledgeBase, document: Document, version: str) -> str:
     """Index rows that the catalogue knows nothing of; the id of their document."""
-    known = document_id(document.collection, document.uri)
+    subject = document_id(document.collection, document.uri)
     passage = Passage(
         id=f"psg_{version}",
-        document_id=known,
+        document_id=subject,
         version=version,
         span=Span(start=0, end=len(document.text)),
         text=document.text,
     )
     kb.index.write(index_rows(document, [passage]), kb.embedder.embed([document.text], "passage"))
-    return known
+    return subject
+
+
+def stray_document(uri: str = "file:///never-added.txt") -> Document:
+    return Document(
+        collection="default", uri=uri, kind="page", title="Stray", text="A stray gannet."
+    )
 
 
 def index_ids(kb: KnowledgeBase) -> list[str]:
@@ -79,129 +120,521 @@ def found(kb: KnowledgeBase, words: str) -> list[str]:
     return [hit.passage.text for hit in search(kb, words, Filters(), mode="text")]
 
 
+def assert_whole(kb: KnowledgeBase) -> None:
+    """Everything is there, in both searches, and nothing is left to report."""
+    report = verify(kb)
+    assert report.problems == ()
+    assert report.notes == ()
+    assert found(kb, "osprey") == [FERRY]
+    assert found(kb, "barley")
+    rows = list(kb.index.held())
+    assert all(row.vector for row in rows)
+    assert len(rows) == report.counts["passages in the catalogue"] >= 3
+    (hit,) = search(kb, "ferry osprey passengers", Filters(document_ids=(known(kb, "ferry")[0],)))
+    assert hit.similarity is not None
+    assert hit.similarity > 0.5
+
+
+def check(kb: KnowledgeBase, *expected: tuple[str, str]) -> None:
+    """Exactly these problems are found, mended, and gone; looking alone mends nothing."""
+    for _ in range(2):
+        assert set(kinds(verify(kb))) == {(*each, False) for each in expected}
+    mended = verify(kb, repair=True)
+    assert set(kinds(mended)) == {(*each, True) for each in expected}
+    assert mended.clean
+    assert_whole(kb)
+
+
 def test_a_whole_home_has_no_problems(kb: KnowledgeBase) -> None:
     for repair in (False, True):
         report = verify(kb, repair=repair)
         assert report.problems == ()
         assert report.clean
-        assert report.counts == {
-            "documents": 2,
-            "passages in the catalogue": 2,
-            "rows in the index": 2,
-        }
+        assert report.counts["documents"] == report.counts["sources"] == 2
+        assert report.counts["passages in the catalogue"] == 3
+        assert report.counts["rows in the index"] == 3
+        assert report.counts["passages that wait for their vectors"] == 0
+    assert_whole(kb)
 
 
-def test_missing_rows_are_found_and_written_again(
-    kb: KnowledgeBase, ferry: tuple[str, str]
-) -> None:
+# --- the index against the catalogue ---
+
+
+def test_missing_rows_are_written_again(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     before = index_ids(kb)
     assert kb.index.remove([ferry]) == 1
+    assert found(kb, "osprey") == []
     report = verify(kb)
-    assert kinds(report) == [(verifying.MISSING, ferry[0], False)]
     assert report.problems[0].detail == f"1 passages of {ferry[1]}"
-    assert report.counts["rows in the index"] == 1
-    assert not report.clean
-    assert found(kb, "osprey") == []  # looking mends nothing
-
-    mended = verify(kb, repair=True)
-    assert kinds(mended) == [(verifying.MISSING, ferry[0], True)]
-    assert mended.clean
-    assert mended.counts["rows in the index"] == 2
-    assert verify(kb).problems == ()
+    assert report.counts["rows in the index"] == 2
+    check(kb, (damage.MISSING, ferry[0]))
     assert index_ids(kb) == before
-    assert found(kb, "osprey") == [TEXTS["ferry.txt"]]
-    (hit,) = search(kb, "ferry osprey passengers", Filters(document_ids=(ferry[0],)))
-    assert hit.similarity is not None
-    assert hit.similarity > 0.5
 
 
 @pytest.mark.parametrize("living", [True, False], ids=["old version", "unknown document"])
-def test_orphan_rows_are_found_and_dropped(
-    kb: KnowledgeBase, ferry: tuple[str, str], living: bool
+def test_orphan_rows_are_dropped(kb: KnowledgeBase, ferry: tuple[str, str], living: bool) -> None:
+    document = kb.catalogue.document(ferry[0])
+    assert document is not None
+    stray = stray_document(document.uri) if living else stray_document()
+    subject = plant_rows(kb, stray, "ver_stray")
+    assert (subject == ferry[0]) == living
+    assert found(kb, "gannet") == []
+    check(kb, (damage.ORPHAN, subject))
+    assert "psg_ver_stray" not in index_ids(kb)
+
+
+def test_rows_that_are_no_passage_of_a_live_version_are_dropped(
+    kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
     document = kb.catalogue.document(ferry[0])
     assert document is not None
-    uri = document.uri if living else "file:///never-added.txt"
-    stray = Document(
-        collection="default", uri=uri, kind="page", title="Stray", text="A stray gannet."
-    )
-    subject = plant_rows(kb, stray, "ver_stray")
-    assert (subject == ferry[0]) == living
-    assert kinds(verify(kb)) == [(verifying.ORPHAN, subject, False)]
-    assert found(kb, "gannet") == []
-
-    report = verify(kb, repair=True)
-    assert kinds(report) == [(verifying.ORPHAN, subject, True)]
-    assert verify(kb).problems == ()
-    assert "psg_ver_stray" not in index_ids(kb)
-    assert found(kb, "osprey") == [TEXTS["ferry.txt"]]
+    before = index_ids(kb)
+    plant_rows(kb, stray_document(document.uri), ferry[1])
+    check(kb, (damage.ORPHAN, ferry[0]))
+    assert index_ids(kb) == before
 
 
-def test_a_note_of_an_interrupted_run_is_found_and_cleared(
-    kb: KnowledgeBase, ferry: tuple[str, str]
+def test_rows_that_are_there_twice_are_made_one(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
+    before = index_ids(kb)
+    in_lance(kb, lambda table: table.add(table.to_arrow()))
+    assert len(index_ids(kb)) == 2 * len(before)
+    check(kb, (damage.DUPLICATE, mill[0]), (damage.DUPLICATE, known(kb, "ferry")[0]))
+    assert index_ids(kb) == before
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("search_text", "'The ferry Osprey carries ninety walruses.'"),
+        ("collection", "'another'"),
+        ("key", "replace(key, ', 0, ', ', 1, ')"),
+        ("key", "replace(key, 'ver_', 'ver_0')"),
+    ],
+    ids=["text", "collection", "span", "version"],
+)
+def test_rows_that_say_something_else_are_written_again(
+    kb: KnowledgeBase, ferry: tuple[str, str], column: str, value: str
 ) -> None:
-    kb.catalogue.intend([("doc_half", "ver_half"), ferry])
+    where = f"document_id = '{ferry[0]}'"
+    in_lance(kb, lambda table: table.update(where=where, values_sql={column: value}))
+    check(kb, (damage.DIFFERENT, ferry[0]))
+
+
+def test_rows_without_a_vector_that_nobody_owes_get_one(
+    kb: KnowledgeBase, mill: tuple[str, str]
+) -> None:
+    document = kb.catalogue.document(mill[0])
+    assert document is not None
+    kb.index.write(index_rows(document, kb.catalogue.passages_of([mill[0]])), None)
+    kb.index.purge()
+    check(kb, (damage.NO_VECTOR, mill[0]))
+
+
+def test_vectors_that_are_owed_are_no_problem(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
+    document = kb.catalogue.document(mill[0])
+    assert document is not None
+    kb.index.write(index_rows(document, kb.catalogue.passages_of([mill[0]])), None)
+    kb.catalogue.integrity.owe([mill])
     report = verify(kb)
-    assert set(kinds(report)) == {
-        (verifying.UNFINISHED, "doc_half", False),
-        (verifying.UNFINISHED, ferry[0], False),
-    }
-    assert verify(kb, repair=True).clean
-    assert kb.catalogue.pending() == []
-    assert verify(kb).problems == ()
-    assert found(kb, "osprey") == [TEXTS["ferry.txt"]]  # what is live is not dropped
+    assert report.problems == ()
+    assert report.counts["passages that wait for their vectors"] == 2
 
 
-def test_a_changed_text_is_found_and_not_called_mended(
-    kb: KnowledgeBase, ferry: tuple[str, str]
-) -> None:
+def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
+    kb.catalogue.integrity.owe([mill])
+    check(kb, (damage.PAID, mill[0]))
+    assert kb.catalogue.vectors.passages_owed() == 0
+
+
+def test_debts_of_another_version_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
+    by_sql(kb, "INSERT INTO vector_debts VALUES (?, 'ver_old', 2)", mill[0])
+    check(kb, (damage.VOID, mill[0]))
+    assert kb.catalogue.vectors.passages_owed() == 0
+
+
+def test_an_index_that_is_not_in_use_is_dropped(kb: KnowledgeBase) -> None:
+    kb.open_index(OTHER)
+    check(kb, (damage.STRAY, table_name(OTHER)))
+    assert not list((kb.home / INDEX_FOLDER).glob(f"{table_name(OTHER)}.[!l]*"))
+
+
+def test_an_index_in_the_making_is_no_stray(kb: KnowledgeBase) -> None:
+    kb.catalogue.reindexing.begin(OTHER)
+    kb.open_index(OTHER)
+    by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
+    assert verify(kb, repair=True).problems == ()
+    assert kb.other_indexes() == []
+
+
+def test_what_an_interrupted_reindexing_left_is_dropped(kb: KnowledgeBase) -> None:
+    by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
     by_sql(
-        kb,
-        "UPDATE texts SET text = replace(text, 'ninety', 'eighty') WHERE document_id = ?",
-        ferry[0],
+        kb, "INSERT INTO next_passages VALUES ('psg_a', 'doc_a', 'ver_a', 0, 0, 1, 'Secret', '[]')"
     )
+    check(kb, (damage.STAGED, "next_documents"))
+    assert kb.catalogue.integrity.row_counts()["next_passages"] == 0
+
+
+def test_an_index_with_damaged_files_is_filled_again(kb: KnowledgeBase) -> None:
+    before = index_ids(kb)
+    for path in (kb.home / INDEX_FOLDER).rglob("data/*.lance"):
+        path.write_bytes(b"garbage")
+    check(kb, (damage.UNREADABLE, "index"))
+    assert index_ids(kb) == before
+
+
+def test_a_note_of_an_interrupted_run_is_cleared(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+    kb.catalogue.intend([("doc_half", "ver_half"), ferry])
+    check(kb, (damage.UNFINISHED, "doc_half"), (damage.UNFINISHED, ferry[0]))
+    assert kb.catalogue.pending() == []
+
+
+def test_notes_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
+    kb.catalogue.intend([("doc_half", "ver_half")])
+    with writing(kb):
+        assert verify(kb).problems == ()
+
+
+# --- texts, marks, passages ---
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE texts SET text = replace(text, 'ninety', 'eighty') WHERE document_id = ?",
+        "UPDATE texts SET text = 'Lost.' WHERE document_id = ?",
+        "DELETE FROM texts WHERE document_id = ?",
+        "DELETE FROM marks WHERE document_id = ?",
+        "UPDATE marks SET blob = x'0102' WHERE document_id = ?",
+        "UPDATE documents SET characters = 7 WHERE id = ?",
+    ],
+)
+def test_a_damaged_text_is_read_again_by_the_next_run(
+    kb: KnowledgeBase, ferry: tuple[str, str], statement: str
+) -> None:
+    by_sql(kb, statement, ferry[0])
+    folder = str(kb.home.parent / "papers")
+    assert add(kb, [folder]).counts()["unchanged"] == 2  # the file has not changed
     for repair in (False, True, True):
         report = verify(kb, repair=repair)
-        assert kinds(report) == [(verifying.DAMAGED, ferry[0], False)]
+        problems = [each for each in report.problems if each.kind == damage.DAMAGED]
+        assert [(each.subject, each.repaired) for each in problems] == [(ferry[0], False)]
         assert not report.clean
-        assert "ferry.txt" in report.problems[0].detail
-        assert "again" in report.problems[0].detail
+        assert "ferry.txt" in problems[0].detail
+        assert "again" in problems[0].detail
+    counts = add(kb, [folder]).counts()
+    assert (counts["updated"], counts["unchanged"]) == (1, 1)
+    assert_whole(kb)
 
 
 def test_a_cut_text_leaves_its_passages_outside(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     by_sql(kb, "UPDATE texts SET text = substr(text, 1, 9) WHERE document_id = ?", ferry[0])
     assert kinds(verify(kb)) == [
-        (verifying.DAMAGED, ferry[0], False),
-        (verifying.OUTSIDE, ferry[0], False),
+        (damage.DAMAGED, ferry[0], False),
+        (damage.OUTSIDE, ferry[0], False),
     ]
 
 
-def test_a_removal_of_the_record_and_a_new_add_mend_a_changed_text(
+def test_marks_outside_the_text_are_told(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+    marks = marks_to_blob((LineMark(start=0, end=9_999, line=1),))
+    by_sql(kb, "UPDATE marks SET blob = ? WHERE document_id = ?", marks, ferry[0])
+    for repair in (False, True):
+        assert kinds(verify(kb, repair=repair)) == [
+            (damage.DAMAGED, ferry[0], False),
+            (damage.MARKS, ferry[0], False),
+        ]
+    add(kb, [str(kb.home.parent / "papers")])
+    assert_whole(kb)
+
+
+@pytest.mark.parametrize(
+    ("kind", "statement"),
+    [
+        (damage.OUTSIDE, 'UPDATE passages SET "end" = 9999 WHERE document_id = ? AND ordinal = 1'),
+        (damage.OUTSIDE, 'UPDATE passages SET "end" = 1 WHERE document_id = ? AND ordinal = 1'),
+        (damage.OVERLAPPING, "UPDATE passages SET start = 5 WHERE document_id = ? AND ordinal = 1"),
+        (
+            damage.OVERLAPPING,
+            "UPDATE passages SET ordinal = 7 WHERE document_id = ? AND ordinal = 1",
+        ),
+    ],
+)
+def test_passages_that_do_not_fit_are_cut_again(
+    kb: KnowledgeBase, mill: tuple[str, str], kind: str, statement: str
+) -> None:
+    before = kb.catalogue.passages(mill[0])
+    by_sql(kb, statement, mill[0])
+    assert (kind, mill[0], False) in kinds(verify(kb))
+    assert (kind, mill[0], True) in kinds(verify(kb, repair=True))
+    assert_whole(kb)
+    assert kb.catalogue.passages(mill[0]) == before
+
+
+def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
+    before = kb.catalogue.passages(mill[0])
+    by_sql(kb, "DELETE FROM passages WHERE document_id = ? AND ordinal = 1", mill[0])
+    check(
+        kb,
+        (damage.UNCOVERED, mill[0]),
+        (damage.MISCOUNTED, mill[0]),
+        (damage.ORPHAN, mill[0]),
+    )
+    assert kb.catalogue.passages(mill[0]) == before
+
+
+@pytest.mark.parametrize("column", ["id", "version"])
+def test_passages_that_go_by_another_name_are_cut_again(
+    kb: KnowledgeBase, ferry: tuple[str, str], column: str
+) -> None:
+    before = kb.catalogue.passages(ferry[0])
+    by_sql(kb, f"UPDATE passages SET {column} = 'odd' WHERE document_id = ?", ferry[0])
+    assert (damage.MISNAMED, ferry[0], False) in kinds(verify(kb))
+    assert verify(kb, repair=True).clean
+    assert_whole(kb)
+    assert kb.catalogue.passages(ferry[0]) == before
+
+
+def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+    by_sql(kb, "UPDATE documents SET passages = 5 WHERE id = ?", ferry[0])
+    check(kb, (damage.MISCOUNTED, ferry[0]))
+    assert sum(each.passages for each in kb.catalogue.collections()) == 3
+
+
+# --- the rest of the catalogue ---
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "texts (document_id, piece, text)|'doc_x', 0, 'left over'",
+        "marks (document_id, blob)|'doc_x', x'00'",
+        "entities (document_id, entity_id, entity_type, aliases)|'doc_x', 'e', '', '[]'",
+        "relations (document_id, ordinal, source, type, target)|'doc_x', 0, 'e', 't', 'f'",
+        "past_questions (document_id, question, body)|'doc_x', 'Why?', '{}'",
+        "vector_debts (document_id, version, passages)|'doc_x', 'v', 1",
+        "mention_scans (document_id, version, names)|'doc_x', 'v', ''",
+        'mentions (document_id, ordinal, entity_id, start, "end", name)|'
+        "'doc_x', 0, 'e', 0, 1, 'E'",
+        "job_items (job_id, ordinal, uri, status, reason, seconds, documents, passages)|"
+        "'job_x', 0, 'u', 'added', '', 0, 0, 0",
+        'answer_evidence (answer_id, ordinal, document_id, version, start, "end")|'
+        "'ans_x', 0, 'doc_x', 'v', 0, 1",
+    ],
+    ids=lambda table: table.partition(" ")[0],
+)
+def test_rows_that_point_to_nothing_are_dropped(kb: KnowledgeBase, table: str) -> None:
+    columns, _, values = table.partition("|")
+    name = columns.partition(" ")[0]
+    before = kb.catalogue.integrity.row_counts()[name]
+    by_sql(kb, f"INSERT INTO {columns} VALUES ({values})")
+    column = {"job_items": "job_id", "answer_evidence": "answer_id"}.get(name, "document_id")
+    check(kb, (damage.REFERENCE, f"{name}.{column}"))
+    assert kb.catalogue.integrity.row_counts()[name] == before
+
+
+def test_a_story_that_is_gone_lets_go_of_its_items(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
-    """What the problem's text advises."""
-    by_sql(kb, "UPDATE texts SET text = 'Lost.' WHERE document_id = ?", ferry[0])
+    plant_item(kb, ferry, story="story_gone")
+    check(kb, (damage.REFERENCE, "story_items.story_id"))
+    assert kb.catalogue.integrity.row_counts()["story_items"] == 1
+
+
+@pytest.mark.parametrize(("version", "end"), [("ver_old", 9), (None, 9_999)])
+def test_items_of_stories_that_do_not_fit_are_dropped(
+    kb: KnowledgeBase, ferry: tuple[str, str], version: str | None, end: int
+) -> None:
+    by_sql(
+        kb,
+        "INSERT INTO stories VALUES ('s', 'default', 'T', '', '[]', x'', '', NULL, NULL, 1, 1, 0, "
+        "0)",
+    )
+    plant_item(kb, (ferry[0], version or ferry[1]), story="s", end=end)
+    check(kb, (damage.ITEMS, ferry[0]))
+    assert kb.catalogue.integrity.row_counts()["story_items"] == 0
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection:
+        assert connection.execute("SELECT dirty FROM stories").fetchall() == [(1,)]
+
+
+def plant_item(kb: KnowledgeBase, key: tuple[str, str], *, story: str, end: int = 9) -> None:
+    by_sql(
+        kb,
+        'INSERT INTO story_items (document_id, start, "end", version, story_id, vector, '
+        "fingerprint, repeats) VALUES (?, 0, ?, ?, ?, x'', x'', '')",
+        key[0],
+        end,
+        key[1],
+        story,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "start", "end"), [("ver_old", 4, 9), (None, 4, 9_999), (None, 9, 9)]
+)
+def test_mentions_that_do_not_fit_are_dropped(
+    kb: KnowledgeBase, ferry: tuple[str, str], version: str | None, start: int, end: int
+) -> None:
+    by_sql(kb, "DELETE FROM mention_scans", rows=None)
+    by_sql(kb, "INSERT INTO mention_scans VALUES (?, ?, '')", ferry[0], version or ferry[1])
+    by_sql(kb, "INSERT INTO mentions VALUES (?, 0, 'e', ?, ?, 'E')", ferry[0], start, end)
+    check(kb, (damage.MENTIONS, ferry[0]))
+    counts = kb.catalogue.integrity.row_counts()
+    assert (counts["mentions"], counts["mention_scans"]) == (0, 0)
+
+
+def test_a_document_without_a_source_gets_one(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+    by_sql(kb, "DELETE FROM sources WHERE uri LIKE '%ferry%'")
+    check(kb, (damage.UNSOURCED, ferry[0]))
     (uri,) = [uri for uri in kb.catalogue.sources("default") if "ferry" in uri]
-    kb.catalogue.remove_sources("default", [uri])
-    assert add(kb, [uri]).counts()["added"] == 1
+    assert add(kb, [uri]).counts()["updated"] + add(kb, [uri]).counts()["unchanged"] >= 1
+    assert_whole(kb)
+
+
+def test_a_source_whose_documents_are_gone_is_read_again(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    kb.index.remove([ferry])
+    kb.index.purge()
+    for table in ("texts", "marks", "passages"):
+        by_sql(kb, f"DELETE FROM {table} WHERE document_id = ?", ferry[0])
+    by_sql(kb, "DELETE FROM documents WHERE id = ?", ferry[0])
+    (uri,) = [uri for uri in kb.catalogue.sources("default") if "ferry" in uri]
+    assert kinds(verify(kb)) == [(damage.EMPTIED, uri, False)]
+    assert verify(kb, repair=True).clean
     assert verify(kb).problems == ()
-    assert found(kb, "osprey") == [TEXTS["ferry.txt"]]
+    assert add(kb, [uri]).counts()["unchanged"] == 0
+    assert_whole(kb)
 
 
-def test_several_sorts_of_damage_at_once(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+def test_documents_that_were_removed_on_purpose_are_no_problem(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    kb.catalogue.remove_documents([ferry[0]])
+    kb.index.remove([ferry])
+    kb.catalogue.settle([ferry])
+    assert verify(kb, repair=True).problems == ()
+    folder = str(kb.home.parent / "papers")
+    assert add(kb, [folder]).counts()["unchanged"] == 2
+    assert found(kb, "osprey") == []
+
+
+def answer_about(key: tuple[str, str], name: str = "ans_1") -> Answer:
+    quote = FERRY
+    return Answer(
+        id=name,
+        question="Who?",
+        text="Ninety people.",
+        citations=(
+            Citation(
+                id=1,
+                document_id=key[0],
+                version=key[1],
+                title="Ferry",
+                url="u",
+                link="u",
+                kind="page",
+                source_type="",
+                published_at=None,
+                relevance=1.0,
+                locator=Locator(label=""),
+                quote=quote,
+                answer_span=Span(start=0, end=6),
+                source_span=Span(start=0, end=len(quote)),
+                verdict="supported",
+            ),
+        ),
+        sentences=(),
+        confidence=Confidence(score=0.5, band="medium", reasoning=""),
+        answered_by="extractive",
+    )
+
+
+def test_an_answer_that_rests_on_what_changed_is_marked(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    kb.catalogue.record_answer(answer_about(ferry))
+    by_sql(kb, "UPDATE answer_evidence SET version = 'ver_old'")
+    check(kb, (damage.NOT_STALE, "ans_1"))
+    assert [each.stale for each in kb.catalogue.answers()] == [True]
+
+
+def test_an_answer_that_quotes_what_was_removed_forgets_it(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    kb.catalogue.record_answer(answer_about(ferry))
+    by_sql(kb, "UPDATE answers SET body = replace(body, ?, 'doc_gone')", ferry[0])
+    by_sql(kb, "UPDATE answer_evidence SET document_id = 'doc_gone'")
+    check(kb, (damage.NOT_STALE, "ans_1"), (damage.QUOTING, "ans_1"))
+    kept = kb.catalogue.answer("ans_1")
+    assert kept is not None
+    assert FERRY not in str(kept)
+    assert [each.stale for each in kb.catalogue.answers()] == [True]
+
+
+def test_a_job_whose_process_is_gone_is_ended(kb: KnowledgeBase) -> None:
+    job = kb.catalogue.jobs.start("add", "default", ["x"], platform.node(), 1)
+    check(kb, (damage.DEAD_JOB, job.id))
+    ended = kb.catalogue.jobs.get(job.id)
+    assert ended is not None
+    assert ended.state == "interrupted"
+
+
+def test_a_running_job_is_no_problem(kb: KnowledgeBase) -> None:
+    with job_log(kb, "add", "default", []):
+        assert verify(kb).problems == ()
+
+
+def test_a_damaged_search_tree_of_the_catalogue_is_made_anew(
+    kb: KnowledgeBase, ferry: tuple[str, str]
+) -> None:
+    """An index of SQLite that lacks a row: taken off the books while the row is written."""
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE, isolation_level=None)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'ix_relations_source'"
+        ).fetchone()
+        connection.execute("PRAGMA writable_schema = ON")
+        (statement,) = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'ix_relations_source'"
+        ).fetchone()
+        connection.execute("DELETE FROM sqlite_master WHERE name = 'ix_relations_source'")
+        connection.execute("PRAGMA writable_schema = RESET")
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO relations VALUES (?, 0, 'a', 't', 'b')", (ferry[0],))
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "INSERT INTO sqlite_master VALUES ('index', 'ix_relations_source', 'relations', ?, ?)",
+            (root, statement),
+        )
+        connection.execute("PRAGMA writable_schema = RESET")
+    check(kb, (damage.FILE, "catalogue"))
+
+
+# --- all together ---
+
+
+def test_several_sorts_of_damage_at_once(
+    kb: KnowledgeBase, ferry: tuple[str, str], mill: tuple[str, str]
+) -> None:
     kb.index.remove([ferry])
     kb.catalogue.intend([("doc_half", "ver_half")])
-    stray = Document(collection="default", uri="file:///s", kind="page", title="S", text="Gannet.")
-    subject = plant_rows(kb, stray, "ver_stray")
-    (mill,) = [each.id for each in kb.catalogue.documents("default") if "mill" in each.uri]
-    by_sql(kb, "UPDATE texts SET text = text || '!' WHERE document_id = ?", mill)
+    subject = plant_rows(kb, stray_document(), "ver_stray")
+    by_sql(kb, "UPDATE texts SET text = text || '!' WHERE document_id = ?", mill[0])
     assert set(kinds(verify(kb, repair=True))) == {
-        (verifying.MISSING, ferry[0], True),
-        (verifying.ORPHAN, subject, True),
-        (verifying.UNFINISHED, "doc_half", True),
-        (verifying.DAMAGED, mill, False),
+        (damage.MISSING, ferry[0], True),
+        (damage.ORPHAN, subject, True),
+        (damage.UNFINISHED, "doc_half", True),
+        (damage.DAMAGED, mill[0], False),
     }
-    assert kinds(verify(kb)) == [(verifying.DAMAGED, mill, False)]
+    assert kinds(verify(kb)) == [(damage.DAMAGED, mill[0], False)]
+
+
+def test_what_is_not_purged_is_told_and_purged(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+    kb.catalogue.remove_documents([ferry[0]])
+    kb.index.remove([ferry])
+    kb.catalogue.settle([ferry])
+    assert verify(kb).notes == (NOT_PURGED,)
+    assert verify(kb, repair=True).notes == ()
+    assert kb.index.purged()
 
 
 def test_mending_needs_the_writers_lock(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,3 +643,24 @@ def test_mending_needs_the_writers_lock(kb: KnowledgeBase, monkeypatch: pytest.M
         assert verify(kb).clean  # looking is always possible
         with pytest.raises(StoreError, match="another process"):
             verify(kb, repair=True)
+
+
+def test_a_large_home_is_read_once_to_look_and_twice_to_mend(
+    kb: KnowledgeBase, ferry: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    integrity = type(kb.catalogue.integrity)
+    real = integrity.bodies
+    reads: list[int] = []
+
+    def bodies(self: Integrity) -> Iterator[Body]:
+        reads.append(1)
+        return real(self)
+
+    monkeypatch.setattr(integrity, "bodies", bodies)
+    verify(kb)
+    assert len(reads) == 1
+    verify(kb, repair=True)
+    assert len(reads) == 2
+    kb.index.remove([ferry])
+    verify(kb, repair=True)
+    assert len(reads) == 4

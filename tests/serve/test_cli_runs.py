@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread.ingest.report import Report
+from wellread.serve import tables
 from wellread.serve.cli import app
 from wellread.serve.commands import runs
 
@@ -109,7 +110,7 @@ def test_watch_reads_what_is_there_and_what_comes(
     stop = threading.Event()
     monkeypatch.setattr(runs, "threading", SimpleNamespace(Event=lambda: stop))
     told: list[str] = []
-    real = runs.tables.report_body
+    real = tables.report_body
 
     def report_body(report: Report, collection: str) -> dict[str, object]:
         body = real(report, collection)
@@ -120,7 +121,7 @@ def test_watch_reads_what_is_there_and_what_comes(
             stop.set()
         return body
 
-    monkeypatch.setattr(runs.tables, "report_body", report_body)
+    monkeypatch.setattr(tables, "report_body", report_body)
     giving_up = threading.Timer(60, stop.set)
     giving_up.start()
     code, out, _ = run(runner, "watch", material, "--json")

@@ -147,13 +147,13 @@ def heading_box(heading: Block) -> _Element | None:
     """Where the heading's reach ends. A page's first heading reaches over its own article."""
     for one in ancestors(heading.element):
         tag = tag_of(one)
-        closed = tag in LOOSE_BOXES and heading.level > 1 and _has_more_than_headings(one)
-        if closed or tag in BOXES:
+        if tag in BOXES or (tag in LOOSE_BOXES and heading.level > 1 and _holds_a_text(one)):
             return one
     return None
 
 
-def _has_more_than_headings(box: _Element) -> bool:
+def _holds_a_text(box: _Element) -> bool:
+    """Whether something else than headings stands in the box."""
     headings = sum(len(visible_text(one).strip()) for one in box.iter(*HEADINGS))
     return len(visible_text(box).strip()) > headings + STRAY_CHARACTERS
 

@@ -28,6 +28,7 @@ HOME_LETTERS = 200
 LINK_SHARE = 0.9  # of a paragraph that is nothing but a link to another page
 LINK_LABEL = 20  # letters before such a link ("Read more:")
 LEAST_TEXT = 600  # letters without which single links are no interruption
+NOTICE_CHARACTERS = 200
 MOST_DROPPED = 0.3  # share of the chosen letters; a rule that would drop more is not trusted
 
 # Characters that no page uses, one for each block (the supplementary private use areas).
@@ -46,6 +47,7 @@ _CAPTION = re.compile(
     r"(?:[\s_-]|$)",
     re.I,
 )
+_NOTICE = re.compile(r"\W*(?:©|\(c\)|copyright\b|all rights reserved)", re.I)
 _ADDRESS = re.compile(r"www\.|://")
 _AROUND_TAGS = frozenset("nav footer dialog".split())
 _AROUND_ROLES = frozenset("navigation contentinfo search dialog banner".split())
@@ -73,9 +75,11 @@ def main_blocks(
     chosen -= _few({block for block in chosen if _around(block.element, above)}, chosen)
     chosen |= _prose_beside(blocks, chosen, above)
     chosen |= _between(blocks, chosen, above)
+    chosen |= _quotations(blocks, chosen, above)
     if article:
         chosen -= _few(_lone_links(chosen), chosen)
         chosen |= _lead(blocks, chosen, above, titles)
+    chosen -= _notices(blocks, chosen)
     headings = [
         block for block in blocks if _fits(block, blocks, root, titles, links_too=not article)
     ]
@@ -193,6 +197,21 @@ def _between(blocks: Sequence[Block], chosen: set[Block], above: set[_Element]) 
     return {block for block in found if not _around(block.element, above)}
 
 
+def _quotations(blocks: Sequence[Block], chosen: set[Block], above: set[_Element]) -> set[Block]:
+    """Block quotations between the first and the last chosen block."""
+    places = [number for number, block in enumerate(blocks) if block in chosen]
+    inside = blocks[places[0] : places[-1]] if places else ()
+    found: set[Block] = set()
+    for block in inside:
+        # Class names are no help: posts from social networks are quoted in boxes named after them.
+        tags = {
+            tag_of(one) for one in takewhile(lambda one: one not in above, ancestors(block.element))
+        }
+        if not block.level and "blockquote" in tags and not tags & _BESIDE_TAGS:
+            found.add(block)
+    return found
+
+
 def _lone_links(chosen: set[Block]) -> set[Block]:
     """Paragraphs that are only a link to another page, with or without a label."""
     if sum(block.letters for block in chosen) < LEAST_TEXT:
@@ -205,6 +224,16 @@ def _lone_links(chosen: set[Block]) -> set[Block]:
         if alone and (block.linked >= LINK_SHARE or labelled):
             found.add(block)
     return found
+
+
+def _notices(blocks: Sequence[Block], chosen: set[Block]) -> set[Block]:
+    """Lines about copyright at the end of the text."""
+    found: set[Block] = set()
+    for block in reversed([one for one in blocks if one in chosen]):
+        if len(block.text) > NOTICE_CHARACTERS or not _NOTICE.match(block.text):
+            break
+        found.add(block)
+    return _few(found, chosen)
 
 
 def _lead(

@@ -93,7 +93,7 @@ def names_digest(entities: Sequence[NamedEntity]) -> str:
         "\x1f".join((one.id, one.title, *one.aliases, "", *sorted(one.documents)))
         for one in entities
     ]
-    return tagged_hash("nms", RULES, MOST_PER_ENTITY, *parts)
+    return tagged_hash("nms", RULES, MOST_PER_ENTITY, "\x1e".join(parts))
 
 
 def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[Unscanned]]:

@@ -16,7 +16,16 @@ import typer
 from typer.core import TyperGroup
 
 from wellread.errors import WellreadError
-from wellread.serve.commands import asking, graph, indexing, material, opening, running, runs
+from wellread.serve.commands import (
+    asking,
+    graph,
+    indexing,
+    material,
+    opening,
+    running,
+    runs,
+    stories,
+)
 from wellread.serve.problems import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
@@ -92,6 +101,7 @@ runs.register(app)
 asking.register(app)
 opening.register(app)
 graph.register(app)
+stories.register(app)
 indexing.register(app)
 running.register(app)
 

@@ -109,7 +109,7 @@ def watched(table: LanceTable, marks: PurgeMarks) -> Iterator[Change]:
     # Data files of which all rows were masked are dropped at once.
     if vectors and _data_files(table) - before >= change.added:
         marks.vectors.set()
-    if rows:
+    if rows and not change.removed:
         marks.rows.set()
 
 

@@ -1,0 +1,200 @@
+"""Stories as JSON and as people read them: a list with small timelines, and one story whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from wellread.serve.terminal import harmless
+from wellread.serve.timeline import bucketed, periods, sparkline, unit_for
+
+if TYPE_CHECKING:
+    from wellread.ask.stories import FoundStory
+    from wellread.store.catalogue.story_rows import Story, StoryItem
+
+SHORT_ID = 12
+SPARK_WIDTH = 16
+BAR_WIDTH = 30
+
+Dates = Mapping[str, Sequence[datetime]]
+
+
+def story_body(story: Story, dates: Sequence[datetime]) -> dict[str, object]:
+    """The JSON of a story."""
+    unit = unit_for(dates[0], dates[-1]) if dates else "day"
+    return {
+        "id": story.id,
+        "collection": story.collection,
+        "title": story.title,
+        "summary": [
+            {
+                "text": one.text,
+                "document_id": one.document_id,
+                "start": one.span.start,
+                "end": one.span.end,
+            }
+            for one in story.summary
+        ],
+        "terms": list(story.terms),
+        "first_at": _iso(story.first_at),
+        "last_at": _iso(story.last_at),
+        "items": story.items,
+        "sources": story.sources,
+        "novelty": round(story.novelty, 3),
+        "timeline": {
+            "unit": unit,
+            "periods": [
+                {"label": period.label, "start": period.start.isoformat(), "items": period.count}
+                for period in periods(dates, unit)
+            ],
+        },
+    }
+
+
+def found_body(found: FoundStory, dates: Sequence[datetime]) -> dict[str, object]:
+    """The JSON of a story that a question is about."""
+    return {
+        **story_body(found.story, dates),
+        "score": round(found.score, 4),
+        "similarity": round(found.similarity, 4),
+        "best_items": [
+            {
+                "document_id": item.document.id,
+                "start": item.span.start,
+                "end": item.span.end,
+                "title": item.title,
+                "text": item.text,
+                "url": item.document.url or item.document.uri,
+                "published_at": _iso(item.published_at),
+            }
+            for item in found.items
+        ],
+    }
+
+
+def item_body(item: StoryItem) -> dict[str, object]:
+    """The JSON of a news item."""
+    return {
+        "document_id": item.document.id,
+        "start": item.span.start,
+        "end": item.span.end,
+        "title": item.title,
+        "source": item.document.title,
+        "url": item.document.url or item.document.uri,
+        "published_at": _iso(item.published_at),
+        "repeats": f"{item.repeats[0]}:{item.repeats[1]}" if item.repeats else None,
+    }
+
+
+def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> None:
+    """One line for each story: when it had news (all in one stretch of time), how much, title."""
+    if not stories:
+        _print_none(console)
+        return
+    known = [moment for story in stories for moment in dates[story.id]]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("id", no_wrap=True, style="dim")
+    table.add_column("news", justify="right")
+    table.add_column("sources", justify="right")
+    table.add_column("last", no_wrap=True)
+    table.add_column(_stretch(known), no_wrap=True, style="cyan")
+    table.add_column("story", overflow="fold")
+    for story in stories:
+        spark = ""
+        if known:
+            spark = sparkline(bucketed(dates[story.id], min(known), max(known), SPARK_WIDTH))
+        table.add_row(
+            short_id(story.id),
+            f"{story.items:,}",
+            f"{story.sources:,}",
+            _day(story.last_at),
+            spark,
+            Text(harmless(story.title)),
+        )
+    console.print(table)
+
+
+def print_found(console: Console, found: Sequence[FoundStory]) -> None:
+    """The stories that a question is about, each with its best items."""
+    if not found:
+        _print_none(console)
+    for number, one in enumerate(found, start=1):
+        head = Text.assemble((f"{number}. ", "bold cyan"), (harmless(one.story.title), "bold"))
+        head.append(f"  {one.similarity:.2f} · {_figures(one.story)}", style="dim")
+        console.print(head)
+        for item in one.items:
+            line = Text.assemble((f"{_day(item.published_at)}  ", "dim"), harmless(item.title))
+            console.print(Padding(line, (0, 0, 0, 3)))
+
+
+def print_story(console: Console, story: Story, items: Sequence[StoryItem], limit: int) -> None:
+    """Title, summary with where each sentence is from, and the items along a timeline."""
+    console.print(Text(harmless(story.title), style="bold"))
+    console.print(Text(f"{story.id} · {_figures(story)}", style="dim"), soft_wrap=True)
+    if story.terms:
+        console.print(Text(harmless(", ".join(story.terms)), style="cyan"))
+    titles = {item.document.id: item.document.title for item in items}
+    for one in story.summary:
+        line = Text(f"“{harmless(one.text)}” ")
+        line.append(f"— {harmless(titles.get(one.document_id, ''))}", style="dim")
+        console.print(Padding(line, (1, 0, 0, 2)))
+    console.print()
+    _print_timeline(console, [item.published_at for item in items if item.published_at])
+    for item in items[-limit:]:
+        mark = "= " if item.repeats else ""
+        line = Text.assemble(
+            (f"{_day(item.published_at)}  ", "dim"), f"{mark}{harmless(item.title)}"
+        )
+        line.append(f"  {harmless(item.document.title)}", style="dim")
+        console.print(line)
+    if len(items) > limit:
+        console.print(Text(f"… and {len(items) - limit:,} older ones (--limit)", style="dim"))
+
+
+def short_id(story_id: str) -> str:
+    """The part of an id that is enough to name a story."""
+    return story_id[:SHORT_ID]
+
+
+def _print_timeline(console: Console, dates: Sequence[datetime]) -> None:
+    if len(dates) < 2:
+        return
+    found = periods(dates, unit_for(dates[0], dates[-1]))
+    most = max(period.count for period in found)
+    for period in found:
+        bar = "█" * max(1, round(period.count / most * BAR_WIDTH)) if period.count else ""
+        line = Text.assemble((f"{period.label}  ", "dim"), (bar, "cyan"))
+        line.append(f" {period.count}" if period.count else "·")
+        console.print(line)
+    console.print()
+
+
+def _print_none(console: Console) -> None:
+    text = "No stories there. They are built of articles (stories.kinds) at the end of every run."
+    console.print(Text(text, style="yellow"))
+
+
+def _figures(story: Story) -> str:
+    news = f"{story.items:,} news item{'' if story.items == 1 else 's'}"
+    sources = f"{story.sources:,} source{'' if story.sources == 1 else 's'}"
+    first, last = _day(story.first_at), _day(story.last_at)
+    when = first if first == last else f"{first} to {last}"
+    return f"{news}, {sources}, {when}"
+
+
+def _stretch(dates: Sequence[datetime]) -> str:
+    return f"{min(dates):%Y-%m} – {max(dates):%Y-%m}" if dates else "when"
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else "no date"
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
