@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,18 @@ def main() -> None:
     save("kills", {"kills": arguments.kills, "actions": figures})
     print(json.dumps(figures, indent=1))
     sys.exit(any(each.wrong for each in told.values()))
+
+
+def table(figures: Mapping[str, Any]) -> list[str]:
+    """The Markdown table of the figures."""
+    lines = [
+        "| killed while | kills | at work | left something undone | wrong |",
+        "|---|---|---|---|---|",
+    ]
+    for action, row in figures["actions"].items():
+        counts = [row[name] for name in ("struck", "at work", "left something undone")]
+        lines.append(f"| {action} | {' | '.join(map(str, counts))} | {len(row['wrong'])} |")
+    return lines
 
 
 def one(action: str, place: Path, told: Told, chance: random.Random) -> None:

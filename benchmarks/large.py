@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,24 @@ def main() -> None:
     }
     save("large", figures)
     print(json.dumps(figures, indent=1))
+
+
+def table(figures: Mapping[str, Any]) -> list[str]:
+    """The Markdown table of the figures."""
+    lines = [
+        f"{figures['files']:,} files, {figures['bytes'] / MEGABYTE:,.0f} MB.",
+        "",
+        "| run | passages | seconds | memory before, MiB | peak, MiB | largest parser, MiB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in ("first run", "second run"):
+        row = figures[name]
+        memory = ("MiB before", "peak MiB", "peak MiB of the largest parser")
+        lines.append(
+            f"| {name} | {row['passages']:,} | {row['seconds']:,} | "
+            f"{' | '.join(f'{row[each]:,}' for each in memory)} |"
+        )
+    return lines
 
 
 def measured(place: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -38,19 +39,33 @@ The mill grinds barley and oats for the bakers of both harbours, six days in the
 
 It needs a west wind to grind, and in a calm the miller mends sails and counts his sacks.
 """
+SMALL = {"chunking": {"tokens": 32}}
 OTHER = Fingerprint(embedder="another", dimensions=4, chunking="c")
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with sources in ``papers``, and a home in ``home`` that they were added to."""
+    folder = tmp_path_factory.mktemp("prepared")
+    papers = folder / "papers"
+    papers.mkdir()
+    (papers / "ferry.txt").write_text(FERRY)
+    (papers / "mill.md").write_text(MILL)
+    with open_kb(folder / "home", embedder=ReadableEmbedder(), overrides=SMALL) as opened:
+        add(opened, [str(papers)])
+    return folder
+
+
 @pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "ferry.txt").write_text(FERRY)
-    (folder / "mill.md").write_text(MILL)
-    small = {"chunking": {"tokens": 32}}
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder(), overrides=small) as opened:
-        add(opened, [str(folder)])
+def kb(prepared: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
+    home = shutil.copytree(prepared / "home", tmp_path / "home")
+    with open_kb(home, embedder=ReadableEmbedder(), overrides=SMALL) as opened:
         yield opened
+
+
+@pytest.fixture
+def papers(prepared: Path) -> str:
+    return str(prepared / "papers")
 
 
 @pytest.fixture
@@ -310,11 +325,10 @@ def test_notes_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
     ],
 )
 def test_a_damaged_text_is_read_again_by_the_next_run(
-    kb: KnowledgeBase, ferry: tuple[str, str], statement: str
+    kb: KnowledgeBase, papers: str, ferry: tuple[str, str], statement: str
 ) -> None:
     by_sql(kb, statement, ferry[0])
-    folder = str(kb.home.parent / "papers")
-    assert add(kb, [folder]).counts()["unchanged"] == 2  # the file has not changed
+    assert add(kb, [papers]).counts()["unchanged"] == 2  # the file has not changed
     for repair in (False, True, True):
         report = verify(kb, repair=repair)
         problems = [each for each in report.problems if each.kind == damage.DAMAGED]
@@ -322,7 +336,7 @@ def test_a_damaged_text_is_read_again_by_the_next_run(
         assert not report.clean
         assert "ferry.txt" in problems[0].detail
         assert "again" in problems[0].detail
-    counts = add(kb, [folder]).counts()
+    counts = add(kb, [papers]).counts()
     assert (counts["updated"], counts["unchanged"]) == (1, 1)
     assert_whole(kb)
 
@@ -331,11 +345,14 @@ def test_a_cut_text_leaves_its_passages_outside(kb: KnowledgeBase, ferry: tuple[
     by_sql(kb, "UPDATE texts SET text = substr(text, 1, 9) WHERE document_id = ?", ferry[0])
     assert kinds(verify(kb)) == [
         (damage.DAMAGED, ferry[0], False),
+        (damage.MARKS, ferry[0], False),
         (damage.OUTSIDE, ferry[0], False),
     ]
 
 
-def test_marks_outside_the_text_are_told(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
+def test_marks_outside_the_text_are_told(
+    kb: KnowledgeBase, papers: str, ferry: tuple[str, str]
+) -> None:
     marks = marks_to_blob((LineMark(start=0, end=9_999, line=1),))
     by_sql(kb, "UPDATE marks SET blob = ? WHERE document_id = ?", marks, ferry[0])
     for repair in (False, True):
@@ -343,7 +360,7 @@ def test_marks_outside_the_text_are_told(kb: KnowledgeBase, ferry: tuple[str, st
             (damage.DAMAGED, ferry[0], False),
             (damage.MARKS, ferry[0], False),
         ]
-    add(kb, [str(kb.home.parent / "papers")])
+    add(kb, [papers])
     assert_whole(kb)
 
 
@@ -507,14 +524,13 @@ def test_a_source_whose_documents_are_gone_is_read_again(
 
 
 def test_documents_that_were_removed_on_purpose_are_no_problem(
-    kb: KnowledgeBase, ferry: tuple[str, str]
+    kb: KnowledgeBase, papers: str, ferry: tuple[str, str]
 ) -> None:
     kb.catalogue.remove_documents([ferry[0]])
     kb.index.remove([ferry])
     kb.catalogue.settle([ferry])
     assert verify(kb, repair=True).problems == ()
-    folder = str(kb.home.parent / "papers")
-    assert add(kb, [folder]).counts()["unchanged"] == 2
+    assert add(kb, [papers]).counts()["unchanged"] == 2
     assert found(kb, "osprey") == []
 
 

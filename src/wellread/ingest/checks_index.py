@@ -202,11 +202,11 @@ def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) 
         for (known, version), count in sorted(bare.items())
         if known not in owed and known not in still and live.get(known) == version
     ]
-    lacking = {known for known, _ in bare}
-    void = set(kb.catalogue.integrity.void_debts())
+    paid = (owed & still).difference(known for known, _ in bare)
+    paid &= kb.catalogue.live_versions(paid).keys()
     return found + [
         Problem(kind=PAID, subject=known, detail="all its rows have vectors")
-        for known in sorted((owed & still) - lacking - void)
+        for known in sorted(paid.difference(kb.catalogue.integrity.void_debts()))
     ]
 
 

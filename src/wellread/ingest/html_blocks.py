@@ -6,18 +6,22 @@ Every block knows the element that holds it, so that its place in the page can b
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lxml.etree import _Element
 
+from wellread.ingest.html_elements import (
+    BLOCKS,
+    INVISIBLE,
+    SPACES,
+    ancestors,
+    hidden,
+    tag_of,
+    visible_text,
+)
 from wellread.ingest.plain import PARAGRAPH, Blocks
 
-INVISIBLE = frozenset(
-    "script style noscript template iframe svg object embed canvas math select option textarea "
-    "button input graphic head title".split()
-)
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 # Elements whose headings say nothing of what follows them; the looser ones do when they hold
 # nothing but headings.
@@ -27,20 +31,8 @@ LOOSE_BOXES = frozenset("section article li td th".split())
 SENTENCE_CHARACTERS = 60  # from which a heading that ends with a full stop is none
 STRAY_CHARACTERS = 20  # beside a heading, that do not make a text (a number, a link to itself)
 
-_SPACES = re.compile(r"[ \t\n\r\f\v]+")
-_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-# What frameworks call the words that only a screen reader speaks ("opens in a new window").
-_HIDING_CLASS = re.compile(
-    r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screenreader|offscreen)(?:\s|$)", re.I
-)
 _LISTS = frozenset({"ul", "ol", "menu"})
 _CELLS = frozenset({"td", "th"})
-_SHOWN = frozenset({"html", "body", "main", "article"})  # never decoration, whatever they claim
-_BLOCKS = frozenset(
-    "html p div section article main header footer aside nav blockquote figure figcaption address "
-    "dl dt dd table thead tbody tfoot tr td th caption form fieldset legend details summary hr "
-    "body center hgroup dialog search li".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,35 +106,6 @@ def write_blocks(blocks: Blocks, chosen: Iterable[Block]) -> None:
         before = block
 
 
-def ancestors(element: _Element) -> Iterator[_Element]:
-    """``element`` and what it stands in, innermost first."""
-    yield element
-    yield from element.iterancestors()
-
-
-def tag_of(element: _Element) -> str:
-    """The element's name in lower case, without a namespace; empty for comments and the like."""
-    name = element.tag if isinstance(element.tag, str) else ""
-    return name.rpartition("}")[2].lower()
-
-
-def visible_text(element: _Element) -> str:
-    """The words of ``element`` in one line, without what a browser does not show."""
-    return _SPACES.sub(" ", "".join(_visible(element)))
-
-
-def _visible(element: _Element) -> Iterator[str]:
-    yield element.text or ""
-    for child in element:
-        tag = tag_of(child)
-        if tag and tag not in INVISIBLE and not _hidden(child, tag):
-            apart = " " if tag in _BLOCKS or tag == "br" else ""
-            yield apart
-            yield from _visible(child)
-            yield apart
-        yield child.tail or ""
-
-
 def heading_box(heading: Block) -> _Element | None:
     """Where the heading's reach ends. A page's first heading reaches over its own article."""
     for one in ancestors(heading.element):
@@ -175,7 +138,7 @@ class _Reader:
     def walk(self, element: _Element) -> None:
         """Read ``element``; what follows it is the caller's."""
         tag = tag_of(element)
-        if not tag or tag in INVISIBLE or _hidden(element, tag):
+        if not tag or tag in INVISIBLE or hidden(element, tag):
             return
         if tag == "br":
             self._break(element)
@@ -204,6 +167,10 @@ class _Reader:
         longest = max(nodes, key=lambda one: one[0])[1] if nodes else None
         self._add(text, element, tight=tight, linked=linked, nodes=(longest,) if longest else ())
 
+    def _begin(self, element: _Element) -> None:
+        """End what stands before a block."""
+        self.flush(self._around[-1] if self._around else element)
+
     def _add(
         self,
         text: str,
@@ -229,9 +196,9 @@ class _Reader:
         )
 
     def _plain(self, element: _Element, tag: str) -> None:
-        apart = tag in _BLOCKS
+        apart = tag in BLOCKS
         if apart:
-            self.flush(self._around[-1] if self._around else element)
+            self._begin(element)
             self._around.append(element)
         if tag == "li":
             self._bullet = True
@@ -255,7 +222,7 @@ class _Reader:
         # A line break of the markup is a space to a reader; only <br> breaks a line.
         if not text:
             return
-        self._pieces.append(_SPACES.sub(" ", text))
+        self._pieces.append(SPACES.sub(" ", text))
         letters = sum(map(str.isalnum, text))
         if letters:
             self._breaks = 0
@@ -267,10 +234,10 @@ class _Reader:
         self._breaks += 1
         self._pieces.append("\n")
         if self._breaks > 1:
-            self.flush(self._around[-1] if self._around else element)
+            self._begin(element)
 
     def _list(self, element: _Element) -> None:
-        self.flush(self._around[-1] if self._around else element)
+        self._begin(element)
         self._lists.append(element)
         self._around.append(element)
         self._children(element)
@@ -279,7 +246,7 @@ class _Reader:
         self._lists.pop()
 
     def _heading(self, element: _Element, level: int) -> None:
-        self.flush(self._around[-1] if self._around else element)
+        self._begin(element)
         text = visible_text(element).strip()
         if text:
             linked = self._link_letters(element)
@@ -288,13 +255,13 @@ class _Reader:
             self._add(text, element, level=level, linked=linked, nodes=_nodes(element))
 
     def _verbatim(self, element: _Element) -> None:
-        self.flush(self._around[-1] if self._around else element)
+        self._begin(element)
         text = _all_text(element).strip("\n").rstrip()
         if text:
             self._add(text, element, nodes=_nodes(element))
 
     def _row(self, element: _Element) -> None:
-        self.flush(self._around[-1] if self._around else element)
+        self._begin(element)
         cells = [cell for cell in element if tag_of(cell) in _CELLS]
         texts = [visible_text(cell).strip() for cell in cells]
         if any(texts):
@@ -334,21 +301,8 @@ def _nodes(element: _Element) -> tuple[TextNode, ...]:
 
 
 def _squeeze(text: str) -> str:
-    lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
+    lines = (SPACES.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
-
-
-def _hidden(element: _Element, tag: str) -> bool:
-    if not element.attrib:
-        return False
-    decoration = element.get("aria-hidden") == "true" and tag not in _SHOWN
-    return (
-        decoration
-        or ("hidden" in element.attrib and element.get("hidden") != "until-found")
-        or (tag == "dialog" and "open" not in element.attrib)
-        or bool(_HIDING_STYLE.search(element.get("style") or ""))
-        or bool(_HIDING_CLASS.search(element.get("class") or ""))
-    )
 
 
 def _all_text(element: _Element) -> str:

@@ -16,7 +16,8 @@ from lxml.etree import _Element
 from trafilatura.metadata import extract_metadata
 
 from wellread.ingest.front_matter import moment, web_address
-from wellread.ingest.html_blocks import Block, tag_of, visible_text
+from wellread.ingest.html_blocks import Block
+from wellread.ingest.html_elements import tag_of, visible_text
 
 AUTHOR_CHARACTERS = 80  # of a name; longer ones are sentences
 JSON_CHARACTERS = 500_000  # of all JSON-LD of a page

@@ -18,7 +18,8 @@ from lxml.etree import _Element
 from trafilatura import bare_extraction
 from trafilatura.settings import Document as Extracted
 
-from wellread.ingest.html_blocks import Block, ancestors, heading_box, tag_of
+from wellread.ingest.html_blocks import Block, heading_box
+from wellread.ingest.html_elements import ancestors, tag_of
 
 PROSE_LETTERS = 40  # of a block that is a text of its own
 PROSE_LINKED = 0.7  # at most this share of it is links
@@ -27,7 +28,7 @@ HOME_SHARE = 0.1  # of the chosen letters, in a container whose other prose is m
 HOME_LETTERS = 200
 LINK_SHARE = 0.9  # of a paragraph that is nothing but a link to another page
 LINK_LABEL = 20  # letters before such a link ("Read more:")
-LEAST_TEXT = 600  # letters without which single links are no interruption
+LEAST_TEXT = 400  # letters without which single links are no interruption
 NOTICE_CHARACTERS = 200
 MOST_DROPPED = 0.3  # share of the chosen letters; a rule that would drop more is not trusted
 
@@ -80,10 +81,7 @@ def main_blocks(
         chosen -= _few(_lone_links(chosen), chosen)
         chosen |= _lead(blocks, chosen, above, titles)
     chosen -= _notices(blocks, chosen)
-    headings = [
-        block for block in blocks if _fits(block, blocks, root, titles, links_too=not article)
-    ]
-    return _with_headings(blocks, chosen, headings)
+    return _with_headings(blocks, chosen, _headings(blocks, root, titles, links_too=not article))
 
 
 def visible_blocks(blocks: Sequence[Block]) -> list[Block]:
@@ -260,38 +258,33 @@ def _beside(element: _Element, above: set[_Element]) -> bool:
     return any(_CAPTION.search(_names(one)) for one in boxes)
 
 
-def _fits(
-    heading: Block,
-    blocks: Sequence[Block],
-    root: _Element,
-    titles: Sequence[str],
-    *,
-    links_too: bool,
-) -> bool:
-    """Whether the block is a heading of the text, and not of what stands around it.
+def _headings(
+    blocks: Sequence[Block], root: _Element, titles: Sequence[str], *, links_too: bool
+) -> set[Block]:
+    """The headings of the text, and not of what stands around it.
 
     Args:
         links_too: whether a heading that is a link may be one (in a list of entries).
     """
-    if not heading.level:
-        return False
-    if _is_title(heading, titles):
-        return True
-    if root in ancestors(heading.element):
-        is_link = heading.linked >= LINK_SHARE and not links_too
-        return not is_link and not _around(heading.element, set(ancestors(root)))
-    single = heading.level == 1 and sum(block.level == 1 for block in blocks) == 1
-    return single and not _around(heading.element, set(ancestors(root)))
+    above = set(ancestors(root))
+    given = [block for block in blocks if block.level]
+    first = [block for block in given if block.level == 1]
+    found: set[Block] = set()
+    for block in given:
+        inside = root in ancestors(block.element)
+        fits = (inside and (links_too or block.linked < LINK_SHARE)) or first == [block]
+        if _is_title(block, titles) or (fits and not _around(block.element, above)):
+            found.add(block)
+    return found
 
 
 def _with_headings(
-    blocks: Sequence[Block], chosen: set[Block], headings: Sequence[Block]
+    blocks: Sequence[Block], chosen: set[Block], headings: set[Block]
 ) -> list[Block]:
     """``chosen`` with every heading that stands over some of it, in order."""
-    fitting = set(headings)
     kept: list[Block] = []  # from the end of the page upwards
     for block in reversed(blocks):
-        if block in chosen or (block in fitting and _covers(block, kept)):
+        if block in chosen or (block in headings and _covers(block, kept)):
             kept.append(block)
     return kept[::-1]
 

@@ -30,6 +30,7 @@ _NAME = re.compile(
     r"(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*|d[aeio]s?|v[ao]n|de[rn]?|la|le|al|bin|ten)"
     r"(?:\s+(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*)){1,4}"
 )
+_NOBODY = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
 _PLACES = re.compile(
     r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
     r"google|facebook|microsoft|amazon|openai|deepmind|\binc\b|\bltd\b|\bcorp|\bai\b|abstract|"
@@ -85,7 +86,11 @@ def title_of(given: str, rows: Sequence[Row], found: range) -> str:
 
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
     """The people that the file names, else those in the lines under the title."""
-    given = tuple(name for name in names(fields.get("Author", "")) if not _PLACES.search(name))
+    given = tuple(
+        name
+        for name in names(fields.get("Author", ""))
+        if not _PLACES.search(name) and not _NOBODY.match(name)
+    )
     if given or not title:
         return given
     found: list[str] = []

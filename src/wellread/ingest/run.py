@@ -25,6 +25,7 @@ from wellread.ingest.finish import finish_run
 from wellread.ingest.gone import absolute, gone_sources, with_entries
 from wellread.ingest.log import Counts, JobLog, job_log
 from wellread.ingest.outcomes import Judge
+from wellread.ingest.purge import purge_if_quick
 from wellread.ingest.readers import Readers
 from wellread.ingest.readings import readings_of, settings_for
 from wellread.ingest.reindex import tidy
@@ -206,6 +207,7 @@ class _Run:
             finish_run(self.kb, self.asked.collection)
         if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()
+            purge_if_quick(self.kb)
         self._tell("")
         self.log.write(self._counts())
 

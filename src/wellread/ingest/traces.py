@@ -107,11 +107,9 @@ def said_elsewhere(
     search = _Search(wanted)
     found: set[str] = set()
     leaving = frozenset(besides)
-    for body in kb.catalogue.integrity.bodies():
-        if body.document_id not in leaving:
-            found.update(search.within(body.text))
-            for row in body.passages:
-                found.update(search.within(row.context))
+    for known, text in kb.catalogue.integrity.said():
+        if known not in leaving:
+            found.update(search.within(text))
     return found
 
 
@@ -147,9 +145,9 @@ def _in_catalogue(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
         for text in _strings(value):
             for words in search.within(text):
                 yield Trace(store="catalogue", place=f"{table} {row}", words=words)
-    for body in kb.catalogue.integrity.bodies():  # a sentence may stand across two pieces
-        for words in search.within(body.text):
-            yield Trace(store="catalogue", place=f"texts {body.document_id}", words=words)
+    for known, text in kb.catalogue.integrity.said():
+        for words in search.within(text):
+            yield Trace(store="catalogue", place=f"texts {known}", words=words)
 
 
 def _in_indexes(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 
-from sqlalchemy import delete, exists, func, select, text, update
+from sqlalchemy import Connection, delete, exists, func, select, text, update
 
 from wellread.errors import StoreError
-from wellread.store.catalogue.answers import forget_documents, forget_words, stored_texts
+from wellread.store.catalogue.answers import Plain, forget_documents, forget_words, stored_texts
 from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.database import BUSY_SECONDS, Database
 from wellread.store.catalogue.documents import documents_of_sources
@@ -104,14 +104,17 @@ class Forgetting:
     def quoting_removed(self) -> dict[str, set[str]]:
         """Answer id to documents that are not there any more and that it still quotes."""
         there = exists().where(documents.c.id == answer_evidence.c.document_id)
-        gone = select(answer_evidence.c.answer_id).where(~there).distinct()
+        gone = (
+            select(answers.c.id)
+            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
+            .where(~there)
+            .distinct()
+        )
         found: dict[str, set[str]] = {}
         with self._database.read() as connection:
             for answer_id in connection.execute(gone).scalars().all():
-                row = connection.execute(
-                    select(answers.c.body).where(answers.c.id == answer_id)
-                ).one()
-                quoted = {each["document_id"] for each in row.body["citations"] if each["quote"]}
+                body = _body(connection, answer_id)
+                quoted = {each["document_id"] for each in body["citations"] if each["quote"]}
                 known = select(documents.c.id).where(documents.c.id.in_(quoted))
                 lost = quoted.difference(connection.execute(known).scalars())
                 if lost:
@@ -122,10 +125,8 @@ class Forgetting:
         """Take what answers quote of documents that are not there out of them."""
         for answer_id, lost in self.quoting_removed().items():
             with self._database.write() as connection:
-                row = connection.execute(
-                    select(answers.c.body).where(answers.c.id == answer_id)
-                ).one()
-                quotes = [e["quote"] for e in row.body["citations"] if e["document_id"] in lost]
+                cited = _body(connection, answer_id)["citations"]
+                quotes = [each["quote"] for each in cited if each["document_id"] in lost]
                 forget_documents(connection, lost, RemovedWords(quotes), gone=True)
 
     # --- bytes ---
@@ -169,3 +170,10 @@ class Forgetting:
         with self._database.write() as connection:
             connection.execute(delete(properties).where(properties.c.key == DELETED))
         return True
+
+
+def _body(connection: Connection, answer_id: str) -> Plain:
+    body: Plain = connection.execute(
+        select(answers.c.body).where(answers.c.id == answer_id)
+    ).scalar_one()
+    return body

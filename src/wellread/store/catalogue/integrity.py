@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -29,7 +31,7 @@ from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.bodies import Body, bodies
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.documents import origins
-from wellread.store.catalogue.schema import documents, metadata, passages, sources
+from wellread.store.catalogue.schema import documents, metadata, passages, sources, texts
 from wellread.store.catalogue.schema_graph import mention_scans, mentions, stories, story_items
 from wellread.store.catalogue.schema_runs import vector_debts
 from wellread.store.catalogue.values import VersionKey
@@ -37,6 +39,7 @@ from wellread.store.catalogue.values import VersionKey
 DOCUMENTS_AT_ONCE = 50
 STREAM_ROWS = 2_000
 READ = ("added", "updated", "unchanged")
+READ_AGAIN = "read again"  # in place of a digest: no content has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +79,23 @@ class Integrity:
             yield from found
             after = found[-1].document_id
 
+    def said(self) -> Iterator[tuple[str, str]]:
+        """Document id and whole text of every document, then its title, then its summary."""
+        ordered = select(texts).order_by(texts.c.document_id, texts.c.piece)
+        facts = select(documents.c.id, documents.c.title, documents.c.summary)
+        with self._database.read() as connection:
+            streamed = connection.execution_options(yield_per=STREAM_ROWS)
+            for known, pieces in groupby(streamed.execute(ordered), key=itemgetter(0)):
+                yield known, "".join(piece.text for piece in pieces)
+            for row in streamed.execute(facts):
+                yield row.id, row.title
+                yield row.id, row.summary
+
     def cells(self) -> Iterator[tuple[str, str, Any]]:
-        """Table, row and value of every cell of every table, as the values are stored."""
+        """Table, row and value of every cell that may hold words, but for texts (``said``)."""
         for table in metadata.sorted_tables:
+            if table is texts:
+                continue
             keys = list(table.primary_key.columns)
             with self._database.read() as connection:
                 streamed = connection.execution_options(yield_per=STREAM_ROWS)
@@ -160,7 +177,7 @@ class Integrity:
         """
         children = sources.alias()
         statement = select(sources.c.collection, sources.c.uri).where(
-            sources.c.digest != "",
+            sources.c.digest.not_in(("", READ_AGAIN)),
             sources.c.reason == "",
             sources.c.status.in_(READ),
             sources.c.poll_after.is_(None),
@@ -179,7 +196,13 @@ class Integrity:
 
     def read_again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Forget what is known of these sources' content, so that the next run reads them."""
-        blank = {"digest": "", "etag": "", "last_modified": "", "poll_after": None}
+        blank = {
+            "size": -1,
+            "digest": READ_AGAIN,
+            "etag": "",
+            "last_modified": "",
+            "poll_after": None,
+        }
         with self._database.write() as connection:
             for pairs in chunks(keys):
                 which = tuple_(sources.c.collection, sources.c.uri).in_(pairs)

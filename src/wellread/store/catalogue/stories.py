@@ -86,8 +86,7 @@ class Stories:
         with self._database.read() as connection:
             others = list(connection.execute(statement).scalars())
         if others:
-            with self._database.write() as connection:
-                mark_dirty(connection, others)
+            self.forget(others)
 
     def waiting(self, collection: str, kinds: Sequence[str]) -> list[WaitingDocument]:
         """Documents whose live version has no items yet, or items of another date; by date."""
@@ -189,6 +188,11 @@ class Stories:
         empty = and_(stories.c.collection == collection, ~_has_items())
         with self._database.write() as connection:
             return connection.execute(delete(stories).where(empty)).rowcount
+
+    def forget(self, document_ids: Iterable[str]) -> None:
+        """``mark_dirty`` in a transaction of its own."""
+        with self._database.write() as connection:
+            mark_dirty(connection, document_ids)
 
     # --- reading ---
 

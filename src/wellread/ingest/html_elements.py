@@ -1,0 +1,68 @@
+"""Elements of a page: their names, what they stand in, and what a browser shows of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.etree import _Element
+
+INVISIBLE = frozenset(
+    "script style noscript template iframe svg object embed canvas math select option textarea "
+    "button input graphic head title".split()
+)
+BLOCKS = frozenset(
+    "html p div section article main header footer aside nav blockquote figure figcaption address "
+    "dl dt dd table thead tbody tfoot tr td th caption form fieldset legend details summary hr "
+    "body center hgroup dialog search li".split()
+)
+SPACES = re.compile(r"[ \t\n\r\f\v]+")
+_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+# What frameworks call the words that only a screen reader speaks ("opens in a new window").
+_HIDING_CLASS = re.compile(
+    r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screenreader|offscreen)(?:\s|$)", re.I
+)
+_SHOWN = frozenset({"html", "body", "main", "article"})  # never decoration, whatever they claim
+
+
+def ancestors(element: _Element) -> Iterator[_Element]:
+    """``element`` and what it stands in, innermost first."""
+    yield element
+    yield from element.iterancestors()
+
+
+def tag_of(element: _Element) -> str:
+    """The element's name in lower case, without a namespace; empty for comments and the like."""
+    name = element.tag if isinstance(element.tag, str) else ""
+    return name.rpartition("}")[2].lower()
+
+
+def visible_text(element: _Element) -> str:
+    """The words of ``element`` in one line, without what a browser does not show."""
+    return SPACES.sub(" ", "".join(_visible(element)))
+
+
+def _visible(element: _Element) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        tag = tag_of(child)
+        if tag and tag not in INVISIBLE and not hidden(child, tag):
+            apart = " " if tag in BLOCKS or tag == "br" else ""
+            yield apart
+            yield from _visible(child)
+            yield apart
+        yield child.tail or ""
+
+
+def hidden(element: _Element, tag: str) -> bool:
+    """Whether a browser does not show the element."""
+    if not element.attrib:
+        return False
+    decoration = element.get("aria-hidden") == "true" and tag not in _SHOWN
+    return (
+        decoration
+        or ("hidden" in element.attrib and element.get("hidden") != "until-found")
+        or (tag == "dialog" and "open" not in element.attrib)
+        or bool(_HIDING_STYLE.search(element.get("style") or ""))
+        or bool(_HIDING_CLASS.search(element.get("class") or ""))
+    )

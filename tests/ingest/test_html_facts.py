@@ -1,0 +1,111 @@
+"""Title, authors, date, address and language of a page."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.testing.loader import source_of
+from wellread.types import Document
+
+BODY = (
+    "<main><h1>Ice in the harbour</h1><p>The outer buoys are lifted in November, since the ice "
+    "would drag them under the pier and nobody could find them again in spring.</p></main>"
+)
+
+
+def page(head: str, body: str = BODY, language: str = "") -> Document:
+    markup = f"<!DOCTYPE html><html{language}><head>{head}</head><body>{body}</body></html>"
+    (document,) = kinds.load(source_of("page.html", markup), LoaderLimits())
+    return document
+
+
+def linked_data(value: object) -> str:
+    return f'<script type="application/ld+json">{json.dumps(value)}</script>'
+
+
+def test_linked_data_counts_first() -> None:
+    graph = {
+        "@graph": [
+            {"@type": "Organization", "name": "Port News"},
+            {"@type": "Person", "@id": "#ida", "name": "Ida B. Lund"},
+            {
+                "@type": ["NewsArticle"],
+                "headline": "Ice in the harbour",
+                "author": [{"@id": "#ida"}, {"@type": "Person", "name": "Tor Vik"}],
+                "datePublished": "2019-11-18T20:30:00-06:00",
+            },
+        ]
+    }
+    found = page(linked_data(graph) + '<meta name="author" content="Somebody Else">')
+    assert found.kind == "article"
+    assert found.authors == ("Ida B. Lund", "Tor Vik")
+    assert found.published_at == datetime(2019, 11, 19, 2, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "authors"),
+    [
+        ('<meta name="author" content="By Ida Lund and Tor Vik">', "", ("Ida Lund", "Tor Vik")),
+        ('<meta property="article:author" content="https://x.example/ida">', "", ()),
+        ('<meta name="author" content="admin">', "", ()),
+        ("", '<a rel="author" href="/ida">Ida Lund</a>', ("Ida Lund",)),
+        ("", '<span itemprop="author">Ida Lund</span>', ("Ida Lund",)),
+    ],
+)
+def test_authors(head: str, body: str, authors: tuple[str, ...]) -> None:
+    assert page(head, BODY + body).authors == authors
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ('<meta property="article:published_time" content="2019-11-18T08:00:00Z">', ""),
+        ('<meta itemprop="datePublished" content="2019-11-18T08:00:00+0000">', ""),
+        ("", '<time pubdate datetime="2019-11-18T08:00Z">yesterday</time>'),
+        ("", '<time itemprop="datePublished" datetime="2019-11-18T09:00+01:00">now</time>'),
+    ],
+)
+def test_dates(head: str, body: str) -> None:
+    assert page(head, BODY + body).published_at == datetime(2019, 11, 18, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("<title>Ice in the harbour | Port News</title>", "Ice in the harbour"),
+        ("<title>Port News: Ice in the harbour</title>", "Ice in the harbour"),
+        (
+            '<title>Port News</title><meta property="og:title" content="Winter has come early">',
+            "Winter has come early",
+        ),
+    ],
+)
+def test_the_title_is_the_heading_that_readers_see_when_it_is_declared(
+    head: str, title: str
+) -> None:
+    assert page(head).title == title
+
+
+def test_broken_linked_data_is_passed_over() -> None:
+    found = page(
+        '<script type="application/ld+json">{"@type": "NewsArticle", "headline": </script>'
+        '<title>Ice in the harbour</title><meta name="author" content="Ida Lund">'
+    )
+    assert found.title == "Ice in the harbour"
+    assert found.authors == ("Ida Lund",)
+
+
+def test_address_language_and_summary() -> None:
+    found = page(
+        '<link rel="canonical" href="https://port.example/ice"><meta name="description" '
+        'content="The buoys are lifted.">',
+        language=' lang="en-GB"',
+    )
+    assert found.url == "https://port.example/ice"
+    assert found.language == "en-gb"
+    assert found.summary == "The buoys are lifted."

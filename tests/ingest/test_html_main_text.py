@@ -1,0 +1,188 @@
+"""Which words of a page are its text, and under which heading they stand."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.ingest import kinds
+from wellread.ingest.base import LoaderLimits
+from wellread.locators import Marks
+from wellread.testing.loader import source_of
+from wellread.types import Document, Span
+
+ARTICLE = '<script type="application/ld+json">{"@type": "NewsArticle"}</script>'
+TITLE = "<h1>Winter at the harbour</h1>"
+PROSE = [
+    "The harbour office keeps a list of every mooring, and owners renew their place in March.",
+    "A place that is not renewed goes to the next boat on the list, which is read out in April.",
+    "From November the outer buoys are lifted, since the ice would drag them under the pier.",
+    "Boats of up to nine metres may lie at the inner quay, two abreast, with fenders between them.",
+    "When ice forms, the bubbler runs at night, and nobody is allowed to walk on the pontoons.",
+    "The crane lifts boats on the first two Saturdays of May, in the order of the list.",
+    "Whoever wants to paint a hull must lay a sheet under it and take the tins home again.",
+    "The office is open from eight to noon, and in summer also in the evening until seven.",
+]
+
+
+def paragraphs(*numbers: int) -> str:
+    return "".join(f"<p>{PROSE[number]}</p>" for number in numbers)
+
+
+def page(body: str, *, article: bool = False) -> Document:
+    head = f"<title>Winter at the harbour | Port</title>{ARTICLE if article else ''}"
+    markup = f"<!DOCTYPE html><html><head>{head}</head><body>{body}</body></html>"
+    (document,) = kinds.load(source_of("page.html", markup), LoaderLimits())
+    return document
+
+
+def heading(document: Document, quote: str) -> tuple[str, ...]:
+    start = document.text.index(quote)
+    return Marks(document.marks).locate(Span(start=start, end=start + len(quote))).heading
+
+
+def test_headings_around_the_main_text_come_back() -> None:
+    found = page(
+        "<header><h1>Winter at the harbour</h1></header>"
+        f"<div class='body'>{paragraphs(0, 1)}<div class='head'><h2>Ice</h2></div>"
+        f"{paragraphs(2, 3)}<h3>At night</h3>{paragraphs(4, 5)}</div>"
+    )
+    assert heading(found, PROSE[0]) == ("Winter at the harbour",)
+    assert heading(found, PROSE[3]) == ("Winter at the harbour", "Ice")
+    assert heading(found, PROSE[5]) == ("Winter at the harbour", "Ice", "At night")
+
+
+def test_the_heading_of_a_box_ends_with_the_box() -> None:
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1)}"
+        "<aside><h2>Did you know?</h2><p>The crane was built by the men of the harbour.</p></aside>"
+        f"{paragraphs(2, 3)}<section><h2>Ice</h2>{paragraphs(4, 5)}</section>{paragraphs(6, 7)}"
+        "</main>"
+    )
+    assert heading(found, PROSE[2]) == ("Winter at the harbour",)
+    assert heading(found, PROSE[4]) == ("Winter at the harbour", "Ice")
+    assert heading(found, PROSE[6]) == ("Winter at the harbour",)
+
+
+def test_headings_without_a_text_under_them_are_left_out() -> None:
+    found = page(
+        f"<main>{TITLE}{paragraphs(*range(8))}"
+        "<h2>More from the port</h2><ul><li><a href='/a'>Boats</a></li></ul></main>",
+        article=True,
+    )
+    assert "More from the port" not in found.text
+
+
+def test_the_heading_of_a_list_of_links_does_not_stand_over_what_follows_the_list() -> None:
+    links = "".join(f"<li><a href='/{n}'>Story {n} of the pier</a></li>" for n in range(9))
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}<aside><h2>More stories</h2><ul>{links}</ul></aside>"
+        f"{paragraphs(4, 5, 6, 7)}</main>"
+    )
+    assert heading(found, PROSE[5]) == ("Winter at the harbour",)
+
+
+def test_sentences_in_large_letters_are_no_heading() -> None:
+    standfirst = "The ice came early this year, and the harbour was not ready for any of it."
+    found = page(f"<main>{TITLE}<h2>{standfirst}</h2>{paragraphs(0, 1, 2)}</main>")
+    assert standfirst in found.text
+    assert heading(found, PROSE[1]) == ("Winter at the harbour",)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        'style="display: none"',
+        "hidden",
+        'class="sr-only"',
+        'class="note visually-hidden"',
+        'aria-hidden="true"',
+    ],
+)
+def test_what_a_browser_hides_is_hidden_on_short_pages_too(attributes: str) -> None:
+    found = page(f"<p>High at six.</p><p {attributes}>Buy the calendar.</p><p>Low at noon.</p>")
+    assert found.text == "High at six.\n\nLow at noon."
+
+
+def test_a_short_page_is_taken_without_its_navigation() -> None:
+    found = page("<nav><p>Home</p></nav><p>High at six.</p><footer><p>Imprint</p></footer>")
+    assert found.text == "High at six."
+    assert found.source_type == "html-full"
+
+
+def test_parts_of_one_text_in_containers_that_are_alike_belong_together() -> None:
+    # Readers that take the first container by its class lose the second.
+    part = "<div class='row'><div class='article-body part'>{}</div></div>"
+    found = page(
+        f"{TITLE}{part.format(paragraphs(0, 1, 2, 3))}<div class='slot'><p>Paint of all colours, "
+        f"now at half of its price in every shop.</p></div>{part.format(paragraphs(4, 5, 6, 7))}"
+    )
+    assert "Paint" not in found.text
+    assert [sentence for sentence in PROSE if sentence not in found.text] == []
+
+
+def test_a_first_paragraph_above_the_body_is_part_of_an_article() -> None:
+    found = page(
+        f"<article>{TITLE}<div class='intro'><div>Three boats sank in the harbour last night, when "
+        "the ice pressed them against the old pier.</div></div><figure><figcaption>The old pier, "
+        "seen from the tower of the pilots on Sunday.</figcaption></figure>"
+        f"<div class='article-body'>{paragraphs(*range(8))}</div></article>",
+        article=True,
+    )
+    assert "Three boats sank" in found.text
+    assert found.text.index("Three boats sank") < found.text.index(PROSE[0])
+
+
+LINK = "<p>Read more: <a href='/pier'>The long story of the old pier and of its master</a></p>"
+
+
+@pytest.mark.parametrize("article", [True, False])
+def test_links_between_the_paragraphs_go_from_articles_only(article: bool) -> None:
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}{LINK}{paragraphs(4, 5, 6, 7)}</main>",
+        article=article,
+    )
+    assert ("The long story" in found.text) is not article
+    assert PROSE[7] in found.text
+
+
+def test_invitations_and_notices_go() -> None:
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}<div class='box-sign-up'>"
+        "<p>Get the news of the harbour into your inbox every morning, before the coffee.</p></div>"
+        f"{paragraphs(4, 5, 6, 7)}<p>Copyright 2019 Port Authority</p></main>"
+    )
+    assert "inbox" not in found.text
+    assert "Copyright" not in found.text
+    assert found.text.endswith(PROSE[7])
+
+
+def test_quoted_posts_stay() -> None:
+    post = "Nobody told us that the buoys would be lifted so early this year."
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1, 2)}<div class='social-embed'>"
+        f"<blockquote><p>{post}</p></blockquote></div>{paragraphs(3, 4, 5)}</main>"
+    )
+    assert post in found.text
+
+
+def test_tables_of_values_are_rows_and_tables_for_layout_are_walked() -> None:
+    found = page(
+        f"<table><tr><td>{TITLE}{paragraphs(0, 1, 2)}"
+        "<table><tr><th>Day</th><th>High</th></tr><tr><td>Monday</td><td>six</td></tr></table>"
+        f"{paragraphs(3, 4)}</td></tr></table>"
+    )
+    assert "Day | High\nMonday | six" in found.text
+    assert heading(found, PROSE[4]) == ("Winter at the harbour",)
+
+
+def test_two_line_breaks_end_a_paragraph() -> None:
+    found = page(f"<div>{PROSE[0]}<br>{PROSE[1]}<br><br>{PROSE[2]}</div>")
+    assert found.text == f"{PROSE[0]}\n{PROSE[1]}\n\n{PROSE[2]}"
+
+
+def test_a_list_keeps_its_depth() -> None:
+    found = page(
+        f"<main>{TITLE}{paragraphs(0, 1, 2)}<ul><li>Ropes for the outer quay<ul><li>two of hemp "
+        f"and one of steel</li></ul></li><li>Fenders</li></ul>{paragraphs(3, 4)}</main>"
+    )
+    assert "- Ropes for the outer quay\n  - two of hemp and one of steel\n- Fenders" in found.text

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ingest.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
+
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+FERRY = "The ferry Osprey broke down off the harbour and was towed home by a tug."
+FERRY_AGAIN = "Passengers of the ferry Osprey get their money back, says the harbour office."
+BREAD = "The village bakery won a prize for its rye bread with caraway seeds."
+WINDOW = timedelta(days=30)
+SUBJECTS = ("ferry Osprey harbour", "bakery bread prize", "school roof storm", "library books")
+
+
+def put(clusters: Clusters, number: int, text: str, day: int | None = None) -> PlacedItem:
+    moment = None if day is None else FIRST + timedelta(days=day)
+    return clusters.place((f"doc{number}", 0), "", text, moment, f"story{number}")
+
+
+def test_news_of_one_subject_is_one_story() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    found = [put(clusters, n, text, n) for n, text in enumerate((FERRY, BREAD, FERRY_AGAIN))]
+    assert [item.story for item in found] == ["story0", "story1", "story0"]
+    assert [item.repeats for item in found] == [None, None, None]
+
+
+def test_nothing_joins_below_the_threshold() -> None:
+    clusters = Clusters(0.9, WINDOW)
+    assert put(clusters, 0, FERRY, 0).story == "story0"
+    assert put(clusters, 1, FERRY_AGAIN, 1).story == "story1"
+
+
+def test_a_story_is_over_when_it_had_no_news_for_long() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 0)
+    assert put(clusters, 1, FERRY_AGAIN, 30).story == "story0"
+    assert put(clusters, 2, FERRY_AGAIN + " Soon.", 61).story == "story2"
+
+
+def test_an_item_that_comes_late_joins_the_story_of_its_time() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 100)
+    assert put(clusters, 1, FERRY_AGAIN, 80).story == "story0"
+    assert put(clusters, 2, FERRY_AGAIN + " Soon.", 10).story == "story2"
+
+
+def test_what_has_no_date_may_join_anything() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 0)
+    assert put(clusters, 1, FERRY_AGAIN).story == "story0"
+
+
+def test_without_a_window_no_story_is_ever_over() -> None:
+    clusters = Clusters(0.12, None)
+    put(clusters, 0, FERRY, 0)
+    assert put(clusters, 1, FERRY_AGAIN, 4000).story == "story0"
+
+
+def test_a_copy_goes_where_its_original_is_and_names_it() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 0)
+    copy = put(clusters, 1, FERRY, 1)
+    assert (copy.story, copy.repeats, copy.vector) == ("story0", ("doc0", 0), {})
+    third = put(clusters, 2, FERRY, 2)
+    assert third.repeats == ("doc0", 0)
+
+
+def test_a_copy_of_an_old_story_is_news_again() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 0)
+    again = put(clusters, 1, FERRY, 200)
+    assert (again.story, again.repeats) == ("story1", None)
+
+
+def test_a_text_of_no_words_is_a_story_of_its_own() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    put(clusters, 0, FERRY, 0)
+    assert put(clusters, 1, "And it was of the.", 1).story == "story1"
+
+
+def test_a_centre_keeps_the_heaviest_features() -> None:
+    total = {code: float(code % 100) for code in range(200)}
+    centre = centre_of(total)
+    assert len(centre) == CENTRE_FEATURES
+    assert min(total[code] for code in centre) >= 60
+    assert centre_of({1: 0.0, 2: 3.0}) == {2: 1.0}
+    assert centre_of({}) == {}
+
+
+news = st.lists(
+    st.tuples(
+        st.sampled_from(SUBJECTS),
+        st.lists(st.sampled_from("storm price winter council euros lamp".split()), max_size=4),
+        st.integers(0, 3),
+    ),
+    max_size=25,
+)
+
+
+@given(news, st.integers(0, 25))
+def test_stories_are_the_same_however_the_runs_were_cut(
+    items: list[tuple[str, list[str], int]], cut: int
+) -> None:
+    day = 0
+    texts = []
+    for subject, words, gap in items:
+        day += gap * 9
+        texts.append((f"{subject} {' '.join(words)}", day))
+    whole = Clusters(0.12, WINDOW)
+    at_once = [put(whole, n, text, on) for n, (text, on) in enumerate(texts)]
+    first = Clusters(0.12, WINDOW)
+    before = [put(first, n, text, on) for n, (text, on) in enumerate(texts[:cut])]
+    second = Clusters(0.12, WINDOW)
+    second.restore(
+        (item, FIRST + timedelta(days=on))
+        for item, (_, on) in zip(before, texts[:cut], strict=True)
+    )
+    after = [put(second, n, *texts[n]) for n in range(min(cut, len(texts)), len(texts))]
+    stories = [(item.story, item.repeats, item.vector) for item in [*before, *after]]
+    assert stories == [(item.story, item.repeats, item.vector) for item in at_once]

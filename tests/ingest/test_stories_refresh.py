@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.errors import ModelError, StoreError
+from wellread.identity import document_id
+from wellread.ingest import stories as making
+from wellread.ingest.stories import StoryReport, refresh
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Purpose
+from wellread.store.catalogue.stories import Stories
+from wellread.store.catalogue.story_rows import ItemRecord, Story
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Document, Kind
+
+NEWS = "news"
+FIRST = datetime(2026, 1, 5, tzinfo=UTC)
+FERRY = {
+    "Ferry Osprey breaks down": "The ferry Osprey broke down off the harbour on Monday morning. "
+    "A tug towed the ferry home with ninety passengers, and nobody was hurt on board.",
+    "Ferry Osprey back in service": "The ferry Osprey is back in service with a new engine. "
+    "Passengers of the ferry who lost a day get their fare back at the harbour office.",
+    "Council wants a second ferry": "The council wants a second ferry beside the Osprey, since "
+    "the harbour depends on one engine. Two offers for ferries are on the table.",
+}
+BREAD = {
+    "Bakery wins prize for rye bread": "The village bakery won the national prize for rye bread. "
+    "The bakers use caraway seeds from the school garden in the bread, they said.",
+    "Rye bread now in the capital": "The prize bread of the village bakery is sold in the capital. "
+    "Every morning a van takes two hundred loaves of rye from the bakery to the market.",
+}
+
+
+class Mendable(ReadableEmbedder):
+    """A readable embedder that can be out of order."""
+
+    broken = False
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        if self.broken:
+            raise ModelError("out of order")
+        return super().embed(texts, purpose)
+
+
+def article(
+    title: str, text: str, day: int, host: str = "herald.example", kind: Kind = "article"
+) -> Document:
+    return Document(
+        collection=NEWS,
+        uri=f"https://{host}/{title.replace(' ', '-')}",
+        kind=kind,
+        title=title,
+        text=text,
+        url=f"https://{host}/{title.replace(' ', '-')}",
+        published_at=FIRST + timedelta(days=day),
+    )
+
+
+def week() -> list[Document]:
+    """Five articles on five days, of two subjects in turn."""
+    mixed = [*FERRY.items(), *BREAD.items()]
+    order = [0, 3, 1, 4, 2]
+    return [article(*mixed[place], day) for day, place in enumerate(order)]
+
+
+def commit(kb: KnowledgeBase, documents: Sequence[Document]) -> None:
+    kb.catalogue.commit(
+        [
+            SourceChange(
+                record=SourceRecord(collection=NEWS, uri=document.uri, digest="-"),
+                documents=(DocumentChange(document=document, passages=()),),
+            )
+            for document in documents
+        ]
+    )
+
+
+def gathered(kb: KnowledgeBase) -> dict[str, list[str]]:
+    """Title of each story to the titles of its items."""
+    stored = kb.catalogue.stories
+    return {
+        story.title: [item.title for item in stored.items(story.id)] for story in stored.latest()
+    }
+
+
+def only_story(kb: KnowledgeBase) -> Story:
+    (story,) = kb.catalogue.stories.latest()
+    return story
+
+
+def opened(home: Path, **stories: Any) -> KnowledgeBase:
+    kb = open_kb(home, overrides={"stories": stories}, embedder=Mendable())
+    kb.live()
+    return kb
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with opened(tmp_path / "home") as made:
+        yield made
+
+
+def test_news_of_a_week_becomes_two_stories(kb: KnowledgeBase) -> None:
+    commit(kb, week())
+    report = refresh(kb, NEWS)
+    assert (report.documents, report.items, report.repeats, report.told) == (5, 5, 0, 2)
+    assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
+    for title, items in gathered(kb).items():
+        assert title in items
+
+
+def test_a_story_tells_when_it_was_and_by_how_many_in_words_of_its_items(
+    kb: KnowledgeBase,
+) -> None:
+    commit(kb, [article(title, text, day) for day, (title, text) in enumerate(FERRY.items())])
+    refresh(kb, NEWS)
+    story = only_story(kb)
+    assert (story.first_at, story.last_at) == (FIRST, FIRST + timedelta(days=2))
+    assert (story.items, story.sources, story.dirty) == (3, 1, False)
+    assert 0 < story.novelty < 1
+    assert {"ferry", "Osprey"} & set(story.terms)
+    assert len(story.summary) == 3
+    assert len({one.document_id for one in story.summary}) == 3
+    for one in story.summary:
+        assert kb.catalogue.texts([(one.document_id, one.span)]) == [one.text]
+
+
+def test_a_second_refresh_does_nothing(kb: KnowledgeBase) -> None:
+    commit(kb, week())
+    refresh(kb, NEWS)
+    before = kb.catalogue.stories.latest()
+    again = refresh(kb, NEWS)
+    assert (again.documents, again.items, again.told) == (0, 0, 0)
+    assert [story.id for story in kb.catalogue.stories.latest()] == [story.id for story in before]
+
+
+def test_day_by_day_makes_the_stories_that_a_week_at_once_makes(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    commit(kb, week())
+    refresh(kb, NEWS)
+    with opened(tmp_path / "other") as other:
+        for document in week():
+            commit(other, [document])
+            refresh(other, NEWS)
+        assert gathered(other) == gathered(kb)
+        placed = [list(one.catalogue.stories.placed(NEWS)) for one in (kb, other)]
+        assert placed[0] == placed[1]
+
+
+def test_a_digest_gives_an_item_for_each_of_its_news(kb: KnowledgeBase) -> None:
+    lines = [f"- {title}: {text}" for title, text in [*FERRY.items(), *BREAD.items()]]
+    commit(kb, [article("Weekly letter", "\n\n".join(lines), 0)])
+    assert refresh(kb, NEWS).items == 5
+    assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
+    assert {story.sources for story in kb.catalogue.stories.latest()} == {1}
+
+
+def test_a_copy_is_no_second_source_and_an_independent_report_is(kb: KnowledgeBase) -> None:
+    title, text = next(iter(FERRY.items()))
+    commit(kb, [article(title, text, 0)])
+    commit(kb, [article(title, text, 1, host="copy.example")])
+    assert refresh(kb, NEWS).repeats == 1
+    assert (only_story(kb).items, only_story(kb).sources) == (2, 1)
+    other = list(FERRY)[1]
+    commit(kb, [article(other, FERRY[other], 2, host="current.example")])
+    refresh(kb, NEWS)
+    assert (only_story(kb).items, only_story(kb).sources) == (3, 2)
+
+
+def test_nothing_of_a_changed_article_stays(kb: KnowledgeBase) -> None:
+    commit(kb, week())
+    refresh(kb, NEWS)
+    title, text = next(iter(FERRY.items()))
+    commit(kb, [article(title, text.replace("tug", "trawler"), 0)])
+    refresh(kb, NEWS)
+    assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
+    cells = [str(value) for _, _, value in kb.catalogue.integrity.cells()]
+    assert any("A trawler towed" in cell for cell in cells)
+    assert not any("A tug towed" in cell for cell in cells)
+
+
+def test_an_article_that_gets_another_date_moves(kb: KnowledgeBase) -> None:
+    commit(kb, week())
+    refresh(kb, NEWS)
+    title, text = next(iter(FERRY.items()))
+    commit(kb, [article(title, text, 20)])
+    assert refresh(kb, NEWS).documents == 1
+    dates = {story.last_at for story in kb.catalogue.stories.latest()}
+    assert FIRST + timedelta(days=20) in dates
+
+
+def test_other_kinds_are_no_news(kb: KnowledgeBase) -> None:
+    title, text = next(iter(FERRY.items()))
+    commit(kb, [article(title, text, 0)])
+    refresh(kb, NEWS)
+    assert gathered(kb) == {title: [title]}
+    commit(kb, [article(title, text, 0, kind="page")])
+    refresh(kb, NEWS)
+    assert gathered(kb) == {}
+
+
+def test_other_collections_are_left_alone(kb: KnowledgeBase) -> None:
+    commit(kb, week())
+    assert refresh(kb, "elsewhere").items == 0
+    refresh(kb, NEWS)
+    assert len(gathered(kb)) == 2
+    refresh(kb, "elsewhere")
+    assert len(gathered(kb)) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "stories"),
+    [({"join_threshold": 0.9}, 5), ({"window_days": 1}, 5), ({"kinds": ["page"]}, 0)],
+)
+def test_other_settings_make_the_stories_anew(
+    tmp_path: Path, settings: Mapping[str, Any], stories: int
+) -> None:
+    with opened(tmp_path / "home") as kb:
+        commit(kb, week())
+        refresh(kb, NEWS)
+        assert len(gathered(kb)) == 2
+    with opened(tmp_path / "home", **settings) as kb:
+        refresh(kb, NEWS)
+        assert len(gathered(kb)) == stories
+        assert refresh(kb, NEWS).told == 0
+
+
+def test_stories_can_be_switched_off(tmp_path: Path) -> None:
+    with opened(tmp_path / "home", enabled=False) as kb:
+        commit(kb, week())
+        assert refresh(kb, NEWS) == StoryReport()
+        assert gathered(kb) == {}
+
+
+def test_a_home_without_an_index_has_no_stories_yet(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "home", embedder=Mendable()) as kb:
+        assert refresh(kb, NEWS) == StoryReport()
+
+
+def test_what_an_embedder_out_of_order_left_is_told_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "home") as kb:
+        commit(kb, week())
+        monkeypatch.setattr(Mendable, "broken", True)
+        with pytest.raises(ModelError):
+            refresh(kb, NEWS)
+        assert gathered(kb) == {}
+        monkeypatch.setattr(Mendable, "broken", False)
+        report = refresh(kb, NEWS)
+        assert (report.items, report.told) == (0, 2)
+        assert len(gathered(kb)) == 2
+
+
+def test_a_killed_refresh_goes_on_where_it_was(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "BATCH_ITEMS", 1)
+    commit(kb, week())
+    keep = Stories.keep
+    kept = 0
+
+    def stop_at_third(self: Stories, collection: str, items: Sequence[ItemRecord]) -> None:
+        nonlocal kept
+        kept += 1
+        if kept == 3:
+            raise StoreError("killed")
+        keep(self, collection, items)
+
+    monkeypatch.setattr(Stories, "keep", stop_at_third)
+    with pytest.raises(StoreError):
+        refresh(kb, NEWS)
+    monkeypatch.setattr(Stories, "keep", keep)
+    assert refresh(kb, NEWS).items == 3
+    with opened(tmp_path / "other") as other:
+        commit(other, week())
+        refresh(other, NEWS)
+        assert gathered(other) == gathered(kb)
+
+
+def test_an_item_of_a_removed_article_is_gone_from_its_story(kb: KnowledgeBase) -> None:
+    documents = week()
+    commit(kb, documents)
+    refresh(kb, NEWS)
+    gone = documents[0]
+    kb.catalogue.stories.forget([document_id(NEWS, gone.uri)])
+    kb.catalogue.remove_sources(NEWS, [gone.uri])
+    assert [sorted(items) for items in gathered(kb).values()] == [sorted(BREAD)]
+    assert refresh(kb, NEWS).told == 1
+    assert sorted(len(items) for items in gathered(kb).values()) == [2, 2]
+    cells = [str(value) for _, _, value in kb.catalogue.integrity.cells()]
+    assert not any("A tug towed" in cell for cell in cells)

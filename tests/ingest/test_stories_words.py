@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ingest.story_words import (
+    COMMON_FROM,
+    Frequencies,
+    alike,
+    bands,
+    code_of,
+    counts,
+    packed,
+    packed_signature,
+    signature_of,
+    unit,
+    unpacked,
+    unpacked_signature,
+)
+
+FERRY = (
+    "The ferry Osprey was sold to an island firm for 2.6 million euros on Monday, and the harbour "
+    "master said that the new owners want to run it from May on with the same crew as before."
+)
+weights = st.floats(min_value=0, max_value=1, width=16)
+vectors = st.dictionaries(st.integers(0, 2**32 - 1), weights, max_size=20)
+
+
+def length(vector: dict[int, float]) -> float:
+    return math.sqrt(sum(weight * weight for weight in vector.values()))
+
+
+def test_words_count_by_stem_and_in_pairs_without_those_that_say_nothing() -> None:
+    found = counts("", "The ferries and the ferry of the harbour in 1912")
+    assert found == {
+        "ferri": 2,
+        "harbour": 1,
+        "ferri ferri": 1,
+        "ferri harbour": 1,
+    }
+
+
+def test_the_title_counts_beside_the_text() -> None:
+    assert counts("Ferry sold", "The ferry was sold.")["ferri"] == 2
+
+
+@given(vectors)
+def test_a_vector_is_the_same_after_storing(vector: dict[int, float]) -> None:
+    assert unpacked(packed(vector)) == vector
+    assert len(packed(vector)) == 6 * len(vector)
+
+
+def test_a_weighed_vector_has_length_one_and_is_stored_as_it_is() -> None:
+    vector = Frequencies().weigh(counts("", FERRY))
+    assert length(vector) == pytest.approx(1, abs=1e-2)
+    assert unpacked(packed(vector)) == vector
+    assert unit({}) == {}
+
+
+def test_rare_words_weigh_more_than_common_ones_and_very_common_ones_nothing() -> None:
+    frequencies = Frequencies()
+    for number in range(COMMON_FROM):
+        words = "harbour" + (" quay" if number % 10 == 0 else "")
+        frequencies.weigh(counts("", words))
+    vector = frequencies.weigh(counts("", "harbour quay osprey osprey"))
+    frequencies.add([code_of("osprey")])
+    again = frequencies.weigh(counts("", "harbour quay osprey"))
+    assert vector[code_of("harbour")] == 0.0
+    assert again[code_of("osprey")] > again[code_of("quay")] > 0
+
+
+def test_a_copy_has_nearly_the_same_signature_and_another_text_has_not() -> None:
+    original = signature_of(FERRY)
+    copy = signature_of(FERRY.replace("on Monday", "yesterday"))
+    other = signature_of("Bread dough rises because yeast makes carbon dioxide in it all night.")
+    assert alike(original, original) == 1.0
+    assert alike(original, copy) > 0.7
+    assert alike(original, other) < 0.1
+    assert set(bands(original)) & set(bands(copy))
+    assert not set(bands(original)) & set(bands(other))
+
+
+@given(st.text(max_size=80))
+def test_every_text_has_a_signature_that_can_be_stored(text: str) -> None:
+    signature = signature_of(text)
+    assert (unpacked_signature(packed_signature(signature)) == signature).all()

@@ -1,0 +1,222 @@
+"""Traces of removed text are found wherever they are: every table, every index, every file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
+
+from wellread.codec import marks_to_blob
+from wellread.ingest.run import add
+from wellread.ingest.traces import Trace, find_traces, needles, said_elsewhere, traces
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.store.base import Fingerprint, IndexRow
+from wellread.store.catalogue.schema import metadata
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import HeadingMark, Span
+
+SECRET = "Frü the lighthouse “keeper” hid nine silver spoons."
+STAYS = "The ferry Osprey carries ninety passengers."
+NUMBERS = count(1_000)
+OTHER = Fingerprint(embedder="another", dimensions=4, chunking="c")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """A home that tests only look into, or plant something in that stays unseen by others."""
+    folder = tmp_path_factory.mktemp("traces")
+    (folder / "ferry.txt").write_text(STAYS)
+    with open_kb(folder / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder / "ferry.txt")])
+        yield opened
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    (tmp_path / "ferry.txt").write_text(STAYS)
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(tmp_path / "ferry.txt")])
+        yield opened
+
+
+def places(found: list[Trace]) -> list[tuple[str, str]]:
+    return [(trace.store, trace.place.partition(" ")[0]) for trace in found]
+
+
+def prose_columns() -> list[tuple[str, str]]:
+    """Every column of every table that may hold words."""
+    return [
+        (table.name, column.name)
+        for table in metadata.sorted_tables
+        for column in table.columns
+        if isinstance(column.type, String | JSON | LargeBinary)
+    ]
+
+
+def plant(path: Path, table: str, column: str, said: str) -> None:
+    """A row that says it in this column, and plain values in all others; nothing is checked."""
+    values: dict[str, object] = {}
+    for each in metadata.tables[table].columns:
+        mine = each.name == column
+        match each.type:
+            case JSON():
+                values[each.name] = json.dumps([{"deep": [said]}] if mine else [])
+            case LargeBinary():
+                values[each.name] = said.encode() if mine else b""
+            case String():
+                values[each.name] = said if mine else f"planted-{table}-{column}"
+            case Boolean():
+                values[each.name] = 1
+            case Integer() | Float():
+                values[each.name] = next(NUMBERS)
+            case _:  # a moment
+                values[each.name] = "2025-01-02 03:04:05.000000"
+    names = ", ".join(f'"{name}"' for name in values)
+    places = ", ".join("?" * len(values))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        statement = f"INSERT INTO {table} ({names}) VALUES ({places})"
+        connection.execute(statement, list(values.values()))
+
+
+def test_every_table_of_the_catalogue_has_columns_to_look_into() -> None:
+    assert {table for table, _ in prose_columns()} == set(metadata.tables)
+    assert len(prose_columns()) > 100
+
+
+def test_a_sentence_is_found_in_every_column_of_every_table(kb: KnowledgeBase) -> None:
+    """Each column holds a sentence of its own; all are looked for at once."""
+    said = {
+        (table, column): f"Secret of the {table} in its {column} is number {number}."
+        for number, (table, column) in enumerate(prose_columns())
+    }
+    for (table, column), sentence in said.items():
+        plant(kb.home / CATALOGUE_FILE, table, column, sentence)
+    found = find_traces(kb, list(said.values()))
+    logical = {
+        (trace.place.partition(" ")[0], trace.words)
+        for trace in found
+        if trace.store == "catalogue"
+    }
+    assert logical == {(table, sentence) for (table, _), sentence in said.items()}
+
+
+def test_a_compressed_blob_is_looked_into(kb: KnowledgeBase) -> None:
+    blob = marks_to_blob((HeadingMark(start=0, end=1, path=(SECRET,)),))
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
+        connection.execute("UPDATE marks SET blob = ?", (blob,))
+    assert places(traces(kb, [SECRET])) == [("catalogue", "marks")]
+
+
+def test_a_sentence_across_two_pieces_of_a_text_is_found(kb: KnowledgeBase) -> None:
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
+        connection.execute("UPDATE texts SET text = ?", (SECRET[:20],))
+        connection.execute("INSERT INTO texts SELECT document_id, 1, ? FROM texts", (SECRET[20:],))
+    found = traces(kb, [SECRET])
+    assert places([trace for trace in found if trace.store == "catalogue"]) == [
+        ("catalogue", "texts")
+    ]
+
+
+@pytest.mark.parametrize("attempt", [False, True], ids=["live", "next"])
+def test_rows_of_every_index_are_looked_into(kb: KnowledgeBase, attempt: bool) -> None:
+    row = IndexRow(
+        passage_id="psg_x",
+        document_id="doc_x",
+        version="ver_x",
+        span=Span(start=0, end=9),
+        collection="default",
+        kind="page",
+        text="other words",
+        context=SECRET,
+    )
+    index = kb.index
+    if attempt:
+        kb.catalogue.reindexing.begin(OTHER)
+        index = kb.open_index(OTHER)
+    index.write([row], None)
+    found = traces(kb, [SECRET])
+    assert (
+        Trace(store="index", place=f"{'next' if attempt else 'live'} psg_x", words=SECRET) in found
+    )
+    index.remove([("doc_x", "ver_x")])
+    (left, *_) = traces(kb, [SECRET])
+    assert left.words == ""
+    assert "removed rows are still in its files" in left.place
+    index.purge()
+    assert traces(kb, [SECRET]) == []
+
+
+def test_an_index_that_is_not_in_use_is_a_trace(kb: KnowledgeBase) -> None:
+    kb.open_index(OTHER)
+    (found,) = traces(kb, [SECRET])
+    assert (found.store, found.words) == ("index", "")
+    assert "not in use" in found.place
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        SECRET.encode(),
+        json.dumps({"said": SECRET}).encode(),
+        json.dumps({"said": SECRET}, ensure_ascii=False).encode(),
+        b"\x00" * ((1 << 23) - 9) + SECRET.encode() + b"\x00" * 9,
+    ],
+    ids=["utf-8", "ascii json", "json", "across two reads"],
+)
+def test_the_bytes_of_every_file_are_looked_into(kb: KnowledgeBase, content: bytes) -> None:
+    folder = kb.home / "some" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "left.bin").write_bytes(content)
+    (kb.home / "empty.bin").touch()
+    (found,) = traces(kb, [SECRET])
+    assert found == Trace(store="files", place=str(Path("some/folder/left.bin")), words=SECRET)
+    assert str(found) == f"files: {Path('some/folder/left.bin')}: “{SECRET}”"
+
+
+def test_deleted_rows_in_the_write_ahead_log_are_found(kb: KnowledgeBase) -> None:
+    kb.catalogue.record_gap(SECRET, "")
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("DELETE FROM gaps")
+    assert {trace.place for trace in traces(kb, [SECRET])} == {f"{CATALOGUE_FILE}-wal"}
+
+
+def test_nothing_is_found_where_nothing_is(shared: KnowledgeBase) -> None:
+    assert traces(shared, [SECRET]) == []
+    assert traces(shared, []) == []
+    assert traces(shared, ["Too short a text."]) == []
+
+
+def test_what_is_there_is_found_in_three_ways(shared: KnowledgeBase) -> None:
+    assert {trace.store for trace in traces(shared, [STAYS])} == {"catalogue", "index", "files"}
+
+
+def test_sentences_are_chosen_evenly_from_all_texts() -> None:
+    texts = [" ".join(f"This is sentence {n} of {k}." for n in range(50)) for k in range(10)]
+    assert len(needles(texts)) == 400
+    chosen = needles(texts, most=20)
+    assert len(chosen) == 20
+    assert {words.split()[-1] for words in chosen} == {f"{k}." for k in range(10)}
+    assert needles(texts[:1], most=100) == [f"This is sentence {n} of 0." for n in range(50)]
+
+
+def test_of_a_long_sentence_both_ends_are_looked_for() -> None:
+    long = f"It began in the {'very ' * 40}early hours of a winter day."
+    first, last = needles([long])
+    assert long.startswith(first)
+    assert long.endswith(last)
+    assert len(first.split()) >= 5 <= len(last.split())
+
+
+def test_what_others_say_as_well_is_told_apart(shared: KnowledgeBase) -> None:
+    (known,) = shared.catalogue.document_ids()
+    wanted = [STAYS, SECRET]
+    assert said_elsewhere(shared, wanted, ()) == {STAYS}
+    assert said_elsewhere(shared, wanted, [known]) == set()
+    assert said_elsewhere(shared, [], ()) == set()
