@@ -66,7 +66,7 @@ def open_home(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = Non
     """The home ``name`` for today's fingerprint; empty at first."""
     embedder = default_embedder()
     settings = load_settings(CACHE, overrides, environ={})
-    shaped = KnowledgeBase(CACHE, settings, embedder=embedder).fingerprint
+    shaped = KnowledgeBase(CACHE, settings, embedder=embedder).wanted
     mark = tagged_hash("idx", shaped.embedder, shaped.dimensions, shaped.chunking, shaped.schema)
     home = CACHE / "homes" / f"{name}-{mark.removeprefix('idx_')[:8]}"
     return open_kb(home, overrides=overrides, embedder=embedder)

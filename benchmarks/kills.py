@@ -44,7 +44,7 @@ FILES = 24
 COLLECTION = "default"
 FIRST = "0001"
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
-LEFTOVERS = ("not live", "interrupted", "in the making", "running")
+LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone")
 
 
 @dataclass

@@ -8,18 +8,24 @@ lines in the order in which a person reads them (written from the rendered pages
 longest run of them that the stored text has in that order (longest increasing subsequence), for
 Wellread and for pdfium's plain text. Joins: places where a sentence goes on in the next column,
 behind a footnote or under a table, and must go on in the text. Rows: rows of tables in one piece.
+Large: a file of 10,000 pages, refused at the limit, and read without one.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
+import resource
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import pypdfium2 as pdfium
+from reportlab.pdfgen.canvas import Canvas
 
 from benchmarks.paths import eval_data
 from benchmarks.record import save
@@ -29,6 +35,7 @@ from wellread.ingest.base import LoaderLimits, Source
 from wellread.types import Document, PageMark
 
 FOLDERS = ("aragog/pdf", "docling_pdfs")
+MANY_PAGES = 10_000
 LEAST_KEPT = 0.9  # share of a page's words under which it is listed
 
 
@@ -306,13 +313,14 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
     paths = {path.name: path for name in FOLDERS for path in sorted(eval_data(name).rglob("*.pdf"))}
     read = {name: load(path) for name, path in paths.items()}
-    figures = {
+    figures: dict[str, Any] = {
         "kept": {name: kept(paths[name], document) for name, document in read.items()},
         "order": {f"{gold.file} p. {gold.page}": order(gold, paths, read) for gold in GOLD},
         "order, unseen pages": {
             f"{gold.file} p. {gold.page}": order(gold, paths, read) for gold in UNSEEN
         },
     }
+    figures["large"] = large()
     save("pdf_order", figures)
     print("\n".join(table(figures)))
 
@@ -325,6 +333,36 @@ def load(path: Path) -> Document:
     except SourceError as error:
         raise SystemExit(str(error)) from error
     return document
+
+
+def large() -> dict[str, object]:
+    """Seconds and memory for a file with more pages than the limit allows, and for all of it."""
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, pagesize=(595, 842), invariant=1)
+    for number in range(MANY_PAGES):
+        canvas.drawString(70, 700, f"Page number {number} of a long book about boats.")
+        canvas.showPage()
+    canvas.save()
+    source = Source(
+        uri="file:///long.pdf", name="long.pdf", data=buffer.getvalue(), collection="default"
+    )
+    figures: dict[str, object] = {"pages": MANY_PAGES}
+    for name, limits in (
+        ("refused", LoaderLimits()),
+        ("read", LoaderLimits(max_pages=MANY_PAGES)),
+    ):
+        before, began = _peak(), perf_counter()
+        try:
+            figures[name] = f"{len(kinds.load(source, limits)[0].text)} characters"
+        except SourceError as error:
+            figures[name] = error.reason
+        figures[f"{name}, seconds"] = round(perf_counter() - began, 3)
+        figures[f"{name}, MiB more"] = round(_peak() - before, 1)
+    return figures
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def page_text(document: Document, page: int) -> str:
@@ -402,26 +440,25 @@ def in_order(anchors: Sequence[str], text: str) -> int:
     return len(tails)
 
 
-def table(figures: Mapping[str, Mapping[str, object]]) -> list[str]:
+def table(figures: Mapping[str, Any]) -> list[str]:
     """The figures for people."""
     lines = ["| file | pages | with marks | letters kept | added |", "|---|---|---|---|---|"]
     for name, found in figures["kept"].items():
-        row = dict(found) if isinstance(found, Mapping) else {}
-        cells = [str(row[key]) for key in list(row)[:4]]
+        cells = [str(found[key]) for key in list(found)[:4]]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-        lines += [f"  {poor}" for poor in row["pages with less than 90 %"]]
+        lines += [f"  {poor}" for poor in found["pages with less than 90 %"]]
     lines += [
         "",
         "| page | in order | plain text | of | joins | rows |",
         "|---|---|---|---|---|---|",
     ]
-    for name, found in (*figures["order"].items(), *figures["order, unseen pages"].items()):
-        row = dict(found) if isinstance(found, Mapping) else {}
+    for name, row in (*figures["order"].items(), *figures["order, unseen pages"].items()):
         lines.append(
             f"| {name} | {row['in order']} | {row['in order, plain text']} | {row['anchors']} | "
             f"{row['joined']} of {row['joins']} | {row['whole rows']} of {row['rows']} |"
         )
         lines += [f"  missing: {one}" for one in row["missing"]]
+    lines += ["", *(f"{name}: {value}" for name, value in figures["large"].items())]
     return [*lines, ""]
 
 

@@ -39,6 +39,7 @@ def another(row: SettingRow) -> tuple[str, object]:
         "retrieval.fusion": ("rrf", "rrf"),
         "citations.style": ("auto", "auto"),
         "sources.exclude": ("*.log, drafts/", ("*.log", "drafts/")),
+        "stories.kinds": ("page, paper", ("page", "paper")),
     }
     if row.name in chosen:
         return chosen[row.name]

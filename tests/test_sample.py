@@ -57,13 +57,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         with as_file(files("wellread.sample")) as folder:
             inputs = [str(folder / name) for name in FOLDERS]
             report = add(kb, inputs, collection=COLLECTION)
-        assert report.counts() == {
-            "added": len(report.rows),
-            "updated": 0,
-            "unchanged": 0,
-            "skipped": 0,
-            "failed": 0,
-        }
+        assert report.counts()["added"] == len(report.rows)
         assert len(report.rows) == 27
         yield kb
 

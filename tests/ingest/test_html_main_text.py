@@ -8,7 +8,7 @@ from wellread.ingest import kinds
 from wellread.ingest.base import LoaderLimits
 from wellread.locators import Marks
 from wellread.testing.loader import source_of
-from wellread.types import Document, Span
+from wellread.types import Document, HeadingMark, Span
 
 ARTICLE = '<script type="application/ld+json">{"@type": "NewsArticle"}</script>'
 TITLE = "<h1>Winter at the harbour</h1>"
@@ -78,6 +78,7 @@ def test_the_heading_of_a_list_of_links_does_not_stand_over_what_follows_the_lis
         f"<main>{TITLE}{paragraphs(0, 1, 2, 3)}<aside><h2>More stories</h2><ul>{links}</ul></aside>"
         f"{paragraphs(4, 5, 6, 7)}</main>"
     )
+    assert "More stories" not in found.text
     assert heading(found, PROSE[5]) == ("Winter at the harbour",)
 
 
@@ -86,6 +87,13 @@ def test_sentences_in_large_letters_are_no_heading() -> None:
     found = page(f"<main>{TITLE}<h2>{standfirst}</h2>{paragraphs(0, 1, 2)}</main>")
     assert standfirst in found.text
     assert heading(found, PROSE[1]) == ("Winter at the harbour",)
+
+
+def test_a_long_title_may_end_with_a_full_stop() -> None:
+    title = "The harbour doubles down on ice, and so do the boats. They just might be mad."
+    assert heading(page(f"<main><h1>{title}</h1>{paragraphs(0, 1, 2)}</main>"), PROSE[1]) == (
+        title,
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,6 +115,21 @@ def test_a_short_page_is_taken_without_its_navigation() -> None:
     found = page("<nav><p>Home</p></nav><p>High at six.</p><footer><p>Imprint</p></footer>")
     assert found.text == "High at six."
     assert found.source_type == "html-full"
+
+
+def test_a_page_of_a_manual() -> None:
+    found = page(
+        '<div class="related" role="navigation"><p>Index of all pages</p></div><div role="main">'
+        '<section><h1>Tides<a class="headerlink" href="#tides">¶</a></h1><p>High at six.</p>'
+        '<section><h2>In winter<a href="#winter">#</a></h2><pre>tide --winter\ntide --all</pre>'
+        '</section><section><h2>See also</h2><p><a href="#winter">In winter</a></p></section>'
+        '</section></div><div class="footer">Made with a tool.</div>'
+    )
+    assert found.text == (
+        "Tides\n\nHigh at six.\n\nIn winter\n\ntide --winter\ntide --all\n\nSee also\n\nIn winter"
+    )
+    paths = [mark.path for mark in found.marks if isinstance(mark, HeadingMark)]
+    assert paths == [("Tides",), ("Tides", "In winter"), ("Tides", "See also")]
 
 
 def test_parts_of_one_text_in_containers_that_are_alike_belong_together() -> None:

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from wellread.ask.retrieve import search
-from wellread.ingest.damage import ORPHAN, UNFINISHED
+from wellread.ingest.damage import DEAD_JOB, ORPHAN, UNFINISHED
 from wellread.ingest.run import add
 from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
@@ -23,7 +23,7 @@ KILLS = 32
 FILES = 16
 # Rows of a version that never became live are hidden by the version check and dropped by the
 # next run; they are no loss.
-LEFTOVERS = (ORPHAN, UNFINISHED)
+LEFTOVERS = (ORPHAN, UNFINISHED, DEAD_JOB)
 
 
 class Child:

@@ -14,7 +14,6 @@ from wellread.errors import StoreError
 from wellread.store import lance
 from wellread.store.base import Fingerprint
 from wellread.store.lance import LanceIndex
-from wellread.store.lance_purge import masked_rows_files
 from wellread.store.lance_tables import drop_other_indexes, table_name
 from wellread.testing.index import IndexContract
 from wellread.testing.index_model import DIMENSIONS, OpenIndex, axes, held, ids, make_row, write
@@ -183,7 +182,7 @@ def test_removed_text_leaves_the_disk(tmp_path: Path) -> None:
     assert any(_holds(tmp_path, word) for word in words)
     index.purge()
     assert [word for word in words if _holds(tmp_path, word)] == []
-    assert masked_rows_files(next(tmp_path.glob("*.lance"))) == []
+    assert list(tmp_path.glob("*.lance/_deletions/*")) == []
     assert len(index.search_text("ferry", ANY, 50)) == 40
     assert ids(index.search_text("zork", ANY, 5)) == ["b"]
 

@@ -1,31 +1,31 @@
 """Finds the stories that a question is about, and the best news items of each.
 
-Similarity to the story decides most; among stories that fit about as well, the recent, the widely
-told and those with something new go first.
+A story is found by its passages: the best of them in the search that questions use (words and
+meaning) says more of what a story holds than one vector for all of it (the figures are in
+docs/decisions/008-stories.md). Fitting decides most; among stories that fit about as well, the
+recent, the widely told and those with something new go first.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
-
-from wellread.ask.retrieve import check_collections, search
+from wellread.ask.retrieve import search
+from wellread.headlines import HEAD, headline
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.story_rows import Story, StoryItem
+from wellread.store.catalogue.story_rows import ItemKey, ItemPlace, Story
 from wellread.types import DocumentFacts, Filters, Hit, Span
 
 WINDOW = timedelta(days=30)  # looked at when the asker names no time
 ITEM_CHARACTERS = 2_000  # of an item that are given on
-MOST_DOCUMENTS = 300  # whose passages are compared to find the best items
-PASSAGES_PER_STORY = 20
+PASSAGES = 100  # that a search looks at
+BEST_PASSAGES = 3  # of a story that count, beside the very best one
 
-# Similarity decides; the others, 0-1 each, settle the order of stories that fit about as well:
-# together they weigh as much as a difference of similarity of a fifth.
-SIMILARITY_WEIGHT = 1.0
+# Fitting decides; the others, 0-1 each, settle the order of stories that fit about as well:
+# together they weigh as much as a fifth of it. They are a choice, not a measurement.
 RECENCY_WEIGHT = 0.1
 SOURCES_WEIGHT = 0.06
 NOVELTY_WEIGHT = 0.04
@@ -65,19 +65,26 @@ class FoundItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundStory:
-    """A story that a question is about, with its best items, best first."""
+    """A story that a question is about, with its best items, best first.
+
+    Attributes:
+        fit: 0-1, by the ranks of its passages; ``score`` also takes in recency, sources, novelty.
+        similarity: the largest cosine of the question and a passage; None while nothing that was
+            found has a vector.
+    """
 
     story: Story
     score: float
-    similarity: float
+    fit: float
+    similarity: float | None
     items: tuple[FoundItem, ...]
 
 
-def rank(similarity: float, age_days: float, sources: int, novelty: float) -> float:
+def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
     """How far up a story belongs; larger is better.
 
     Args:
-        similarity: cosine of question and story.
+        fit: of question and story, 0-1.
         age_days: since the story's last item.
         sources: independent ones that tell it.
         novelty: 0-1, how little its newest item repeats what came before.
@@ -85,7 +92,7 @@ def rank(similarity: float, age_days: float, sources: int, novelty: float) -> fl
     recency = math.pow(0.5, max(0.0, age_days) / RECENT_DAYS)
     witnesses = min(1.0, math.log2(max(1, sources)) / math.log2(MANY_SOURCES))
     return (
-        SIMILARITY_WEIGHT * similarity
+        fit
         + RECENCY_WEIGHT * recency
         + SOURCES_WEIGHT * witnesses
         + NOVELTY_WEIGHT * min(1.0, max(0.0, novelty))
@@ -95,140 +102,123 @@ def rank(similarity: float, age_days: float, sources: int, novelty: float) -> fl
 def find_stories(
     kb: KnowledgeBase, query: StoryQuery, *, now: datetime | None = None
 ) -> list[FoundStory]:
-    """The stories nearest to the question, best first; none below ``retrieval.min_similarity``.
+    """The stories that fit the question best, best first.
+
+    Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
 
     Raises:
         UnknownCollectionError: the query names a collection that does not exist.
         ModelError, StoreError: the question cannot be embedded, or a store refused.
     """
-    check_collections(kb, Filters(collections=query.collections))
     now = now or datetime.now(UTC)
     since, until = query.since, query.until
     if since is None and until is None:
         since, until = now - WINDOW, now
-    stories = kb.catalogue.stories.latest(query.collections, since, until)
-    found = _nearest(kb, query, stories, until or now)
-    if not found:
-        return []
-    items = {
-        one.story.id: _inside(kb.catalogue.stories.items(one.story.id), since, until)
-        for one in found
-    }
-    best = _best_items(kb, query, items)
+    filters = Filters(
+        collections=query.collections,
+        kinds=kb.settings.stories.kinds,
+        published_from=since,
+        published_to=until,
+    )
+    hits = search(kb, query.text, filters, limit=PASSAGES)
+    meant = _meant(kb, hits)
+    stories = {story.id: story for story in kb.catalogue.stories.told(list(meant))}
+    known = any(hit.similarity is not None for hit in hits)
+    found = [
+        (stories[name], places)
+        for name, places in meant.items()
+        if name in stories
+        and (not known or _similarity(places) >= kb.settings.retrieval.min_similarity)
+    ]
+    scored = sorted(
+        (_scored(story, places, until or now), story.id, story, places) for story, places in found
+    )
+    top = scored[: query.top_k or kb.settings.qa.max_clusters]
     return [
         FoundStory(
-            story=one.story,
-            score=one.score,
-            similarity=one.similarity,
-            items=_with_texts(kb, best[one.story.id]),
+            story=story,
+            score=-score,
+            fit=_fit(places),
+            similarity=_similarity(places) if known else None,
+            items=_best_items(kb, places, query.per_story),
         )
-        for one in found
+        for score, _, story, places in top
     ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Near:
-    story: Story
-    score: float
-    similarity: float
+class _Place:
+    """A hit in an item of a story; ``share``: of the shorter of the two, what they share."""
+
+    hit: Hit
+    item: ItemPlace
+    share: float
 
 
-def _nearest(
-    kb: KnowledgeBase, query: StoryQuery, stories: Sequence[Story], at: datetime
-) -> list[_Near]:
-    parts = kb.live()
-    # Stories that were told with another embedder cannot be compared until the next run.
-    fitting = [story for story in stories if story.embedder == parts.fingerprint.embedder]
-    if not fitting:
-        return []
-    vector = parts.embedder.embed([query.text], "query")[0]
-    similar = np.stack([story.centroid for story in fitting]) @ vector
-    near = [
-        _Near(
-            story=story,
-            score=rank(value, _age(story, at), story.sources, story.novelty),
-            similarity=value,
-        )
-        for story, value in zip(fitting, similar.tolist(), strict=True)
-        if value >= kb.settings.retrieval.min_similarity
-    ]
-    near.sort(key=lambda one: (-one.score, one.story.id))
-    return near[: query.top_k or kb.settings.qa.max_clusters]
+def _meant(kb: KnowledgeBase, hits: Sequence[Hit]) -> dict[str, list[_Place]]:
+    """Story id to the hits in its items, best first."""
+    items = kb.catalogue.stories.places({hit.document.id for hit in hits})
+    meant: dict[str, list[_Place]] = {}
+    for hit in hits:
+        for item in items.get(hit.document.id, ()):
+            if item.version == hit.document.version and item.span.overlaps(hit.passage.span):
+                share = _shared(item.span, hit.passage.span)
+                meant.setdefault(item.story_id, []).append(_Place(hit=hit, item=item, share=share))
+    return meant
 
 
-def _age(story: Story, at: datetime) -> float:
-    """Days from the story's last item; a story without a date counts as a year old."""
-    return (at - story.last_at).total_seconds() / 86_400 if story.last_at else 365.0
+def _shared(one: Span, other: Span) -> float:
+    both = min(one.end, other.end) - max(one.start, other.start)
+    return both / min(len(one), len(other))
 
 
-def _inside(
-    items: Sequence[StoryItem], since: datetime | None, until: datetime | None
-) -> list[StoryItem]:
-    """The items of a time window; copies only of what is not in it."""
-    inside = [
-        item
-        for item in items
-        if item.published_at is not None
-        and (since is None or item.published_at >= since)
-        and (until is None or item.published_at <= until)
-    ]
-    there = {(item.document.id, item.span.start) for item in inside}
-    return [item for item in inside if item.repeats not in there]
+def _fit(places: Sequence[_Place]) -> float:
+    """Half the score of the best passage, half the mean of the best three."""
+    best = max(place.hit.score * (1 + place.share) / 2 for place in places)
+    scores = sorted((place.hit.score * place.share for place in places), reverse=True)
+    return (best + sum(scores[:BEST_PASSAGES]) / BEST_PASSAGES) / 2
 
 
-def _best_items(
-    kb: KnowledgeBase, query: StoryQuery, items: Mapping[str, Sequence[StoryItem]]
-) -> dict[str, list[StoryItem]]:
-    """The best items of each story: those in which a search finds the question, then new ones."""
-    newest = sorted(
-        (item for several in items.values() for item in several),
-        key=lambda item: item.published_at or datetime.min.replace(tzinfo=UTC),
-        reverse=True,
-    )
-    documents = tuple(dict.fromkeys(item.document.id for item in newest))[:MOST_DOCUMENTS]
-    hits = search(
-        kb,
-        query.text,
-        Filters(collections=query.collections, document_ids=documents),
-        limit=PASSAGES_PER_STORY * len(items),
-    )
-    places = _places(hits)
-    return {
-        known: sorted(
-            newest_first, key=lambda item: _first_hit(item, places.get(item.document.id, ()))
-        )[: query.per_story]
-        for known, several in items.items()
-        for newest_first in [several[::-1]]
-    }
+def _similarity(places: Sequence[_Place]) -> float:
+    return max(place.hit.similarity or 0.0 for place in places)
 
 
-def _places(hits: Sequence[Hit]) -> dict[str, list[tuple[int, Span]]]:
-    """Document id to rank and span of each hit in it."""
-    places: dict[str, list[tuple[int, Span]]] = {}
-    for place, hit in enumerate(hits):
-        places.setdefault(hit.document.id, []).append((place, hit.passage.span))
-    return places
+def _scored(story: Story, places: Sequence[_Place], at: datetime) -> float:
+    """The rank, negative, so that the best is first; a story without a date is a year old."""
+    age = (at - story.last_at).total_seconds() / 86_400 if story.last_at else 365.0
+    return -rank(_fit(places), age, story.sources, story.novelty)
 
 
-def _first_hit(item: StoryItem, places: Sequence[tuple[int, Span]]) -> float:
-    return min((place for place, span in places if span.overlaps(item.span)), default=math.inf)
-
-
-def _with_texts(kb: KnowledgeBase, items: Sequence[StoryItem]) -> tuple[FoundItem, ...]:
-    spans = [
-        Span(start=item.span.start, end=min(item.span.end, item.span.start + ITEM_CHARACTERS))
-        for item in items
-    ]
+def _best_items(kb: KnowledgeBase, places: Sequence[_Place], limit: int) -> tuple[FoundItem, ...]:
+    """The items with the best hits; of near-duplicates the better one."""
+    scores: dict[ItemKey, tuple[float, _Place]] = {}
+    for place in places:
+        original = place.item.repeats or place.item.key
+        score = place.hit.score * (1 + place.share) / 2
+        if original not in scores or score > scores[original][0]:
+            scores[original] = (score, place)
+    best = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].item.key))[:limit]
+    chosen = [place for _, place in best]
+    spans = [_cut(place.item.span) for place in chosen]
     texts = kb.catalogue.texts(
-        [(item.document.id, span) for item, span in zip(items, spans, strict=True)]
+        [(place.item.document_id, span) for place, span in zip(chosen, spans, strict=True)]
     )
     return tuple(
         FoundItem(
-            document=item.document,
+            document=place.hit.document,
             span=span,
-            title=item.title,
+            title=headline(
+                place.item.span,
+                text[:HEAD],
+                place.hit.document.title,
+                place.hit.document.characters,
+            ),
             text=text,
-            published_at=item.published_at,
+            published_at=place.hit.document.published_at,
         )
-        for item, span, text in zip(items, spans, texts, strict=True)
+        for place, span, text in zip(chosen, spans, texts, strict=True)
     )
+
+
+def _cut(span: Span) -> Span:
+    return Span(start=span.start, end=min(span.end, span.start + ITEM_CHARACTERS))

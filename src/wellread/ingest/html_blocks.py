@@ -93,7 +93,8 @@ def write_blocks(blocks: Blocks, chosen: Iterable[Block]) -> None:
         around = set(ancestors(block.element))
         for depth, (level, box) in enumerate(open_sections):
             if box is not None and box not in around:
-                blocks.leave(level)
+                if not block.level or block.level > level:
+                    blocks.leave(level)
                 del open_sections[depth:]
                 break
         if block.level:
@@ -250,7 +251,7 @@ class _Reader:
         text = visible_text(element).strip()
         if text:
             linked = self._link_letters(element)
-            if len(text) > SENTENCE_CHARACTERS and text.endswith((".", "!", "。")):
+            if level > 1 and len(text) > SENTENCE_CHARACTERS and text.endswith((".", "!", "。")):
                 level = 0  # sentences that are only set in large letters
             self._add(text, element, level=level, linked=linked, nodes=_nodes(element))
 

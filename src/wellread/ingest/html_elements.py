@@ -59,6 +59,9 @@ def hidden(element: _Element, tag: str) -> bool:
     if not element.attrib:
         return False
     decoration = element.get("aria-hidden") == "true" and tag not in _SHOWN
+    if tag == "a" and (element.get("href") or "").startswith("#"):
+        # The sign beside a heading that links to it.
+        decoration |= not any(map(str.isalnum, "".join(map(str, element.itertext()))))
     return (
         decoration
         or ("hidden" in element.attrib and element.get("hidden") != "until-found")

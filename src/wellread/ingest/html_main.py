@@ -42,6 +42,10 @@ _AROUND = re.compile(
     r"recommended|recommendations|trending|read-?more|most-read)(?:[\s_-]|$)",
     re.I,
 )
+# ... of those around a page's only content, ...
+_FURNITURE = re.compile(
+    r"(?:^|[\s_-])(?:foot(?:er)?|nav(?:bar|igation)?|sidebar|menu)(?:[\s_-]|$)", re.I
+)
 # ... and of those that belong to a picture or a video.
 _CAPTION = re.compile(
     r"(?:^|[\s_-])(?:captions?|credits?|bylines?|media|video|image|photo|gallery|player|author|bio)"
@@ -86,7 +90,12 @@ def main_blocks(
 
 def visible_blocks(blocks: Sequence[Block]) -> list[Block]:
     """All blocks outside navigation and footers; all when nothing else is there."""
-    inside = [block for block in blocks if not _around(block.element, set())]
+    inside = [
+        block
+        for block in blocks
+        if not _around(block.element, set())
+        and not any(_FURNITURE.search(_names(one)) for one in ancestors(block.element))
+    ]
     return inside if any(not block.level for block in inside) else list(blocks)
 
 

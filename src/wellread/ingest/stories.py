@@ -18,14 +18,7 @@ from wellread.headlines import HEAD, headline
 from wellread.identity import tagged_hash
 from wellread.ingest.story_clusters import Clusters, PlacedItem
 from wellread.ingest.story_items import news_items
-from wellread.ingest.story_text import (
-    central_items,
-    novelty_of,
-    sources_of,
-    summary_of,
-    terms_of,
-    title_of,
-)
+from wellread.ingest.story_text import central_items, text_of
 from wellread.ingest.story_words import (
     SCHEME,
     packed,
@@ -34,19 +27,14 @@ from wellread.ingest.story_words import (
     unpacked_signature,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.story_rows import (
-    ItemRecord,
-    Material,
-    StoryText,
-    SummarySentence,
-    WaitingDocument,
-)
+from wellread.store.catalogue.story_rows import ItemRecord, WaitingDocument
 from wellread.types import Span
 
 logger = logging.getLogger(__name__)
 
 BATCH_ITEMS = 500  # kept in one transaction
-TOLD_AT_ONCE = 64  # stories whose titles and summaries are embedded together
+ROUNDS = 2  # copies of what changed are forgotten while it is put, and come in the second one
+TOLD_AT_ONCE = 64  # stories that get their text in one transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +62,15 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
 
     Raises:
         StoreError: the catalogue refused; batches that were kept stay.
-        ModelError: the embedder failed; the next refresh tells the rest.
     """
     started = time.perf_counter()
-    live = kb.catalogue.reindexing.live()
-    if not kb.settings.stories.enabled or live is None:
+    if not kb.settings.stories.enabled:
         return StoryReport()
     stored = kb.catalogue.stories
     if stored.begin(collection, _rules(kb)):
         logger.info("making the stories of %s anew, because of other settings", collection)
     documents, items, repeats = _place(kb, collection)
-    untold = stored.untold(collection, live.fingerprint.embedder)
+    untold = stored.untold(collection)
     told = 0
     for start in range(0, len(untold), TOLD_AT_ONCE):
         told += _tell(kb, untold[start : start + TOLD_AT_ONCE])
@@ -111,9 +97,11 @@ def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
     stored = kb.catalogue.stories
     kinds = kb.settings.stories.kinds
     stored.drop_others(collection, kinds)
-    waiting = stored.waiting(collection, kinds)
     documents = items = repeats = 0
-    if waiting:
+    for _ in range(ROUNDS):
+        waiting = stored.waiting(collection, kinds)
+        if not waiting:
+            break
         clusters = _clusters(kb, collection)
         for batch in _batches(kb, collection, clusters, waiting):
             stored.keep(collection, batch)
@@ -187,39 +175,11 @@ def _record(document: WaitingDocument, span: Span, placed: PlacedItem) -> ItemRe
 def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:
     """Make titles, summaries and figures of these stories anew; how many."""
     stored = kb.catalogue.stories
-    materials: dict[str, Material] = {}
-    for known in story_ids:
-        material = stored.material(known, central_items)
-        if material.items:
-            materials[known] = material
-    if not materials:
-        return 0
-    titles = {known: title_of(material) for known, material in materials.items()}
-    summaries = {known: summary_of(material) for known, material in materials.items()}
-    parts = kb.live()
-    vectors = parts.embedder.embed(
-        [told_text(titles[known], summaries[known]) for known in materials], "passage"
-    )
+    materials = [(known, stored.material(known, central_items)) for known in story_ids]
     return stored.tell(
         [
-            (
-                known,
-                material.items,
-                StoryText(
-                    title=titles[known],
-                    summary=summaries[known],
-                    terms=terms_of(material),
-                    centroid=vector,
-                    embedder=parts.fingerprint.embedder,
-                    sources=sources_of(material.items, material.documents),
-                    novelty=novelty_of(material.items),
-                ),
-            )
-            for (known, material), vector in zip(materials.items(), vectors, strict=True)
+            (known, material.items, text_of(material))
+            for known, material in materials
+            if material.items
         ]
     )
-
-
-def told_text(title: str, summary: Sequence[SummarySentence]) -> str:
-    """What of a story is embedded: title and summary."""
-    return "\n".join([title, *(one.text for one in summary)])

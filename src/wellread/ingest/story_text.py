@@ -14,9 +14,22 @@ from urllib.parse import urlsplit
 
 from wellread.headlines import headline
 from wellread.ingest.story_clusters import centre_of
-from wellread.ingest.story_words import Vector, code_of, counts, spoken, unpacked
+from wellread.ingest.story_words import (
+    SCHEME,
+    Vector,
+    code_of,
+    counts,
+    packed,
+    spoken,
+    unpacked,
+)
 from wellread.sentences import sentence_spans
-from wellread.store.catalogue.story_rows import ItemRecord, Material, SummarySentence
+from wellread.store.catalogue.story_rows import (
+    ItemRecord,
+    Material,
+    StoryText,
+    SummarySentence,
+)
 from wellread.types import DocumentFacts, Span
 
 CENTRAL_ITEMS = 12  # whose texts are read, beside that of the newest one
@@ -67,9 +80,23 @@ def central_items(items: Sequence[ItemRecord]) -> list[ItemRecord]:
     return [originals[place] for place in chosen]
 
 
-def title_of(material: Material) -> str:
+def text_of(material: Material) -> StoryText:
+    """All that is told of a story."""
+    originals = [item for item in material.items if item.repeats is None] or material.items
+    centre = Centre(originals)
+    return StoryText(
+        title=title_of(material, centre),
+        summary=summary_of(material, centre),
+        terms=terms_of(material, centre),
+        centre=packed(centre.weights),
+        scheme=SCHEME,
+        sources=sources_of(originals, material.documents),
+        novelty=novelty_of(originals),
+    )
+
+
+def title_of(material: Material, centre: Centre) -> str:
     """The headline that holds most of what the story is about, for its length."""
-    centre = Centre(material.chosen)
     titles = []
     for place, (item, text) in enumerate(zip(material.chosen, material.texts, strict=True)):
         facts = material.documents[item.document_id]
@@ -81,9 +108,8 @@ def title_of(material: Material) -> str:
     return min(titles)[2]
 
 
-def summary_of(material: Material) -> tuple[SummarySentence, ...]:
+def summary_of(material: Material, centre: Centre) -> tuple[SummarySentence, ...]:
     """Up to three sentences of different items where there are several, by date."""
-    centre = Centre(material.chosen)
     waiting = sorted(_sentences(material, centre), key=lambda one: (-one.score, one.place))
     several = len(material.chosen) >= SUMMARY_SENTENCES
     chosen: list[_Sentence] = []
@@ -103,9 +129,8 @@ def summary_of(material: Material) -> tuple[SummarySentence, ...]:
     )
 
 
-def terms_of(material: Material) -> tuple[str, ...]:
+def terms_of(material: Material, centre: Centre) -> tuple[str, ...]:
     """The words that set the story apart, heaviest first, as they are mostly written."""
-    centre = Centre(material.chosen)
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for text in material.texts:
         for stem, word in spoken(text):
@@ -121,22 +146,20 @@ def terms_of(material: Material) -> tuple[str, ...]:
     )
 
 
-def sources_of(items: Iterable[ItemRecord], documents: Mapping[str, DocumentFacts]) -> int:
+def sources_of(originals: Iterable[ItemRecord], documents: Mapping[str, DocumentFacts]) -> int:
     """How many independent sources tell the story: web hosts, or documents without one.
 
-    Copies are not counted: who prints another's text is no second witness.
+    Copies do not count: who prints another's text is no second witness.
     """
     found = set()
-    for item in items:
-        if item.repeats is None:
-            facts = documents[item.document_id]
-            found.add(_host(facts.url) or _host(facts.uri) or facts.id)
+    for item in originals:
+        facts = documents[item.document_id]
+        found.add(_host(facts.url) or _host(facts.uri) or facts.id)
     return len(found)
 
 
-def novelty_of(items: Sequence[ItemRecord]) -> float:
+def novelty_of(originals: Sequence[ItemRecord]) -> float:
     """0-1: how little the newest item repeats the middle of those before it; 1 for a lone one."""
-    originals = [item for item in items if item.repeats is None]
     if len(originals) < 2:
         return 1.0
     near = Centre(originals[:-1]).nearness(unpacked(originals[-1].vector))

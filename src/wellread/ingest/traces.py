@@ -17,6 +17,7 @@ import json
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -107,7 +108,8 @@ def said_elsewhere(
     search = _Search(wanted)
     found: set[str] = set()
     leaving = frozenset(besides)
-    for known, text in kb.catalogue.integrity.said():
+    integrity = kb.catalogue.integrity
+    for known, text in chain(integrity.texts(), integrity.titles()):
         if known not in leaving:
             found.update(search.within(text))
     return found
@@ -145,8 +147,8 @@ def _in_catalogue(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
         for text in _strings(value):
             for words in search.within(text):
                 yield Trace(store="catalogue", place=f"{table} {row}", words=words)
-    for known, text in kb.catalogue.integrity.said():
-        for words in search.within(text):
+    for known, text in kb.catalogue.integrity.texts():
+        for words in search.within(f"{known}\n{text}"):
             yield Trace(store="catalogue", place=f"texts {known}", words=words)
 
 
@@ -230,6 +232,8 @@ def _unpacked(blob: bytes) -> Iterator[str]:
         return
     plain = packed.decode("utf-8", "replace")
     yield plain
+    if "\\" not in plain:  # nothing that JSON would write in another way
+        return
     try:
         yield from _strings(json.loads(plain))
     except ValueError:

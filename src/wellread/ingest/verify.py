@@ -205,7 +205,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
     ((QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
     ((MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
-    ((ITEMS,), lambda kb, ids: kb.catalogue.integrity.drop_items(ids)),
+    ((ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
     ((DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
 )
 OWING = (

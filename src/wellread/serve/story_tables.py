@@ -62,7 +62,8 @@ def found_body(found: FoundStory, dates: Sequence[datetime]) -> dict[str, object
     return {
         **story_body(found.story, dates),
         "score": round(found.score, 4),
-        "similarity": round(found.similarity, 4),
+        "fit": round(found.fit, 4),
+        "similarity": None if found.similarity is None else round(found.similarity, 4),
         "best_items": [
             {
                 "document_id": item.document.id,
@@ -126,7 +127,7 @@ def print_found(console: Console, found: Sequence[FoundStory]) -> None:
         _print_none(console)
     for number, one in enumerate(found, start=1):
         head = Text.assemble((f"{number}. ", "bold cyan"), (harmless(one.story.title), "bold"))
-        head.append(f"  {one.similarity:.2f} · {_figures(one.story)}", style="dim")
+        head.append(f"  {one.fit:.2f} · {_figures(one.story)}", style="dim")
         console.print(head)
         for item in one.items:
             line = Text.assemble((f"{_day(item.published_at)}  ", "dim"), harmless(item.title))

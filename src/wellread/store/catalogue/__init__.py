@@ -24,6 +24,7 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     pending,
     schema_graph,
     schema_runs,
+    source_records,
 )
 from wellread.store.catalogue.collections import Collections
 from wellread.store.catalogue.database import Database
@@ -100,7 +101,7 @@ class Catalogue:
     def record_sources(self, records: Sequence[SourceRecord]) -> None:
         """``record_source`` for many, in one transaction."""
         with self._database.write() as connection:
-            documents.record_sources(connection, records)
+            source_records.record_sources(connection, records)
 
     def touch(self, collection: str, uris: Iterable[str]) -> None:
         """These sources were seen just now and are unchanged."""
@@ -150,9 +151,9 @@ class Catalogue:
         """
         names = list(uris)
         with self._database.write() as connection:
-            gone = documents.documents_of_sources(connection, collection, names)
+            gone = source_records.documents_of_sources(connection, collection, names)
             documents.delete_documents(connection, gone)
-            documents.delete_sources(connection, collection, names)
+            source_records.delete_sources(connection, collection, names)
         self._database.forget_deleted()
         return list(gone.items())
 
@@ -160,9 +161,9 @@ class Catalogue:
         """Delete single documents, as ``remove_sources`` does."""
         with self._database.write() as connection:
             gone = lookup.live_versions(connection, document_ids)
-            origins = documents.origins(connection, gone)
+            origins = source_records.origins(connection, gone)
             documents.delete_documents(connection, gone)
-            documents.leave_out_emptied(connection, origins)
+            source_records.leave_out_emptied(connection, origins)
         self._database.forget_deleted()
         return list(gone.items())
 

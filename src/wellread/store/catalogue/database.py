@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from wellread.errors import StoreError
 
 BUSY_SECONDS = 30
+READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
 UPGRADE_SECONDS = 600.0
 SCHEMA_LOCK = 0x77656C6C  # any number will do, as long as no other program takes it
 WRITE_OPTION = "wellread_write"
@@ -93,7 +94,9 @@ class Database:
             return True
         with _errors("clean up the catalogue"), self.engine.connect() as plain:
             connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(text(f"PRAGMA busy_timeout={int(READER_SECONDS * 1000)}"))
             busy, _, _ = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+            connection.execute(text(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}"))
         return not busy
 
     def close(self) -> None:

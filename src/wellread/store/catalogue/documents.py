@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,11 +33,12 @@ from wellread.store.catalogue.schema import (
     passages,
     past_questions,
     relations,
-    sources,
     texts,
 )
 from wellread.store.catalogue.schema_graph import mention_scans, mentions
-from wellread.store.catalogue.schema_runs import job_items, next_documents, next_passages
+from wellread.store.catalogue.schema_runs import next_documents, next_passages
+from wellread.store.catalogue.source_records import documents_of_sources, record_sources
+from wellread.store.catalogue.stories import mark_dirty
 from wellread.store.catalogue.values import (
     DocumentChange,
     SourceChange,
@@ -60,14 +61,20 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
         for new in change.documents
         for row in [_document_row(change.record, new, now)]
     }
-    before = _versions(connection, rows)
+    before = _hashes(connection, rows)
     whole = [change for change in changes if not change.accumulates]
     gone = {key[0]: key[1] for key in _yielded_by(connection, whole) if key[0] not in rows}
     replaced = [
         (known, version)
-        for known, version in before.items()
+        for known, (version, _) in before.items()
         if version != rows[known][0]["version"]
     ]
+    changed = [
+        known
+        for known, hashes in before.items()
+        if hashes != (rows[known][0]["version"], rows[known][0]["facts"])
+    ]
+    mark_dirty(connection, changed)
     cited = cited_documents(connection, [known for known, _ in replaced])
     old = list(stored_texts(connection, cited))
     _clear(connection, list(before), CONTENT)
@@ -100,88 +107,13 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     cited = cited_documents(connection, versions)
     removed = RemovedWords(stored_texts(connection, cited))
     forget_described(connection, versions)
+    mark_dirty(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
         _forget_staged(connection, ids)
     plan_removals(connection, list(versions.items()))
     forget_documents(connection, cited, removed, gone=True)
     note_deletion(connection)
-
-
-def documents_of_sources(
-    connection: Connection, collection: str, uris: Iterable[str]
-) -> dict[str, str]:
-    """Document id to version of everything that the sources yielded."""
-    statement = select(documents.c.id, documents.c.version).where(
-        documents.c.collection == collection,
-        documents.c.source_uri.in_(bindparam("values", expanding=True)),
-    )
-    return {row.id: row.version for row in rows_in(connection, statement, uris)}
-
-
-def origins(connection: Connection, document_ids: Iterable[str]) -> set[tuple[str, str]]:
-    """Collection and address of the sources that the documents are from."""
-    statement = select(documents.c.collection, documents.c.source_uri).where(
-        documents.c.id.in_(bindparam("values", expanding=True))
-    )
-    return {(row[0], row[1]) for row in rows_in(connection, statement, document_ids)}
-
-
-def leave_out_emptied(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:
-    """Mark those of the sources as skipped of which no document is left."""
-    for collection, uri in sorted(keys):
-        if not documents_of_sources(connection, collection, [uri]):
-            named = (sources.c.collection == collection, sources.c.uri == uri)
-            connection.execute(update(sources).where(*named).values(status="skipped"))
-
-
-def delete_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
-    """Delete the records of the sources themselves, and what job logs quote of them."""
-    for names in chunks(uris):
-        connection.execute(
-            delete(sources).where(sources.c.collection == collection, sources.c.uri.in_(names))
-        )
-        connection.execute(
-            update(job_items)
-            .where(job_items.c.uri.in_(names), job_items.c.reason != "")
-            .values(reason="")
-        )
-
-
-def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> None:
-    """Write each record in place of what was known of that source."""
-    now = datetime.now(UTC)
-    latest = {(record.collection, record.uri): record for record in records}
-    keys = [{"c": collection, "u": uri} for collection, uri in latest]
-    if not keys:
-        return
-    connection.execute(
-        delete(sources).where(
-            sources.c.collection == bindparam("c"), sources.c.uri == bindparam("u")
-        ),
-        keys,
-    )
-    connection.execute(
-        insert(sources),
-        [
-            {
-                "collection": record.collection,
-                "uri": record.uri,
-                "size": record.size,
-                "mtime_ns": record.mtime_ns,
-                "digest": record.digest,
-                "loader": record.loader,
-                "status": record.status,
-                "reason": record.reason,
-                "seen_at": record.seen_at or now,
-                "root": record.root,
-                "etag": record.etag,
-                "last_modified": record.last_modified,
-                "poll_after": record.poll_after,
-            }
-            for record in latest.values()
-        ],
-    )
 
 
 def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:
@@ -195,11 +127,11 @@ def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:
     connection.execute(update(next_passages).where(parts).values(context="", speakers=[]))
 
 
-def _versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    statement = select(documents.c.id, documents.c.version).where(
-        documents.c.id.in_(bindparam("values", expanding=True))
-    )
-    return {row.id: row.version for row in rows_in(connection, statement, ids)}
+def _hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Document id to version and hash of facts."""
+    columns = (documents.c.id, documents.c.version, documents.c.facts)
+    statement = select(*columns).where(documents.c.id.in_(bindparam("values", expanding=True)))
+    return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
 
 
 def _yielded_by(connection: Connection, changes: Sequence[SourceChange]) -> Iterator[VersionKey]:
@@ -257,7 +189,7 @@ def _clear(connection: Connection, ids: Sequence[str], tables: Iterable[Table]) 
 def _write(
     connection: Connection,
     rows: dict[str, tuple[Row, DocumentChange]],
-    before: dict[str, str],
+    before: Collection[str],
 ) -> None:
     fresh = [row for known, (row, _) in rows.items() if known not in before]
     again = [

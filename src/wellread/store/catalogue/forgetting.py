@@ -12,12 +12,12 @@ from wellread.errors import StoreError
 from wellread.store.catalogue.answers import Plain, forget_documents, forget_words, stored_texts
 from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.database import BUSY_SECONDS, Database
-from wellread.store.catalogue.documents import documents_of_sources
 from wellread.store.catalogue.pending import DELETED, note_deletion
 from wellread.store.catalogue.removed import RemovedWords
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, properties, sources
 from wellread.store.catalogue.schema_graph import collections, stories
 from wellread.store.catalogue.schema_runs import jobs
+from wellread.store.catalogue.source_records import documents_of_sources
 
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
@@ -67,6 +67,8 @@ class Forgetting:
             connection.execute(delete(sources).where(sources.c.collection == name))
             connection.execute(delete(stories).where(stories.c.collection == name))
             connection.execute(delete(collections).where(collections.c.name == name))
+            rules = properties.c.key == f"stories/{name}"  # by which its stories were made
+            connection.execute(delete(properties).where(rules))
             ended = jobs.c.state != "running"
             connection.execute(delete(jobs).where(jobs.c.collection == name, ended))
             note_deletion(connection)

@@ -30,10 +30,10 @@ from sqlalchemy import (
 from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.bodies import Body, bodies
 from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.documents import origins
 from wellread.store.catalogue.schema import documents, metadata, passages, sources, texts
-from wellread.store.catalogue.schema_graph import mention_scans, mentions, stories, story_items
+from wellread.store.catalogue.schema_graph import mention_scans, mentions, story_items
 from wellread.store.catalogue.schema_runs import vector_debts
+from wellread.store.catalogue.source_records import origins
 from wellread.store.catalogue.values import VersionKey
 
 DOCUMENTS_AT_ONCE = 50
@@ -79,20 +79,23 @@ class Integrity:
             yield from found
             after = found[-1].document_id
 
-    def said(self) -> Iterator[tuple[str, str]]:
-        """Document id and whole text of every document, then its title, then its summary."""
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Document id and whole text of everything that has a text, a document or not."""
         ordered = select(texts).order_by(texts.c.document_id, texts.c.piece)
+        with self._database.read() as connection:
+            streamed = connection.execution_options(yield_per=STREAM_ROWS).execute(ordered)
+            for known, pieces in groupby(streamed, key=itemgetter(0)):
+                yield known, "".join(piece.text for piece in pieces)
+
+    def titles(self) -> Iterator[tuple[str, str]]:
+        """Document id and title with summary of every document."""
         facts = select(documents.c.id, documents.c.title, documents.c.summary)
         with self._database.read() as connection:
-            streamed = connection.execution_options(yield_per=STREAM_ROWS)
-            for known, pieces in groupby(streamed.execute(ordered), key=itemgetter(0)):
-                yield known, "".join(piece.text for piece in pieces)
-            for row in streamed.execute(facts):
-                yield row.id, row.title
-                yield row.id, row.summary
+            for row in connection.execution_options(yield_per=STREAM_ROWS).execute(facts):
+                yield row.id, f"{row.title}\n{row.summary}"
 
     def cells(self) -> Iterator[tuple[str, str, Any]]:
-        """Table, row and value of every cell that may hold words, but for texts (``said``)."""
+        """Table, row and value of every cell that may hold words, but for the texts'."""
         for table in metadata.sorted_tables:
             if table is texts:
                 continue
@@ -173,7 +176,8 @@ class Integrity:
     def emptied(self) -> list[tuple[str, str]]:
         """Collection and address of sources that were read, and of which nothing is there.
 
-        Web addresses (a feed without entries) and sources of others (a feed) may be so.
+        Feeds and lists of records may be so: they can be empty, and an entry belongs to the last
+        of several feeds that carry it.
         """
         children = sources.alias()
         statement = select(sources.c.collection, sources.c.uri).where(
@@ -181,6 +185,8 @@ class Integrity:
             sources.c.reason == "",
             sources.c.status.in_(READ),
             sources.c.poll_after.is_(None),
+            sources.c.loader.not_like("feed%"),
+            sources.c.loader.not_like("records%"),
             ~exists().where(
                 documents.c.collection == sources.c.collection,
                 documents.c.source_uri == sources.c.uri,
@@ -283,17 +289,6 @@ class Integrity:
             found = set(connection.execute(outside.where(bad)).scalars())
             found.update(connection.execute(_outdated(story_items)).scalars())
         return sorted(found)
-
-    def drop_items(self, document_ids: Iterable[str]) -> None:
-        """Forget these documents' items of stories; the next run makes them again."""
-        with self._database.write() as connection:
-            for ids in chunks(document_ids):
-                which = story_items.c.document_id.in_(ids)
-                touched = select(story_items.c.story_id).where(which)
-                connection.execute(
-                    update(stories).where(stories.c.id.in_(touched)).values(dirty=True)
-                )
-                connection.execute(delete(story_items).where(which))
 
 
 def _count(connection: Connection, statement: Select[Any]) -> int:

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import (
     Connection,
-    Exists,
-    Select,
     and_,
     delete,
     exists,
-    func,
     insert,
-    or_,
     select,
     update,
 )
 
-from wellread.headlines import HEAD, headline
-from wellread.store.catalogue import lookup
-from wellread.store.catalogue.batches import chunks, rows_in
+from wellread.store.catalogue import lookup, story_reads
+from wellread.store.catalogue.batches import AT_ONCE, chunks
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.schema import documents, properties
 from wellread.store.catalogue.schema_graph import stories, story_items
 from wellread.store.catalogue.story_rows import (
+    ItemPlace,
     ItemRecord,
     Material,
     Story,
@@ -37,18 +32,10 @@ from wellread.store.catalogue.story_rows import (
     item_name,
     item_of,
     item_row,
-    story_of,
     told_row,
 )
-from wellread.types import Span
 
 STREAM_ROWS = 2_000
-BY_DATE = (
-    story_items.c.published_at.asc().nulls_last(),
-    story_items.c.document_id,
-    story_items.c.start,
-)
-
 Choose = Callable[[Sequence[ItemRecord]], Sequence[ItemRecord]]
 
 
@@ -114,7 +101,7 @@ class Stories:
             select(story_items)
             .join(stories, stories.c.id == story_items.c.story_id)
             .where(stories.c.collection == collection)
-            .order_by(*BY_DATE)
+            .order_by(*story_reads.BY_DATE)
         )
         with self._database.read() as connection:
             streamed = connection.execution_options(yield_per=STREAM_ROWS)
@@ -135,14 +122,11 @@ class Stories:
             if kept:
                 connection.execute(insert(story_items), [item_row(item) for item in kept])
 
-    def untold(self, collection: str, embedder: str) -> list[str]:
-        """Stories that wait for their text, or whose centroid is of another embedder; by id."""
+    def untold(self, collection: str) -> list[str]:
+        """Stories that wait for their text, by id."""
         statement = (
             select(stories.c.id)
-            .where(
-                stories.c.collection == collection,
-                or_(stories.c.dirty.is_(True), stories.c.embedder != embedder),
-            )
+            .where(stories.c.collection == collection, stories.c.dirty.is_(True))
             .order_by(stories.c.id)
         )
         with self._database.read() as connection:
@@ -155,7 +139,7 @@ class Stories:
             choose: picks the items whose text is wanted.
         """
         with self._database.read() as connection:
-            items = _items(connection, story_id)
+            items = story_reads.items(connection, story_id)
             chosen = list(choose(items))
             return Material(
                 items=items,
@@ -176,7 +160,7 @@ class Stories:
         taken = 0
         with self._database.write() as connection:
             for known, seen, text in told:
-                now = {item.key: item.version for item in _items(connection, known)}
+                now = {item.key: item.version for item in story_reads.items(connection, known)}
                 if now == {item.key: item.version for item in seen}:
                     values = told_row(seen, text)
                     connection.execute(update(stories).where(stories.c.id == known).values(values))
@@ -185,7 +169,7 @@ class Stories:
 
     def drop_empty(self, collection: str) -> int:
         """Delete stories without items; how many."""
-        empty = and_(stories.c.collection == collection, ~_has_items())
+        empty = and_(stories.c.collection == collection, ~story_reads.has_items())
         with self._database.write() as connection:
             return connection.execute(delete(stories).where(empty)).rowcount
 
@@ -204,85 +188,67 @@ class Stories:
         limit: int | None = None,
     ) -> list[Story]:
         """Stories with news in the window, of some collections or of all; the latest first."""
-        statement = select(stories).where(stories.c.title != "")
-        if collections:
-            statement = statement.where(stories.c.collection.in_(collections))
-        if since:
-            statement = statement.where(stories.c.last_at >= since)
-        if until:
-            statement = statement.where(stories.c.first_at <= until)
-        if since or until:
-            statement = statement.where(_has_items(since, until))
-        order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
         with self._database.read() as connection:
-            return _stories(connection, statement.order_by(*order).limit(limit))
+            return story_reads.latest(connection, collections, since, until, limit)
 
     def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
         """Stories whose id is or begins with ``prefix``, at most two."""
-        begins = stories.c.id.startswith(prefix, autoescape=True)
-        statement = select(stories).where(stories.c.title != "", begins)
-        if collections:
-            statement = statement.where(stories.c.collection.in_(collections))
         with self._database.read() as connection:
-            return _stories(connection, statement.order_by(stories.c.id).limit(2))
+            return story_reads.named(connection, prefix, collections)
+
+    def told(self, story_ids: Sequence[str]) -> list[Story]:
+        """Those of the stories that have their text, in no particular order."""
+        with self._database.read() as connection:
+            return story_reads.told(connection, story_ids)
 
     def items(self, story_id: str) -> list[StoryItem]:
         """The items of a story, by date."""
         with self._database.read() as connection:
-            return _shown(connection, _items(connection, story_id))
+            return story_reads.shown(connection, story_reads.items(connection, story_id))
+
+    def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
+        """Document id to the items of it that are in stories, in reading order."""
+        with self._database.read() as connection:
+            return story_reads.places(connection, document_ids)
 
     def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
         """Story id to the dates of its items, ascending; items without a date are left out."""
-        statement = (
-            select(story_items.c.story_id, story_items.c.published_at)
-            .where(
-                story_items.c.story_id.in_(lookup.VALUES),
-                story_items.c.published_at.is_not(None),
-            )
-            .order_by(story_items.c.published_at)
-        )
-        found: dict[str, list[datetime]] = {known: [] for known in story_ids}
         with self._database.read() as connection:
-            for row in rows_in(connection, statement, story_ids):
-                found[row.story_id].append(row.published_at)
-        return found
+            return story_reads.dates(connection, story_ids)
 
     def count(self, collection: str) -> tuple[int, int]:
         """How many stories the collection has, and how many items are in them."""
-        statement = (
-            select(func.count(stories.c.id.distinct()), func.count())
-            .join_from(stories, story_items, story_items.c.story_id == stories.c.id)
-            .where(stories.c.collection == collection)
-        )
         with self._database.read() as connection:
-            many, items = connection.execute(statement).one()
-        return int(many), int(items)
+            return story_reads.count(connection, collection)
 
 
 def mark_dirty(connection: Connection, document_ids: Iterable[str]) -> None:
     """These documents are about to change or go: forget their items, and all that stories tell.
 
     What a story tells may be words of any of its items, so that it is emptied until the next
-    refresh. Stories left without items are deleted. Call it while the documents are there.
+    refresh. Stories left without items are deleted. Items that repeat one of these documents' are
+    forgotten with all of their own document, and made again by the next refresh, as originals.
     """
-    for ids in chunks(document_ids):
+    waiting = list(document_ids)
+    done: set[str] = set()
+    while waiting:
+        ids = [known for known in waiting[:AT_ONCE] if known not in done]
+        del waiting[:AT_ONCE]
+        done.update(ids)
         mine = story_items.c.document_id.in_(ids)
-        keys = select(story_items.c.document_id, story_items.c.start, story_items.c.story_id)
-        gone = connection.execute(keys.where(mine)).all()
-        if not gone:
-            continue
+        columns = (story_items.c.document_id, story_items.c.start, story_items.c.story_id)
+        gone = connection.execute(select(*columns).where(mine)).all()
         connection.execute(delete(story_items).where(mine))
         touched = sorted({row.story_id for row in gone if row.story_id})
-        for part in chunks(touched):
-            inside = stories.c.id.in_(part)
-            connection.execute(delete(stories).where(inside, ~_has_items()))
-            connection.execute(update(stories).where(inside).values(**blank()))
         for names in chunks(item_name((row.document_id, row.start)) for row in gone):
-            copies = and_(
-                story_items.c.story_id.in_({row.story_id for row in gone if row.story_id}),
-                story_items.c.repeats.in_(names),
-            )
-            connection.execute(update(story_items).where(copies).values(repeats=""))
+            copies = select(story_items.c.document_id).where(story_items.c.repeats.in_(names))
+            for part in chunks(touched):
+                inside = story_items.c.story_id.in_(part)
+                waiting += connection.execute(copies.where(inside).distinct()).scalars()
+        for part in chunks(touched):
+            these = stories.c.id.in_(part)
+            connection.execute(delete(stories).where(these, ~story_reads.has_items()))
+            connection.execute(update(stories).where(these).values(**blank()))
 
 
 def _found(connection: Connection, collection: str, ids: set[str]) -> None:
@@ -299,44 +265,3 @@ def _found(connection: Connection, collection: str, ids: set[str]) -> None:
         ]
         if fresh:
             connection.execute(insert(stories), fresh)
-
-
-def _has_items(since: datetime | None = None, until: datetime | None = None) -> Exists:
-    which = [story_items.c.story_id == stories.c.id]
-    if since:
-        which.append(story_items.c.published_at >= since)
-    if until:
-        which.append(story_items.c.published_at <= until)
-    return exists().where(*which)
-
-
-def _items(connection: Connection, story_id: str) -> list[ItemRecord]:
-    statement = select(story_items).where(story_items.c.story_id == story_id).order_by(*BY_DATE)
-    return [item_of(row) for row in connection.execute(statement)]
-
-
-def _shown(connection: Connection, items: Sequence[ItemRecord]) -> list[StoryItem]:
-    facts = lookup.facts(connection, {item.document_id for item in items})
-    heads = [
-        (
-            item.document_id,
-            Span(start=item.span.start, end=min(item.span.end, item.span.start + HEAD)),
-        )
-        for item in items
-    ]
-    return [
-        StoryItem(
-            document=facts[item.document_id],
-            span=item.span,
-            title=headline(
-                item.span, head, facts[item.document_id].title, facts[item.document_id].characters
-            ),
-            published_at=item.published_at,
-            repeats=item.repeats,
-        )
-        for item, head in zip(items, lookup.span_texts(connection, heads), strict=True)
-    ]
-
-
-def _stories(connection: Connection, statement: Select[Any]) -> list[Story]:
-    return [story_of(row) for row in connection.execute(statement)]

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
-from wellread.types import DocumentFacts, Span, Vector
+from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)
 
@@ -49,6 +47,22 @@ class ItemRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemPlace:
+    """Where a news item stands, and in which story."""
+
+    document_id: str
+    version: str
+    span: Span
+    story_id: str
+    repeats: ItemKey | None
+
+    @property
+    def key(self) -> ItemKey:
+        """Names the item in its collection."""
+        return self.document_id, self.span.start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummarySentence:
     """A sentence of a story's summary, and where it stands: ``text`` is verbatim."""
 
@@ -63,7 +77,8 @@ class StoryText:
 
     Attributes:
         terms: the words that set it apart, heaviest first, as they are written.
-        centroid: vector of title and summary, by ``embedder``.
+        centre: what the items have in common, as ``ingest/story_words.py`` packs it.
+        scheme: the rules by which the centre was made.
         sources: independent ones: web hosts, or documents that have none; copies not counted.
         novelty: 0-1, how little the newest item repeats what came before.
     """
@@ -71,8 +86,8 @@ class StoryText:
     title: str
     summary: tuple[SummarySentence, ...]
     terms: tuple[str, ...]
-    centroid: Vector
-    embedder: str
+    centre: bytes
+    scheme: str
     sources: int
     novelty: float
 
@@ -84,7 +99,7 @@ class Story:
     Attributes:
         dirty: something that it was made of changed or went; its text is made anew by the next
             run. Until then title, summary and terms may be empty.
-        embedder: of the centroid; empty while there is none.
+        centre, scheme: as in ``StoryText``; empty until it is told.
     """
 
     id: str
@@ -98,8 +113,8 @@ class Story:
     sources: int
     novelty: float
     dirty: bool
-    centroid: Vector
-    embedder: str
+    centre: bytes
+    scheme: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +173,17 @@ def item_of(row: Any) -> ItemRecord:
     )
 
 
+def place_of(row: Any) -> ItemPlace:
+    """The place of an item of a row."""
+    return ItemPlace(
+        document_id=row.document_id,
+        version=row.version,
+        span=Span(start=row.start, end=row.end),
+        story_id=row.story_id,
+        repeats=key_of(row.repeats),
+    )
+
+
 def item_name(key: ItemKey) -> str:
     """``document_id:start``."""
     return f"{key[0]}:{key[1]}"
@@ -183,8 +209,8 @@ def story_of(row: Any) -> Story:
         sources=row.sources,
         novelty=row.novelty,
         dirty=row.dirty,
-        centroid=np.frombuffer(row.centroid, dtype="<f4"),
-        embedder=row.embedder,
+        centre=row.centroid,
+        scheme=row.embedder,
     )
 
 
@@ -208,8 +234,8 @@ def told_row(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
         "title": text.title,
         "summary": summary_text(text.summary),
         "terms": list(text.terms),
-        "centroid": np.asarray(text.centroid, dtype="<f4").tobytes(),
-        "embedder": text.embedder,
+        "centroid": text.centre,
+        "embedder": text.scheme,
         "first_at": min(dates, default=None),
         "last_at": max(dates, default=None),
         "items": len(items),

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ask import stories as finding
+from wellread.ask.stories import FoundStory, StoryQuery, find_stories, rank
+from wellread.errors import UnknownCollectionError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+NOW = datetime(2026, 4, 1, tzinfo=UTC)
+FERRY_QUESTION = "engine of the ferry Osprey"
+LONG = "The council talked about the second ferry again. " * 60
+NEWS = [
+    ("Ferry Osprey breaks down", "2026-01-05", "The ferry Osprey broke down. Its engine failed."),
+    ("Ferry Osprey is back", "2026-03-20", "The ferry Osprey is back with a new engine."),
+    ("Ferry Osprey is full", "2026-03-25", "The ferry Osprey was full on Sunday, at last."),
+    ("Rye bread wins prize", "2026-03-22", "The bakery won a prize for rye bread with caraway."),
+    ("Second ferry for the harbour", "2026-03-28", LONG),
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the news, and a copy of one item at another address."""
+    root = tmp_path_factory.mktemp("stories")
+    lines = [
+        {"title": title, "published_at": day, "text": text, "url": f"https://a.example/{number}"}
+        for number, (title, day, text) in enumerate(NEWS)
+    ]
+    lines.append({**lines[1], "url": "https://b.example/copy", "published_at": "2026-03-21"})
+    file = root / "news.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(file)], collection="news")
+    return root / "home"
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def find(kb: KnowledgeBase, text: str, **limits: Any) -> list[FoundStory]:
+    return find_stories(kb, StoryQuery(text=text, **limits), now=NOW)
+
+
+def titles(found: FoundStory) -> list[str]:
+    return [item.title for item in found.items]
+
+
+def test_a_question_finds_its_story_and_the_best_news_of_the_last_30_days(
+    kb: KnowledgeBase,
+) -> None:
+    first = find(kb, FERRY_QUESTION)[0]
+    assert first.story.title.startswith("Ferry Osprey")
+    assert titles(first)[0] == "Ferry Osprey is back"
+    assert "Ferry Osprey breaks down" not in titles(first)  # in January
+    assert first.similarity is not None
+    assert first.similarity >= 0.3
+
+
+def test_a_window_that_is_asked_for_is_kept_to(kb: KnowledgeBase) -> None:
+    first = find(kb, FERRY_QUESTION, since=datetime(2026, 1, 1, tzinfo=UTC), until=NOW)[0]
+    assert set(titles(first)[:2]) == {"Ferry Osprey breaks down", "Ferry Osprey is back"}
+    january = datetime(2026, 1, 31, tzinfo=UTC)
+    (only,) = find(kb, FERRY_QUESTION, until=january)
+    assert titles(only) == ["Ferry Osprey breaks down"]
+    assert find(kb, FERRY_QUESTION, since=NOW) == []
+
+
+def test_of_copies_one_is_given(kb: KnowledgeBase) -> None:
+    first = find(kb, FERRY_QUESTION, per_story=9)[0]
+    assert titles(first).count("Ferry Osprey is back") == 1
+
+
+def test_limits(kb: KnowledgeBase) -> None:
+    found = find(kb, "ferry bread prize", top_k=1, per_story=1)
+    assert len(found) == 1
+    assert len(found[0].items) == 1
+
+
+def test_long_news_is_cut_and_verbatim(kb: KnowledgeBase) -> None:
+    (item,) = [
+        item
+        for found in find(kb, "council talked second ferry", per_story=9)
+        for item in found.items
+        if item.title.startswith("Second ferry")
+    ]
+    assert len(item.text) == finding.ITEM_CHARACTERS
+    assert kb.catalogue.texts([(item.document.id, item.span)]) == [item.text]
+
+
+def test_what_is_unlike_every_story_finds_none(kb: KnowledgeBase, home: Path) -> None:
+    assert find(kb, "quantum chromodynamics lattice") == []
+    strict = {"retrieval": {"min_similarity": 0.99}}
+    with open_kb(home, overrides=strict, embedder=ReadableEmbedder()) as other:
+        assert find(other, FERRY_QUESTION) == []
+
+
+def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
+    assert find(kb, FERRY_QUESTION, collections=("news",))
+    with pytest.raises(UnknownCollectionError):
+        find(kb, FERRY_QUESTION, collections=("sport",))
+
+
+def test_a_story_that_waits_for_its_text_is_left_out(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "home")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        bread = find(kb, "rye bread prize", top_k=1)[0].story
+        items = list(kb.catalogue.stories.placed("news"))
+        again = [item for item in items if item.story_id == bread.id]
+        kb.catalogue.stories.keep("news", again)
+        assert bread.id not in [one.story.id for one in find(kb, "rye bread prize")]
+
+
+shares = st.floats(0, 1)
+ages = st.floats(0, 5000)
+
+
+@given(shares, ages, st.integers(1, 100), shares)
+def test_recent_widely_told_and_new_stories_go_first_among_equals(
+    fit: float, age: float, sources: int, novelty: float
+) -> None:
+    plain = rank(fit, age, sources, novelty)
+    assert rank(fit, age + 10, sources, novelty) <= plain
+    assert rank(fit, age, sources + 1, novelty) >= plain
+    assert rank(fit, age, sources, min(1.0, novelty + 0.1)) >= plain
+    assert rank(fit + 0.2, age, sources, novelty) > rank(fit, 0, 100, 1) - 1e-9
+
+
+def test_a_story_dated_after_now_is_as_recent_as_can_be() -> None:
+    assert rank(0.5, -3, 1, 0.5) == rank(0.5, 0, 1, 0.5) == pytest.approx(0.5 + 0.1 + 0.02)
+    assert rank(0.5, timedelta(days=30).days, 8, 0) == pytest.approx(0.5 + 0.05 + 0.06)

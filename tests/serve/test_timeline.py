@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.serve.timeline import Unit, bucketed, periods, sparkline, unit_for
+
+FIRST = datetime(2025, 12, 29, 9, 30, tzinfo=UTC)  # a Monday
+moments = st.datetimes(datetime(1990, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
+
+
+@pytest.mark.parametrize(
+    ("days", "unit"), [(0, "day"), (31, "day"), (32, "week"), (183, "month"), (1200, "year")]
+)
+def test_the_unit_fits_the_stretch(days: int, unit: str) -> None:
+    assert unit_for(FIRST, FIRST + timedelta(days=days)) == unit
+
+
+@pytest.mark.parametrize(
+    ("unit", "labels"),
+    [
+        ("day", ["2025-12-29", "2025-12-30", "2025-12-31", "2026-01-01"]),
+        ("week", ["2025-12-29"]),
+        ("month", ["2025-12", "2026-01"]),
+        ("year", ["2025", "2026"]),
+    ],
+)
+def test_periods_run_over_the_turn_of_the_year(unit: Unit, labels: list[str]) -> None:
+    found = periods([FIRST, FIRST, FIRST + timedelta(days=3)], unit)
+    assert [period.label for period in found] == labels
+    assert found[0].count == (3 if unit == "week" else 2)
+
+
+def test_no_dates_have_no_periods() -> None:
+    assert periods([], "day") == []
+
+
+@given(st.lists(moments, min_size=1, max_size=30), st.sampled_from(["month", "year"]))
+def test_every_date_is_in_one_period_and_periods_follow_each_other(
+    dates: list[datetime], unit: Unit
+) -> None:
+    found = periods(dates, unit)
+    assert sum(period.count for period in found) == len(dates)
+    assert found[0].count > 0 < found[-1].count
+    starts = [period.start for period in found]
+    assert starts == sorted(set(starts))
+
+
+def test_a_sparkline_has_a_sign_for_each_count() -> None:
+    assert sparkline([0, 1, 4, 8]) == "·▁▄█"
+    assert sparkline([3]) == "█"
+    assert sparkline([0, 0]) == "··"
+    assert sparkline([]) == ""
+
+
+def test_dates_go_into_equal_parts_and_those_outside_into_none() -> None:
+    last = FIRST + timedelta(days=10)
+    dates = [FIRST - timedelta(days=1), FIRST, FIRST + timedelta(days=6), last]
+    assert bucketed(dates, FIRST, last, 2) == [1, 2]
+    assert bucketed([FIRST], FIRST, FIRST, 3) == [1, 0, 0]
