@@ -43,6 +43,7 @@ ACTIONS = ("add", "update", "sync", "remove", "reindex", "migrate")
 FILES = 24
 COLLECTION = "default"
 FIRST = "0001"
+LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
 LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone")
 
@@ -110,9 +111,10 @@ def one(action: str, place: Path, told: Told, chance: random.Random) -> None:
     if action == "migrate":
         downgrade(home)
     after = prepare(action, folder, before)
-    length = trial(action, home, folder, place)
+    if action not in LENGTHS:
+        LENGTHS[action] = trial(action, home, folder, place)
     process = start(action, home, folder)
-    time.sleep(chance.uniform(0, length))
+    time.sleep(chance.uniform(0, LENGTHS[action]))
     process.kill()
     said = process.communicate()[0]
     told.struck += process.returncode == -signal.SIGKILL

@@ -93,16 +93,20 @@ def test_speakers_are_those_whose_words_the_span_shares(marks: list[Mark], span:
 
 
 @given(marks=st.lists(any_mark(("page", "boxed")), max_size=6), span=any_span())
-def test_the_box_holds_every_box_of_the_span(marks: list[Mark], span: Span) -> None:
+def test_the_box_holds_every_box_of_the_span_on_its_first_page(
+    marks: list[Mark], span: Span
+) -> None:
+    located = Marks(marks).locate(span)
     boxes = [
         mark.box
         for mark in marks
         if isinstance(mark, PageMark)
         and mark.box
+        and mark.page == located.page
         and mark.start < span.end
         and span.start < mark.end
     ]
-    box = Marks(marks).locate(span).box
+    box = located.box
     if covering(marks, PageMark, span.start) is None or not boxes:
         assert box is None
         return
@@ -210,3 +214,17 @@ def test_a_recording_file_opens_at_the_second_and_a_slide_deck_as_it_is() -> Non
     slide = Locator(label="p. 4", page=4)
     assert link_to("file:///deck.pptx", slide, "words") == "file:///deck.pptx"
     assert link_to("file:///paper.pdf", slide, "words") == "file:///paper.pdf#page=4"
+
+
+def test_the_box_of_a_quote_over_a_page_end_is_that_of_its_first_page() -> None:
+    upper = Box(left=0.1, top=0.1, right=0.9, bottom=0.2)
+    lower = Box(left=0.1, top=0.8, right=0.9, bottom=0.9)
+    marks = Marks(
+        (
+            PageMark(start=0, end=10, page=1),
+            PageMark(start=0, end=10, page=1, box=lower),
+            PageMark(start=10, end=20, page=2),
+            PageMark(start=10, end=20, page=2, box=upper),
+        )
+    )
+    assert marks.locate(Span(start=5, end=15)).box == lower

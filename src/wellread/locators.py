@@ -49,12 +49,20 @@ class Marks:
         return Locator(
             label=_label(page, time, speaker, heading, line),
             page=page.page if page else None,
-            box=_union([mark.box for mark in self._pages.over(span) if mark.box], page),
+            box=_union(self._boxes(span, page), page),
             begin=time.begin if time else None,
             speaker=speaker.speaker if speaker else None,
             heading=heading.path if heading else (),
             line=line.line if line else None,
         )
+
+    def _boxes(self, span: Span, page: PageMark | None) -> list[Box]:
+        """The boxes of ``span`` on the page where it begins."""
+        return [
+            mark.box
+            for mark in self._pages.over(span)
+            if mark.box and page and mark.page == page.page
+        ]
 
     def speakers(self, span: Span) -> tuple[str, ...]:
         """Who speaks in ``span``, in order, without repeats."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.places import in_captions, in_feed, in_html, in_markdown, in_records, in_text
+from benchmarks.place_words import Check
 
+from benchmarks import places_lines, places_pages, places_timed
 from wellread.types import Locator
 
 MARKDOWN = """---
@@ -44,6 +46,23 @@ FEED = """<rss version="2.0"><channel><title>Herald</title>
 <description>Nothing happened.</description></item></channel></rss>"""
 PAGE = """<html><head><title>Rules</title></head><body><h1>Rules</h1><p>They apply.</p>
 <h2>Fees</h2><p>A late tool costs <b>one euro</b> per day.</p></body></html>"""
+
+
+def wrong_with(check: Check) -> Callable[[Path, str, Locator, str], str]:
+    """The check with its findings in one line; empty when all is right."""
+
+    def told(path: Path, quote: str, locator: Locator, address: str) -> str:
+        return "; ".join(fault for fault in check(path, quote, locator, address).values() if fault)
+
+    return told
+
+
+in_captions = wrong_with(places_timed.in_captions)
+in_feed = wrong_with(places_pages.in_feed)
+in_html = wrong_with(places_pages.in_html)
+in_markdown = wrong_with(places_lines.in_markdown)
+in_records = wrong_with(places_lines.in_records)
+in_text = wrong_with(places_lines.in_text)
 
 
 def place(
