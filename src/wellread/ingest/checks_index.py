@@ -46,24 +46,32 @@ class _Held:
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
     """How many rows the index has, and where it differs from what it should hold."""
     owed = set(kb.catalogue.integrity.owed())
-    held = _Held()
     try:
-        for row in kb.index.held():
-            sure = row.document_id not in expected.unsure
-            held.ids.append(number(row.passage_id))
-            held.contents.append(
-                row_number(
-                    (row.document_id, row.version, row.collection),
-                    (row.start, row.end),
-                    row.text if sure else "",
-                )
-            )
-            if not row.vector:
-                held.bare[(row.document_id, row.version)] += 1
-    except StoreError as error:
-        return 0, [Problem(kind=UNREADABLE, subject="index", detail=str(error))]
+        held = _held(kb, expected)
+    except StoreError:
+        try:
+            held = _held(kb, expected)  # a writer may have replaced files meanwhile
+        except StoreError as error:
+            return 0, [Problem(kind=UNREADABLE, subject="index", detail=str(error))]
     problems = _differences(kb, expected, held)
     return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
+
+
+def _held(kb: KnowledgeBase, expected: Expected) -> _Held:
+    held = _Held()
+    for row in kb.index.held():
+        sure = row.document_id not in expected.unsure
+        held.ids.append(number(row.passage_id))
+        held.contents.append(
+            row_number(
+                (row.document_id, row.version, row.collection),
+                (row.start, row.end),
+                row.text if sure else "",
+            )
+        )
+        if not row.vector:
+            held.bare[(row.document_id, row.version)] += 1
+    return held
 
 
 def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:

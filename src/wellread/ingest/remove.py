@@ -15,6 +15,7 @@ from wellread.errors import UnknownCollectionError
 from wellread.ingest.finish import finish_run
 from wellread.ingest.naming import resolve
 from wellread.ingest.purge import purge
+from wellread.ingest.reindex import tidy
 from wellread.ingest.traces import MOST, Trace, evenly, find_traces, needles, said_elsewhere
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
@@ -180,5 +181,6 @@ def _prove(
     """Bring up to date what was made of the documents, take their bytes off the disk, and look."""
     for collection in collections:
         finish_run(kb, collection)
+    tidy(kb)  # an index in the making that nobody is working at
     purged = purge(kb)
     return purged, find_traces(kb, wanted)

@@ -29,6 +29,9 @@ from wellread.ingest.story_words import (
 )
 
 CENTRE_FEATURES = 80  # the heaviest ones of a story's centre; the rest says little
+# In a young collection everything looks alike: the threshold is higher by this share of it, and
+# sinks as it becomes known which words are common there.
+YOUTH = 0.6
 COPY = 0.7  # share of runs of words in common from which an item repeats another one
 
 ItemKey = tuple[str, int]  # (document id, start)
@@ -68,7 +71,8 @@ class Clusters:
     """The stories of one collection in memory.
 
     Args:
-        threshold: least similarity (cosine of weighted words) at which an item joins a story.
+        threshold: least similarity (cosine of weighted words) at which an item joins a story of
+            a large collection.
         window: a story without news for longer takes no more items; None: it always does.
     """
 
@@ -135,10 +139,11 @@ class Clusters:
         for code, weight in vector.items():
             for name, central in self._having.get(code, {}).items():
                 scores[name] += weight * central
+        threshold = self._threshold * (1 + YOUTH * self._frequencies.youth)
         near = [
             (-score, self._stories[name].number, name)
             for name, score in scores.items()
-            if score >= self._threshold and self._open(self._stories[name], moment)
+            if score >= threshold and self._open(self._stories[name], moment)
         ]
         return min(near)[2] if near else None
 

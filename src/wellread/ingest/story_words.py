@@ -21,11 +21,15 @@ import numpy as np
 import snowballstemmer
 from numpy.typing import NDArray
 
+from wellread.ingest.common_words import COMMON_WORDS
+
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
 LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first
 PAIR_WEIGHT = 0.7
 RARITY = 1.5  # power of the inverse document frequency
-PRIOR_ITEMS = 300  # that are taken to be there before the first one, without any of its words
+# Items that are taken to be there before the first one, and how many of them have an everyday word.
+PRIOR_ITEMS = 100
+PRIOR_HAVING = 10
 UNSEEN_WEIGHT = 0.5  # of a feature that no item before had
 COMMON_SHARE = 0.2  # of the items: what more of them have says nothing
 COMMON_FROM = 50  # items from which on that is judged
@@ -49,6 +53,14 @@ _STOP_WORDS = frozenset(
     there these they this those through thus to too under until up upon us use used uses using very
     via was we were what when where whether which while who whom whose why will with within without
     would yes yet you your yours
+    """.split()
+)
+_NUMBERS_AND_TIMES = frozenset(
+    """
+    two three four five six seven eight nine ten hundred thousand million billion percent euros
+    dollars pounds hour minute day week month year today tomorrow yesterday monday tuesday wednesday
+    thursday friday saturday sunday january february march april may june july august september
+    october november december first second third last next new old
     """.split()
 )
 _stemmer = snowballstemmer.stemmer("english")
@@ -84,6 +96,11 @@ class Frequencies:
         self._items = 0
         self._having: Counter[int] = Counter()
 
+    @property
+    def youth(self) -> float:
+        """1 before the first item, 0 after very many: how much is a guess what words are worth."""
+        return PRIOR_ITEMS / (PRIOR_ITEMS + self._items)
+
     def add(self, codes: Iterator[int] | list[int]) -> None:
         """One more item has these features."""
         self._items += 1
@@ -96,6 +113,7 @@ class Frequencies:
         """
         coded = {feature: code_of(feature) for feature in features}
         self.add(list(coded.values()))
+        everyday = _everyday_codes()
         vector: Vector = {}
         for feature, code in coded.items():
             having = self._having[code]
@@ -103,7 +121,8 @@ class Frequencies:
                 vector[code] = 0.0
                 continue
             weight = 1 + math.log(features[feature])
-            weight *= math.log((self._items + PRIOR_ITEMS) / having) ** RARITY
+            prior = PRIOR_HAVING if code in everyday else 0
+            weight *= math.log((self._items + PRIOR_ITEMS) / (having + prior)) ** RARITY
             weight *= PAIR_WEIGHT if " " in feature else 1.0
             vector[code] = weight * (UNSEEN_WEIGHT if having == 1 else 1.0)
         return unpacked(packed(unit(vector)))
@@ -165,6 +184,11 @@ def bands(signature: Signature) -> Iterator[tuple[int, bytes]]:
     rows = HASHES // BANDS
     for band in range(BANDS):
         yield band, signature[band * rows : (band + 1) * rows].tobytes()
+
+
+@lru_cache(maxsize=1)
+def _everyday_codes() -> frozenset[int]:
+    return frozenset(code_of(_stem(word)) for word in COMMON_WORDS | _NUMBERS_AND_TIMES)
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import wellread.store.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
 # isort: split
+import lancedb
 import numpy as np
 import pyarrow as pa
 from filelock import FileLock
@@ -34,7 +35,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.store.lance_purge import INDEXES, PurgeMarks, fold, purge_table, watched
+from wellread.store.lance_purge import INDEXES, ROWS_AT_ONCE, PurgeMarks, fold, purge_table, watched
 from wellread.store.lance_rows import (
     edition,
     held_rows,
@@ -198,12 +199,21 @@ class LanceIndex:
                     yield to_index_key(key)
 
     def held(self) -> Iterator[HeldRow]:
-        """See ``Index.held``."""
-        columns = {name: name for name in ("key", "collection", "search_text")}
+        """See ``Index.held``; one version, piece by piece.
+
+        A scan of the whole table would read ahead without bounds, vectors above all.
+        """
+        columns = ["key", "collection", "search_text", "vector"]
         with store_errors("read the index"):
-            rows = self._table.search().select({**columns, "bare": "vector is null"})
-            for batch in rows.to_batches(KEYS_AT_ONCE):
-                yield from held_rows(batch)
+            path = Path(str(self._table.uri))
+            table = lancedb.connect(path.parent).open_table(path.stem)
+            table.checkout(table.version)
+            rows = table.search().select(["kind"]).with_row_id(True)
+            for batch in rows.to_batches(ROWS_AT_ONCE):
+                addresses = batch.column("_rowid").to_pylist()
+                for first in range(0, len(addresses), KEYS_AT_ONCE):
+                    piece = table.take_row_ids(addresses[first : first + KEYS_AT_ONCE])
+                    yield from held_rows(piece.select(columns).to_arrow())
 
     def optimize(self) -> None:
         """See ``Index.optimize``."""

@@ -161,14 +161,14 @@ def to_index_key(key: str) -> IndexKey:
     return IndexKey(passage_id=passage_id, document_id=document_id, version=version)
 
 
-def held_rows(batch: pa.RecordBatch) -> Iterator[HeldRow]:
-    """The rows of a batch of keys, collections, texts and whether there is no vector."""
-    names = ("key", "collection", "search_text", "bare")
-    for key, collection, text, bare in zip(
-        *(batch.column(name).to_pylist() for name in names), strict=True
-    ):
+def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
+    """Rows with their keys, collections, texts and vectors, as they are compared."""
+    names = ("key", "collection", "search_text")
+    columns = [rows.column(name).to_pylist() for name in names]
+    there = rows.column("vector").is_valid().to_pylist()
+    for key, collection, text, vector in zip(*columns, there, strict=True):
         passage_id, document_id, version, start, end = json.loads(key)
-        yield HeldRow(passage_id, document_id, version, start, end, collection, text, not bare)
+        yield HeldRow(passage_id, document_id, version, start, end, collection, text, vector)
 
 
 def utc(moment: datetime) -> datetime:
