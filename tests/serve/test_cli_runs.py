@@ -130,3 +130,29 @@ def test_watch_reads_what_is_there_and_what_comes(
     first, second = [json.loads(line) for line in out.splitlines()]
     assert first["counts"]["added"] == 3
     assert [each["uri"].rsplit("/", 1)[-1] for each in second["sources"]] == ["new.txt"]
+
+
+def test_remove_takes_a_document_out_and_proves_it(runner: CliRunner, material: Path) -> None:
+    run(runner, "add", material)
+    code, out, _ = run(runner, "remove", material / "ferry.md")
+    assert code == 0
+    assert "Removed 1 sources and 1 documents" in out
+    assert re.search(r"Looked for \d+ of their sentences everywhere: no trace is left", out)
+    assert "ferry.md" not in run(runner, "search", "Osprey", "--json")[1]
+    code, out, _ = run(runner, "verify", "--json")
+    assert code == 0
+    assert json.loads(out)["problems"] == []
+    code, _, err = run(runner, "remove", material / "ferry.md")
+    assert code == 1
+    assert "ferry.md" in err
+
+
+def test_a_whole_collection_goes_with_all_only(runner: CliRunner, material: Path) -> None:
+    run(runner, "add", material, "-c", "town")
+    assert run(runner, "remove", "-c", "town")[0] == 1
+    code, out, _ = run(runner, "remove", "-c", "town", "--all", "--json")
+    assert code == 0
+    body = json.loads(out)
+    assert (body["documents"], body["traces"]) == (3, [])
+    assert body["looked_for"] > 0
+    assert json.loads(run(runner, "stats", "--json")[1])["documents"] == 0

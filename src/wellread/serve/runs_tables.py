@@ -141,6 +141,11 @@ def remove_body(report: RemoveReport) -> dict[str, object]:
     return {
         "sources": list(report.sources),
         "documents": report.documents,
+        "counts": dict(report.counts),
+        "answers": report.answers,
+        "looked_for": report.looked_for,
+        "shared": report.shared,
+        "purged": report.purged,
         "traces": [str(trace) for trace in report.traces],
     }
 
@@ -152,8 +157,16 @@ def print_remove(console: Console, report: RemoveReport) -> None:
         console.print(Text(f"{len(report.traces):,} traces are left:", style="bold red"))
         for trace in report.traces:
             console.print(Text(harmless(str(trace))), soft_wrap=True)
+    elif report.looked_for:
+        told = f"Looked for {report.looked_for:,} of their sentences everywhere: no trace is left."
+        console.print(Text(told, style="green"))
     else:
-        console.print(Text("No trace of their text is left in any store.", style="green"))
+        console.print("They held no sentence of their own that could be looked for.")
+    if report.answers:
+        console.print(f"{report.answers:,} stored answers are stale now and lost what they quoted.")
+    if report.purged is False:
+        again = "their bytes leave the disk with the next remove or verify --repair"
+        console.print(Text(f"A reader was busy: {again}.", style="yellow"))
 
 
 def backup_body(report: BackupReport) -> dict[str, object]:

@@ -159,6 +159,7 @@ def verify_body(report: VerifyReport) -> dict[str, object]:
             }
             for problem in report.problems
         ],
+        "notes": list(report.notes),
     }
 
 
@@ -174,6 +175,8 @@ def print_verify(console: Console, report: VerifyReport) -> None:
         state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
         told = harmless(f"{problem.kind}: {problem.subject}: {problem.detail}")
         console.print(Text.assemble((f"{state}  ", style), told), soft_wrap=True)
+    for note in report.notes:
+        console.print(Text(harmless(f"note  {note}"), style="yellow"), soft_wrap=True)
     left = sum(not problem.repaired for problem in report.problems)
     if left:
         hint = "`wellread verify --repair` mends what can be mended"
