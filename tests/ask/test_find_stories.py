@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import update
 
 from wellread.ask import stories as finding
 from wellread.ask.stories import FoundStory, StoryQuery, find_stories, rank
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.store.catalogue.database import Database
+from wellread.store.catalogue.schema_graph import story_items
 from wellread.testing.embedding import ReadableEmbedder
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
@@ -123,6 +126,16 @@ def test_a_story_that_waits_for_its_text_is_left_out(home: Path, tmp_path: Path)
         again = [item for item in items if item.story_id == bread.id]
         kb.catalogue.stories.keep("news", again)
         assert bread.id not in [one.story.id for one in find(kb, "rye bread prize")]
+
+
+def test_an_item_of_another_version_than_the_hit_is_not_given(home: Path, tmp_path: Path) -> None:
+    shutil.copytree(home, tmp_path / "home")
+    database = Database(tmp_path / "home" / "catalogue.db")
+    with database.write() as connection:
+        connection.execute(update(story_items).values(version="ver_old"))
+    database.close()
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        assert find(kb, FERRY_QUESTION) == []
 
 
 shares = st.floats(0, 1)

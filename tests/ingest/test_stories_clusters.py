@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ingest.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
+from wellread.ingest.story_words import bands, signature_of
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FERRY = "The ferry Osprey broke down off the harbour and was towed home by a tug."
@@ -68,6 +69,16 @@ def test_a_copy_goes_where_its_original_is_and_names_it() -> None:
     assert third.repeats == ("doc0", 0)
 
 
+def test_a_text_that_shares_much_of_its_words_with_another_is_no_copy() -> None:
+    clusters = Clusters(0.12, WINDOW)
+    first = f"{FERRY} {FERRY_AGAIN} {BREAD}"
+    other = f"{FERRY} {FERRY_AGAIN} The school roof was torn off by a storm last night."
+    one, two = signature_of(first), signature_of(other)
+    assert set(bands(one)) & set(bands(two))  # so it is looked at
+    put(clusters, 0, first, 0)
+    assert put(clusters, 1, other, 1).repeats is None
+
+
 def test_a_copy_of_an_old_story_is_news_again() -> None:
     clusters = Clusters(0.12, WINDOW)
     put(clusters, 0, FERRY, 0)
@@ -86,6 +97,7 @@ def test_a_centre_keeps_the_heaviest_features() -> None:
     centre = centre_of(total)
     assert len(centre) == CENTRE_FEATURES
     assert min(total[code] for code in centre) >= 60
+    assert sorted(centre_of(dict.fromkeys(range(200), 1.0))) == list(range(CENTRE_FEATURES))
     assert centre_of({1: 0.0, 2: 3.0}) == {2: 1.0}
     assert centre_of({}) == {}
 

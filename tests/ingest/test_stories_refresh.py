@@ -158,7 +158,18 @@ def test_a_digest_gives_an_item_for_each_of_its_news(kb: KnowledgeBase) -> None:
     commit(kb, [article("Weekly letter", "\n\n".join(lines), 0)])
     assert refresh(kb, NEWS).items == 5
     assert sorted(map(sorted, gathered(kb).values())) == [sorted(BREAD), sorted(FERRY)]
-    assert {story.sources for story in kb.catalogue.stories.latest()} == {1}
+    for story in kb.catalogue.stories.latest():
+        assert story.sources == 1
+        for one in story.summary:
+            assert kb.catalogue.texts([(one.document_id, one.span)]) == [one.text]
+
+
+def test_a_summary_says_nothing_twice(kb: KnowledgeBase) -> None:
+    said = "The ferry Osprey of the harbour firm is the only ferry on this line."
+    for day, (title, text) in enumerate(FERRY.items()):
+        commit(kb, [article(title, f"{said} {text}", day)])
+    refresh(kb, NEWS)
+    assert [one.text for one in only_story(kb).summary].count(said) <= 1
 
 
 def test_a_copy_is_no_second_source_and_an_independent_report_is(kb: KnowledgeBase) -> None:
@@ -205,6 +216,17 @@ def test_a_copy_stands_for_an_original_that_goes_elsewhere(kb: KnowledgeBase) ->
     commit(kb, [replace(article(other, BREAD[other], 0), uri=original.uri)])
     assert refresh(kb, NEWS).repeats == 0
     assert sorted(len(items) for items in gathered(kb).values()) == [1, 1]
+    assert refresh(kb, NEWS).items == 0
+
+
+def test_copies_of_what_gets_another_date_are_put_again_at_once(kb: KnowledgeBase) -> None:
+    title, text = next(iter(FERRY.items()))
+    commit(kb, [article(title, text, 0), article(title, text, 1, host="copy.example")])
+    refresh(kb, NEWS)
+    commit(kb, [article(title, text, 3)])
+    refresh(kb, NEWS)
+    assert only_story(kb).items == 2
+    assert only_story(kb).last_at == FIRST + timedelta(days=3)
     assert refresh(kb, NEWS).items == 0
 
 

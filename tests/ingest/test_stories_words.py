@@ -72,6 +72,21 @@ def test_rare_words_weigh_more_than_common_ones_and_very_common_ones_nothing() -
     assert again[code_of("osprey")] > again[code_of("quay")] > 0
 
 
+def test_a_word_that_no_item_had_before_weighs_less_until_it_comes_again() -> None:
+    frequencies = Frequencies()
+    frequencies.weigh(counts("", "osprey"))
+    for _ in range(COMMON_FROM):
+        frequencies.weigh(counts("", "bakery"))
+    vector = frequencies.weigh(counts("", "osprey kittiwake"))
+    assert vector[code_of("osprey")] > vector[code_of("kittiwak")] > 0
+
+
+def test_everyday_words_weigh_less_than_names_from_the_start() -> None:
+    vector = Frequencies().weigh(counts("", "osprey saturday budget"))
+    assert vector[code_of("osprey")] > vector[code_of("saturday")] > 0
+    assert vector[code_of("osprey")] > vector[code_of("budget")] > 0
+
+
 def test_a_copy_has_nearly_the_same_signature_and_another_text_has_not() -> None:
     original = signature_of(FERRY)
     copy = signature_of(FERRY.replace("on Monday", "yesterday"))

@@ -101,6 +101,16 @@ def test_documents_wait_until_their_items_are_kept(stored: Stories) -> None:
     assert stored.waiting(NEWS, ("page",)) == stored.waiting("other", ("article",)) == []
 
 
+def test_a_document_of_another_date_waits_again(stored: Stories, database: Database) -> None:
+    stored.keep(NEWS, [item(0, "sty_a"), item(1, "sty_a"), item(2, "sty_a")])
+    for date in (FIRST + timedelta(days=9), None):
+        with database.write() as connection:
+            which = update(documents).where(documents.c.id == known(0))
+            connection.execute(which.values(published_at=date))
+        waiting = stored.waiting(NEWS, ("article",))
+        assert [(one.document_id, one.published_at) for one in waiting] == [(known(0), date)]
+
+
 def test_what_is_kept_comes_back_by_date(stored: Stories) -> None:
     items = [item(2, "sty_b"), item(0, "sty_a"), item(1, "sty_a", (known(0), 0))]
     stored.keep(NEWS, items)

@@ -33,7 +33,6 @@ from wellread.types import Span
 logger = logging.getLogger(__name__)
 
 BATCH_ITEMS = 500  # kept in one transaction
-ROUNDS = 2  # copies of what changed are forgotten while it is put, and come in the second one
 TOLD_AT_ONCE = 64  # stories that get their text in one transaction
 
 
@@ -98,10 +97,8 @@ def _place(kb: KnowledgeBase, collection: str) -> tuple[int, int, int]:
     kinds = kb.settings.stories.kinds
     stored.drop_others(collection, kinds)
     documents = items = repeats = 0
-    for _ in range(ROUNDS):
-        waiting = stored.waiting(collection, kinds)
-        if not waiting:
-            break
+    waiting = stored.waiting(collection, kinds)
+    if waiting:
         clusters = _clusters(kb, collection)
         for batch in _batches(kb, collection, clusters, waiting):
             stored.keep(collection, batch)
