@@ -30,9 +30,9 @@ from sqlalchemy import create_engine
 from benchmarks.record import save
 from wellread.ask.retrieve import search
 from wellread.ingest import next_index, run, vectors
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.verify import verify
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.catalogue.schema import HEAD
 from wellread.store.catalogue.upgrade import MIGRATIONS

@@ -23,8 +23,8 @@ from benchmarks.homes import default_embedder, open_home
 from benchmarks.ingest import subset
 from benchmarks.paths import CACHE
 from wellread.identity import document_id, passage_id, version_of
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.kinds import load
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.kinds import load
 from wellread.ingest.passages import split
 from wellread.kb import KnowledgeBase
 from wellread.models.tokens import count_tokens

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest import kinds
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.collection import CollectionSettings
-from wellread.ingest.mapping import ENTRIES, Reading
-from wellread.ingest.prepared import Share, prepare
+from wellread.ingest.loaders import kinds
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.settings.collection import CollectionSettings
+from wellread.ingest.settings.mapping import ENTRIES, Reading
+from wellread.ingest.settings.prepared import Share, prepare
 from wellread.locators import Marks
 from wellread.types import Document, Relation, Span, TimeMark
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SettingsError
-from wellread.ingest.collection import CollectionSettings, Hierarchy, Rule
+from wellread.ingest.settings.collection import CollectionSettings, Hierarchy, Rule
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collections"
 

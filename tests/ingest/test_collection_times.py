@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.collection import TimesRule
-from wellread.ingest.prepared import marked_titles
-from wellread.ingest.segments import TimedTitle, match, normal
+from wellread.ingest.settings.collection import TimesRule
+from wellread.ingest.settings.prepared import marked_titles
+from wellread.ingest.settings.segments import TimedTitle, match, normal
 
 RULE = TimesRule(find=r"\(at (?P<time>[\d:]+)\)", key="k")
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from wellread.ask.retrieve import search
 from wellread.errors import ModelError
 from wellread.ingest import run, vectors
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.log import end_dead_jobs
 from wellread.ingest.report import Progress
 from wellread.ingest.run import add, sync
-from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder

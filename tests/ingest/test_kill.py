@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from wellread.ask.retrieve import search
-from wellread.ingest.damage import DEAD_JOB, ORPHAN, UNFINISHED
+from wellread.ingest.checking.damage import DEAD_JOB, ORPHAN, UNFINISHED
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.run import add
-from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.kinds import load, loader_for
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.kinds import load, loader_for
 from wellread.testing.loader import check_document
 from wellread.types import Document, PageMark, SpeakerMark, TimeMark
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest import kinds
-from wellread.ingest.base import LoaderLimits
+from wellread.ingest.loaders import kinds
+from wellread.ingest.loaders.base import LoaderLimits
 from wellread.testing.loader import LoaderContract, source_of
 
 FEED = {

@@ -26,8 +26,8 @@ from tests.ingest.office_files import (
 )
 
 from wellread.errors import SourceError
-from wellread.ingest import kinds
-from wellread.ingest.base import LoaderLimits
+from wellread.ingest.loaders import kinds
+from wellread.ingest.loaders.base import LoaderLimits
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.types import Document
 

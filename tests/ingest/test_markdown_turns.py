@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ingest import kinds, markdown
-from wellread.ingest.base import LoaderLimits
+from wellread.ingest.loaders import kinds, markdown
+from wellread.ingest.loaders.base import LoaderLimits
 from wellread.locators import Marks
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Locator, Span, SpeakerMark

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest import mentions as linking
-from wellread.ingest.folding import fold
-from wellread.ingest.mentions import MOST_PER_ENTITY, link_mentions
-from wellread.ingest.name_finder import NameFinder
-from wellread.ingest.name_forms import forms_of
+from wellread.ingest.joining import mentions as linking
+from wellread.ingest.joining.folding import fold
+from wellread.ingest.joining.mentions import MOST_PER_ENTITY, link_mentions
+from wellread.ingest.joining.name_finder import NameFinder
+from wellread.ingest.joining.name_forms import forms_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.mention_scans import MentionScans, NamedEntity
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
@@ -367,7 +367,7 @@ def test_a_document_that_changes_meanwhile_is_left_to_the_next_pass(
 
 KILLED = """
 import os, signal, sys
-from wellread.ingest import mentions
+from wellread.ingest.joining import mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.mention_scans import MentionScans
 mentions.BATCH_DOCUMENTS = 3

@@ -27,12 +27,12 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest import next_index
 from wellread.ingest import reindex as reindexing
-from wellread.ingest.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
+from wellread.ingest.checking.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.parsing import cut_up
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
 from wellread.ingest.vectors import VectorFiller
-from wellread.ingest.verify import verify
 from wellread.ingest.window import ReadSource, Window, write
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb

@@ -14,9 +14,11 @@ import pytest
 from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
 from wellread.ask.retrieve import search
 from wellread.errors import SourceError, UnknownCollectionError
-from wellread.ingest import purge as purging
-from wellread.ingest.naming import Named, resolve
-from wellread.ingest.purge import is_purged
+from wellread.ingest.checking import purge as purging
+from wellread.ingest.checking.naming import Named, resolve
+from wellread.ingest.checking.purge import is_purged
+from wellread.ingest.checking.traces import traces
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.remove import (
     INDEX_ROWS,
     RemoveReport,
@@ -27,8 +29,6 @@ from wellread.ingest.remove import (
 )
 from wellread.ingest.rows import index_rows
 from wellread.ingest.run import add, sync
-from wellread.ingest.traces import traces
-from wellread.ingest.verify import verify
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint
 from wellread.testing.embedding import ReadableEmbedder

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve import search
 from wellread.errors import ModelError, StoreError
-from wellread.ingest import kinds, parsing, readers, run
+from wellread.ingest import parsing, readers, run
+from wellread.ingest.checking.verify import verify
+from wellread.ingest.loaders import kinds
 from wellread.ingest.parsing import Parsed, ParseRequest, parse
 from wellread.ingest.report import Progress, Report
 from wellread.ingest.run import add
-from wellread.ingest.verify import verify
 from wellread.ingest.workers import WorkerPool
 from wellread.ingest.writing import writing
 from wellread.kb import KnowledgeBase, open_kb

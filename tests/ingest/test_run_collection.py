@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SettingsError
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.run import add, sync
-from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.retrieve import search
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.discover import standard_input
 from wellread.ingest.report import Report
 from wellread.ingest.run import add, sync
-from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.web_server import Asked, Reply, WebServer

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from wellread.ingest.checking.verify import verify
 from wellread.ingest.report import Report
 from wellread.ingest.run import add, sync
-from wellread.ingest.verify import verify
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 

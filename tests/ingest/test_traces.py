@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
+from wellread.ingest.checking.traces import Trace, find_traces, needles, said_elsewhere, traces
 from wellread.ingest.run import add
-from wellread.ingest.traces import Trace, find_traces, needles, said_elsewhere, traces
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.catalogue.schema import metadata

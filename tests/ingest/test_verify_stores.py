@@ -16,11 +16,11 @@ from wellread.ask.retrieve import search
 from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest import damage
+from wellread.ingest.checking import damage
+from wellread.ingest.checking.verify import NOT_PURGED, VerifyReport, verify
 from wellread.ingest.log import job_log
 from wellread.ingest.rows import index_rows
 from wellread.ingest.run import add
-from wellread.ingest.verify import NOT_PURGED, VerifyReport, verify
 from wellread.ingest.writing import writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint

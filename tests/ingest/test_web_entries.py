@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.addresses import FetchError
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.fetching import Fetched, NotModified
-from wellread.ingest.kinds import load
-from wellread.ingest.web import FollowedEntry, follow_entries, merged, needs_page
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.kinds import load
+from wellread.ingest.web.addresses import FetchError
+from wellread.ingest.web.entries import FollowedEntry, follow_entries, merged, needs_page
+from wellread.ingest.web.fetching import Fetched, NotModified
 from wellread.types import Document
 
 BEGINNING = "The lock at Upper Marsh was rebuilt over the winter […]"

@@ -13,11 +13,11 @@ from threading import Thread
 import pytest
 
 from wellread.config import WebSettings
-from wellread.ingest.addresses import FetchError
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.bodies import Body, TooLargeError
-from wellread.ingest.fetching import Fetched, Fetcher, NotModified, fetch
-from wellread.ingest.kinds import load, loader_for
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.kinds import load, loader_for
+from wellread.ingest.web.addresses import FetchError
+from wellread.ingest.web.bodies import Body, TooLargeError
+from wellread.ingest.web.fetching import Fetched, Fetcher, NotModified, fetch
 from wellread.testing.web_server import Asked, Reply, WebServer
 
 NEAR = WebSettings(

@@ -11,8 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.config import WebSettings
-from wellread.ingest.addresses import FetchError, canonical, is_public, is_web, parse_address, shown
-from wellread.ingest.fetching import Fetched, Fetcher
+from wellread.ingest.web.addresses import (
+    FetchError,
+    canonical,
+    is_public,
+    is_web,
+    parse_address,
+    shown,
+)
+from wellread.ingest.web.fetching import Fetched, Fetcher
 from wellread.testing.web_server import Reply, WebServer
 
 USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)

@@ -15,9 +15,9 @@ from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 from urllib.request import url2pathname
 
 from wellread.errors import SourceError
-from wellread.ingest.addresses import FetchError, is_web, parse_address
 from wellread.ingest.ignoring import IGNORE_FILE, Ignored
 from wellread.ingest.selection import Selection
+from wellread.ingest.web.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"
 LARGEST_LIST = 20_000_000  # bytes of an OPML file
@@ -106,7 +106,7 @@ def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
         SourceError: it is not OPML, or names no feed.
     """
     # Brings the XML parser along, which most runs do without.
-    from wellread.ingest.opml import feeds_of  # noqa: PLC0415
+    from wellread.ingest.loaders.opml import feeds_of  # noqa: PLC0415
 
     found: list[FoundPage | SourceError] = []
     for feed in feeds_of(data, uri):

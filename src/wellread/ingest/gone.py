@@ -6,11 +6,11 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 
 from wellread.errors import SourceError
-from wellread.ingest.addresses import FetchError, is_web, parse_address
 from wellread.ingest.discover import Found, FoundBytes, Input, local_path, uri_of
 from wellread.ingest.report import SourceResult
 from wellread.ingest.selection import Selection
-from wellread.ingest.web import ENTRY_LOADER
+from wellread.ingest.web.addresses import FetchError, is_web, parse_address
+from wellread.ingest.web.entries import ENTRY_LOADER
 from wellread.store.catalogue.values import SourceRecord
 
 EMPTY = (

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from filelock import FileLock, Timeout
 
 from wellread.errors import WellreadError
-from wellread.ingest.addresses import is_web, shown
 from wellread.ingest.report import SourceResult
+from wellread.ingest.web.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.jobs import Job, JobAction, JobItem
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from wellread.errors import SourceError
 from wellread.ingest.discover import Found, FoundFile
-from wellread.ingest.mapping import Reading
-from wellread.ingest.pages import Outcome
 from wellread.ingest.parsing import LEFT_OUT, is_current
 from wellread.ingest.report import SourceResult, Status
+from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.web.pages import Outcome
 from wellread.ingest.window import ReadSource
 from wellread.store.catalogue.values import SourceRecord, SourceStatus
 

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
-from wellread.ingest import kinds
-from wellread.ingest.base import LoaderLimits, Source
-from wellread.ingest.mapping import Reading
+from wellread.ingest.loaders import kinds
+from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.passages import split
+from wellread.ingest.settings.mapping import Reading
 from wellread.models.tokens import count_tokens
 from wellread.types import Document, Passage, Span
 

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any
 
 from wellread.errors import SourceError
-from wellread.ingest.base import LoaderLimits
 from wellread.ingest.discover import Found, FoundBytes, FoundFile, FoundPage
-from wellread.ingest.fetching import fetcher_for
-from wellread.ingest.mapping import Reading
-from wellread.ingest.pages import Outcome, Pages
+from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing import Parsed, ParseRequest
+from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.web.fetching import fetcher_for
+from wellread.ingest.web.pages import Outcome, Pages
 from wellread.ingest.workers import WorkerPool
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.values import SourceRecord

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from wellread.ingest.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.discover import Found, FoundFile
-from wellread.ingest.mapping import Reading
-from wellread.ingest.prepared import prepare
+from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
+from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.prepared import prepare
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.values import SourceRecord
 

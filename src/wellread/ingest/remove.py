@@ -12,11 +12,18 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from wellread.errors import UnknownCollectionError
-from wellread.ingest.finish import finish_run
-from wellread.ingest.naming import resolve
-from wellread.ingest.purge import purge
+from wellread.ingest.checking.naming import resolve
+from wellread.ingest.checking.purge import purge
+from wellread.ingest.checking.traces import (
+    MOST,
+    Trace,
+    evenly,
+    find_traces,
+    needles,
+    said_elsewhere,
+)
+from wellread.ingest.joining.finish import finish_run
 from wellread.ingest.reindex import tidy
-from wellread.ingest.traces import MOST, Trace, evenly, find_traces, needles, said_elsewhere
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.batches import chunks

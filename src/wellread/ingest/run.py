@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from wellread.ingest.checking.purge import purge_if_quick
 from wellread.ingest.discover import Input, find_files
-from wellread.ingest.finish import finish_run
 from wellread.ingest.gone import absolute, gone_sources, with_entries
+from wellread.ingest.joining.finish import finish_run
 from wellread.ingest.log import Counts, JobLog, job_log
 from wellread.ingest.outcomes import Judge
-from wellread.ingest.purge import purge_if_quick
 from wellread.ingest.readers import Readers
 from wellread.ingest.readings import readings_of, settings_for
 from wellread.ingest.reindex import tidy

@@ -22,7 +22,10 @@ from wellread.types import Passage
 logger = logging.getLogger(__name__)
 
 VECTORS_LOCK = "vectors.lock"
-BATCH_PASSAGES = 512  # written to the index together
+BATCH_PASSAGES = 512  # written to the index together, at least
+# A write of vectors reads the ids of the whole index, so many owed ones go in larger batches.
+LARGEST_BATCH = 4_096
+BATCH_SHARE = 16
 EMBED_SLICE = 128  # passages between two reports of progress, and two looks at whether to stop
 WAIT_SECONDS = 0.5
 
@@ -96,7 +99,9 @@ class VectorFiller:
             return False
         try:
             while not self._stop.is_set():
-                debts = self._kb.catalogue.vectors.owed(BATCH_PASSAGES)
+                owed = self._kb.catalogue.vectors.passages_owed()
+                size = min(max(BATCH_PASSAGES, owed // BATCH_SHARE), LARGEST_BATCH)
+                debts = self._kb.catalogue.vectors.owed(size)
                 if not debts:
                     break
                 self._pay(debts)

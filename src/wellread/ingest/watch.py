@@ -17,7 +17,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
-from wellread.ingest.addresses import is_web
 from wellread.ingest.changes import Changed, Changes, Place
 from wellread.ingest.discover import (
     LIST_EXTENSION,
@@ -28,10 +27,11 @@ from wellread.ingest.discover import (
     pattern_of,
     uri_of,
 )
-from wellread.ingest.polling import Polls
 from wellread.ingest.report import Report
 from wellread.ingest.run import sync
 from wellread.ingest.selection import Selection
+from wellread.ingest.web.addresses import is_web
+from wellread.ingest.web.polling import Polls
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.values import SourceRecord
 

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 
 from wellread.errors import SourceError
 from wellread.identity import facts_of, version_of
-from wellread.ingest import kinds
-from wellread.ingest.base import LoaderLimits, Source
+from wellread.ingest.loaders import kinds
+from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.locators import Marks
 from wellread.types import Document, Kind, PageMark, Span, TimeMark
 

@@ -104,7 +104,7 @@ def verify(
 
     Exit status: 0 when they match or were mended, 1 when a problem is left.
     """
-    from wellread.ingest.verify import verify as run  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.checking.verify import verify as run  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with terminal.open() as kb:

@@ -239,7 +239,7 @@ def import_(
     Exit status: 0 when everything matches, 1 when verify found a problem.
     """
     from wellread.ingest.backup import import_home  # noqa: PLC0415 - loads the stores
-    from wellread.ingest.verify import verify  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.checking.verify import verify  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with status_line(terminal) as tell:

@@ -27,7 +27,7 @@ class ItemRecord:
     """A news item as it is kept: the part ``span`` of a version of a document.
 
     Attributes:
-        vector, fingerprint: what ``ingest/story_words.py`` packs of its words.
+        vector, fingerprint: what ``ingest/joining/story_words.py`` packs of its words.
         repeats: the item of which this one is a near-duplicate.
     """
 
@@ -77,7 +77,7 @@ class StoryText:
 
     Attributes:
         terms: the words that set it apart, heaviest first, as they are written.
-        centre: what the items have in common, as ``ingest/story_words.py`` packs it.
+        centre: what the items have in common, as ``ingest/joining/story_words.py`` packs it.
         scheme: the rules by which the centre was made.
         sources: independent ones: web hosts, or documents that have none; copies not counted.
         novelty: 0-1, how little the newest item repeats what came before.

@@ -1,0 +1,1 @@
+"""What joins documents: entity names in texts, and stories."""

@@ -1,0 +1,21 @@
+"""What is made of a collection as a whole, once a run has written its sources."""
+
+from __future__ import annotations
+
+from wellread.ingest.joining.mentions import link_mentions
+from wellread.ingest.joining.stories import refresh
+from wellread.kb import KnowledgeBase
+
+
+def finish_run(kb: KnowledgeBase, collection: str) -> None:
+    """Bring what joins documents up to date: who names whom, and what belongs to one story.
+
+    Cheap when nothing changed; safe to kill, since the next run takes up what is left.
+
+    Raises:
+        StoreError: the catalogue refused.
+        ModelError: the embedder failed.
+    """
+    link_mentions(kb.catalogue, collection)
+    if kb.settings.stories.enabled:
+        refresh(kb, collection)

@@ -1,0 +1,1 @@
+"""What each kind of file says, as documents."""

@@ -1,0 +1,142 @@
+"""Zip files from strangers: checked as a whole before any library opens them.
+
+The directory of a zip file says how large each entry is, and can lie. So each entry is unpacked
+here once, piece by piece and without keeping it, up to the size that was promised.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+
+from wellread.errors import SourceError
+from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.loaders.xml_parts import declares, is_readable
+
+ZIP_START = b"PK\x03\x04"
+LARGEST_DIRECTORY = 16 << 20  # bytes; a hundred thousand entries
+LARGEST_RATIO = 300  # unpacked to packed; office files stay below 100, a bomb is about 1,000
+ANY_RATIO_BELOW = 10 << 20  # bytes unpacked that are harmless at any ratio
+PIECE = 1 << 20
+LONGEST_WORD = 16  # bytes kept between two pieces, so that no word is cut in two
+
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+_END = struct.Struct("<4s8xI")
+_END_64 = struct.Struct("<4s36xQ")
+_END_BYTES = 22 + 65_535  # the record and the longest comment after it
+_ENCRYPTED = 0x1
+_MARKUP = (".xml", ".rels")
+
+
+def names_in(data: bytes) -> list[str]:
+    """The names of a zip file's entries; none when it is not a zip file that can be read."""
+    if not data.startswith(ZIP_START) or _directory_bytes(data) > LARGEST_DIRECTORY:
+        return []
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
+        return []
+
+
+def open_archive(data: bytes, uri: str, limits: LoaderLimits) -> zipfile.ZipFile:
+    """The zip file, after every entry was found to be what the directory says.
+
+    XML inside may declare neither a document type nor entities: the standard for office files
+    forbids them, and only attacks use them.
+
+    Raises:
+        SourceError: not a zip file, damaged, encrypted, too large unpacked, or a trap.
+    """
+    if _directory_bytes(data) > LARGEST_DIRECTORY:
+        raise SourceError(uri, "the zip file has an oversized directory")
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+        raise SourceError(uri, f"damaged file: {error}") from error
+    entries = archive.infolist()
+    if len(entries) > limits.max_entries:
+        raise SourceError(
+            uri, f"a zip file of {len(entries):,} entries, the limit is {limits.max_entries:,}"
+        )
+    left = limits.max_unpacked_bytes
+    for entry in entries:
+        left -= _checked(data, entry, uri, left)
+    return archive
+
+
+def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int) -> int:
+    """The unpacked size of ``entry``, proved by unpacking."""
+    name = f"{entry.filename!r:.80}"
+    if entry.flag_bits & _ENCRYPTED:
+        raise SourceError(uri, "password-protected: save it without a password")
+    if entry.file_size > left:
+        raise SourceError(uri, "too large when unpacked (possibly a zip bomb)")
+    bomb = entry.file_size > LARGEST_RATIO * max(entry.compress_size, 1)
+    if bomb and entry.file_size > ANY_RATIO_BELOW:
+        raise SourceError(uri, f"{name} unpacks to {entry.file_size:,} bytes (a zip bomb)")
+    markup = entry.filename.lower().endswith(_MARKUP)
+    unpacked, before = 0, b""
+    try:
+        for piece in _pieces(data, entry):
+            if not unpacked:
+                markup = markup or piece.lstrip()[:5] == b"<?xml"
+                if markup and not is_readable(piece):
+                    raise SourceError(uri, f"{name} is not XML in UTF-8 or UTF-16")
+            if markup and (what := declares(before + piece)):
+                raise SourceError(uri, f"{name} declares {what}, which is not allowed in it")
+            unpacked += len(piece)
+            before = piece[-LONGEST_WORD * 2 :]  # two bytes a sign in UTF-16
+    except (zlib.error, struct.error, ValueError) as error:
+        raise SourceError(uri, f"damaged file: {name}: {error}") from error
+    if unpacked != entry.file_size:
+        raise SourceError(uri, f"damaged file: {name} is not of the size that it should be")
+    return unpacked
+
+
+def _pieces(data: bytes, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+    """The entry's bytes, at most one more than it promised.
+
+    Raises:
+        ValueError, struct.error, zlib.error: it is damaged.
+    """
+    magic, name, extra = _LOCAL_HEADER.unpack_from(data, entry.header_offset)
+    if magic != ZIP_START:
+        raise ValueError("no header")
+    start = entry.header_offset + _LOCAL_HEADER.size + name + extra
+    packed = memoryview(data)[start : start + entry.compress_size]
+    if entry.compress_type == zipfile.ZIP_STORED:
+        yield from (bytes(packed[at : at + PIECE]) for at in range(0, len(packed), PIECE))
+        return
+    if entry.compress_type != zipfile.ZIP_DEFLATED:
+        raise ValueError("packed in an unusual way")
+    unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+    left = entry.file_size + 1
+    for at in range(0, len(packed), PIECE):
+        chunk = bytes(packed[at : at + PIECE])
+        while left > 0 and not unpacker.eof:
+            piece = unpacker.decompress(chunk, min(PIECE, left))
+            chunk = unpacker.unconsumed_tail
+            if not piece and not chunk:  # it may hold back a little after the last byte
+                break
+            left -= len(piece)
+            if piece:
+                yield piece
+    if left > 0 and not unpacker.eof:
+        raise ValueError("it ends in the middle")
+
+
+def _directory_bytes(data: bytes) -> int:
+    """The size of the directory that the end of the file claims; 0 when there is no end."""
+    tail = data[-_END_BYTES:]
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or at + _END.size > len(tail):
+        return 0
+    size: int = _END.unpack_from(tail, at)[1]
+    large = tail.rfind(b"PK\x06\x06")
+    if size == 0xFFFFFFFF and large >= 0 and large + _END_64.size <= len(tail):
+        size = _END_64.unpack_from(tail, large)[1]
+    return size

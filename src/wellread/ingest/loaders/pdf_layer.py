@@ -1,0 +1,243 @@
+"""The text layer of a PDF as pieces of lines, in the order of the content stream.
+
+A piece ends where the line ends, where a gap is too wide for a space, and where the letters jump
+up or down. Text may be turned, by the page (``/Rotate``) or on it (a table set sideways), so a
+piece has two boxes: where it is seen on the displayed page, and where it would stand if the page
+were turned until it reads from left to right.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from ctypes import create_string_buffer
+from dataclasses import dataclass
+from math import degrees, hypot
+from typing import NamedTuple
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_raw
+
+from wellread.ingest.loaders import plain
+from wellread.types import Box
+
+WIDE_GAP = 1.0  # letter heights between two pieces that are not of one sentence
+OUTLINE_ENTRIES, OUTLINE_LEVELS = 5_000, 6
+
+_BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
+
+
+class Frame(NamedTuple):
+    """A page's edges in its own coordinates (points, upwards), and how it is turned to be seen."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+    turn: int
+
+    def seen(self, turn: int) -> Callable[[float, float], tuple[float, float]]:
+        """From page coordinates to shares (rightwards, downwards) of the page turned by ``turn``
+        degrees clockwise.
+        """
+        width, height = self.right - self.left, self.top - self.bottom
+        across: dict[int, Callable[[float, float], tuple[float, float]]] = {
+            0: lambda x, y: ((x - self.left) / width, (self.top - y) / height),
+            90: lambda x, y: ((y - self.bottom) / height, (x - self.left) / width),
+            180: lambda x, y: ((self.right - x) / width, (y - self.bottom) / height),
+            270: lambda x, y: ((self.top - y) / height, (self.right - x) / width),
+        }
+        return across[turn]
+
+    def box(self, edges: _Edges, turn: int) -> Box:
+        """``edges`` (left, bottom, right, top in page coordinates) on the page turned so."""
+        seen = self.seen(turn)
+        one, other = seen(edges[0], edges[1]), seen(edges[2], edges[3])
+        return Box(
+            left=_share(min(one[0], other[0])),
+            top=_share(min(one[1], other[1])),
+            right=_share(max(one[0], other[0])),
+            bottom=_share(max(one[1], other[1])),
+        )
+
+
+_Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Letters that stand together on one line.
+
+    Attributes:
+        box: where they are seen (shares of the displayed page).
+        place: where they stand on the page when it is turned until they are upright.
+        turn: by how much it is turned for that, degrees clockwise against the displayed page.
+        size: of the letters, in points.
+        leftward: whether they are read from right to left.
+    """
+
+    text: str
+    page: int
+    box: Box
+    place: Box
+    size: float
+    bold: bool = False
+    turn: int = 0
+    leftward: bool = False
+
+    @property
+    def letters(self) -> int:
+        """Letters and digits."""
+        return sum(map(str.isalnum, self.text))
+
+
+class PageText(NamedTuple):
+    """The pieces of one page: those that stand as most of its letters do, and the others."""
+
+    pieces: list[Piece]
+    aside: list[Piece]
+
+
+def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
+    """The text of one page (counted from 0)."""
+    with closing(document[index]) as page, closing(page.get_textpage()) as layer:
+        left, bottom, right, top = page.get_bbox()
+        frame = Frame(left, bottom, right, top, page.get_rotation() % 360)
+        if right <= left or top <= bottom:
+            return PageText([], [])
+        pieces = list(_Reader(layer, index + 1, frame).pieces())
+    letters: Counter[int] = Counter()
+    for piece in pieces:
+        letters[piece.turn] += piece.letters
+    usual = max(letters, key=lambda turn: (letters[turn], turn == 0), default=0)
+    return PageText(
+        [piece for piece in pieces if piece.turn == usual],
+        [piece for piece in pieces if piece.turn != usual],
+    )
+
+
+class _Reader:
+    """Walks over the characters of one page."""
+
+    def __init__(self, layer: pdfium.PdfTextPage, number: int, frame: Frame) -> None:
+        self._layer = layer
+        self._number = number
+        self._frame = frame
+        self._letters: list[str] = []
+        self._edges: list[_Edges] = []
+        self._first = 0
+        self._angle = 0
+
+    def pieces(self) -> Iterator[Piece]:
+        """Every piece that is not blank."""
+        rectangle = pdfium_raw.FS_RECTF()
+        for place in range(self._layer.count_chars()):
+            code = pdfium_raw.FPDFText_GetUnicode(self._layer, place)
+            letter = plain.BROKEN if code == 2 else chr(code) if code < 0x110000 else "\ufffd"
+            if not letter.isspace():
+                pdfium_raw.FPDFText_GetLooseCharBox(self._layer, place, rectangle)
+                edges = (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+                if self._edges and self._apart(self._edges[-1], edges):
+                    yield from self._piece()
+                if not self._edges:
+                    self._first, self._angle = place, self._angle_of(place)
+                self._edges.append(edges)
+            self._letters.append(letter)
+            if letter in ("\r", "\n", plain.BROKEN):
+                yield from self._piece()
+        yield from self._piece()
+
+    def _apart(self, before: _Edges, after: _Edges) -> bool:
+        """Whether a gap or a jump lies between two letters that follow each other."""
+        one, other = _upright(before, self._angle), _upright(after, self._angle)
+        height = max(one[3] - one[1], 1.0)
+        beside = other[0] - one[2] > WIDE_GAP * height
+        return beside or other[1] > one[3] or other[3] < one[1]
+
+    def _angle_of(self, place: int) -> int:
+        """The direction of writing in page coordinates: 0, 90, 180, 270 degrees to the left."""
+        angle = pdfium_raw.FPDFText_GetCharAngle(self._layer, place)  # to the right, -1: unknown
+        return round(-degrees(max(angle, 0.0)) / 90) * 90 % 360
+
+    def _piece(self) -> Iterator[Piece]:
+        text = plain.one_line("".join(self._letters))
+        edges, self._letters, self._edges = self._edges, [], []
+        if not text or not edges:
+            return
+        lefts, bottoms, rights, tops = zip(*edges, strict=True)
+        around = (min(lefts), min(bottoms), max(rights), max(tops))
+        matrix, name = pdfium_raw.FS_MATRIX(), create_string_buffer(64)
+        pdfium_raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
+        pdfium_raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
+        size = pdfium_raw.FPDFText_GetFontSize(self._layer, self._first)
+        font = name.value.lower()
+        yield Piece(
+            text=text,
+            page=self._number,
+            box=self._frame.box(around, self._frame.turn),
+            place=self._frame.box(around, self._angle),
+            size=round(size * hypot(matrix.c, matrix.d), 1),
+            bold=any(word in font for word in _BOLD_NAMES),
+            turn=(self._angle - self._frame.turn) % 360,
+            leftward=is_leftward(text),
+        )
+
+
+def is_leftward(text: str) -> bool:
+    """Whether most letters of ``text`` are of a script that is written from right to left."""
+    if text.isascii():
+        return False
+    ways = Counter(unicodedata.bidirectional(letter) for letter in text)
+    return ways["R"] + ways["AL"] > ways["L"]
+
+
+def _upright(edges: _Edges, angle: int) -> _Edges:
+    """The edges turned until writing at ``angle`` goes from left to right."""
+    left, bottom, right, top = edges
+    if angle == 90:
+        return (bottom, -right, top, -left)
+    if angle == 180:
+        return (-right, -top, -left, -bottom)
+    if angle == 270:
+        return (-top, left, -bottom, right)
+    return edges
+
+
+def _share(value: float) -> float:
+    return round(min(max(value, 0.0), 1.0), 4)
+
+
+class OutlineEntry(NamedTuple):
+    """One entry of a file's outline: ``level`` from 1, ``page`` from 1 (0: it leads nowhere)."""
+
+    title: str
+    level: int
+    page: int
+
+
+def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
+    """The file's outline in order; one that refers to itself is cut."""
+    found: list[OutlineEntry] = []
+    waiting = [(pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, None), 1)]
+    while waiting and len(found) < OUTLINE_ENTRIES:
+        bookmark, level = waiting.pop()
+        if not bookmark:
+            continue
+        waiting.append((pdfium_raw.FPDFBookmark_GetNextSibling(document.raw, bookmark), level))
+        if level < OUTLINE_LEVELS:
+            waiting.append(
+                (pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, bookmark), level + 1)
+            )
+        target = pdfium_raw.FPDFBookmark_GetDest(document.raw, bookmark)
+        page = pdfium_raw.FPDFDest_GetDestPageIndex(document.raw, target) + 1 if target else 0
+        found.append(OutlineEntry(_bookmark_title(bookmark), level, max(page, 0)))
+    return found
+
+
+def _bookmark_title(bookmark: object) -> str:
+    length = pdfium_raw.FPDFBookmark_GetTitle(bookmark, None, 0)
+    held = create_string_buffer(length)
+    pdfium_raw.FPDFBookmark_GetTitle(bookmark, held, length)
+    return plain.one_line(held.raw[: max(length - 2, 0)].decode("utf-16-le", "replace"))

@@ -1,0 +1,1 @@
+"""Settings of a collection: how an archive's own fields become ours."""

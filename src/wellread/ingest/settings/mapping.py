@@ -1,0 +1,298 @@
+"""Carries out a collection's rules on one source: the loader's documents, with our fields filled.
+
+Runs where loaders run: in the worker, with nothing but the source, the settings and its share of
+what was read ahead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import yaml
+
+from wellread.errors import SourceError
+from wellread.identity import tagged_hash
+from wellread.ingest.loaders import markdown, markdown_transcripts
+from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
+from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, moment, scalar, split
+from wellread.ingest.loaders.plain import Blocks, decode
+from wellread.ingest.loaders.templates import strip_templates
+from wellread.ingest.settings.collection import CollectionSettings, LinkRule, Pick, Rule
+from wellread.ingest.settings.picking import (
+    MOST_VALUES,
+    Given,
+    entries,
+    file_facts,
+    fill,
+    pick,
+    pick_all,
+    values,
+)
+from wellread.ingest.settings.prepared import Share
+from wellread.ingest.settings.segments import timed
+from wellread.types import Document, EntityFacts, LineMark, Relation
+
+MARKDOWN = frozenset({"markdown", "markdown-transcript"})
+ENTRIES = "entries"
+ENTRIES_VERSION = "1"
+_Match = Callable[[str], re.Match[str] | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How one source of a collection is read.
+
+    Attributes:
+        relative: the path below the folder that was added.
+        share: what it gets from other files.
+    """
+
+    settings: CollectionSettings
+    relative: str
+    share: Share = field(default_factory=Share)
+
+    @cached_property
+    def rule(self) -> Rule | None:
+        """The rule for it, or None."""
+        return self.settings.rule_for(self.relative)
+
+    @cached_property
+    def identity(self) -> str:
+        """Follows the loader's identity in the source record: another one means: read again.
+
+        Empty where no rule has a say.
+        """
+        if self.rule is None:
+            return ""
+        said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return tagged_hash("rul", json.dumps(said, sort_keys=True), self.share.digest)
+
+    def loader_name(self, detected: str) -> str:
+        """The loader for it, given the one that its content asks for; empty: it is left out."""
+        if self.rule is None:
+            return detected
+        if self.rule.skip:
+            return ""
+        if self.rule.entries:
+            return ENTRIES
+        if self.rule.kind is None or detected not in MARKDOWN:
+            return detected
+        return "markdown-transcript" if self.rule.kind == "transcript" else "markdown"
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON values, with no rule but its own."""
+        rules = () if self.rule is None else (self.rule,)
+        settings = CollectionSettings.model_construct(rules=rules).to_plain()
+        return {
+            "settings": settings,
+            "relative": self.relative,
+            "share": self.share.to_plain(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Reading:
+        """The reading that ``to_plain`` made ``plain`` of."""
+        rules = tuple(Rule.model_validate(rule) for rule in plain["settings"].get("rules", ()))
+        return cls(
+            settings=CollectionSettings.model_construct(rules=rules),
+            relative=plain["relative"],
+            share=Share.from_plain(plain["share"]),
+        )
+
+
+def load(
+    source: Source, limits: LoaderLimits, reading: Reading, loader: Loader | None
+) -> Iterator[Document]:
+    """The documents of ``source`` as its rule wants them.
+
+    Args:
+        loader: the one that ``reading.loader_name`` names; None for entries of a data file.
+
+    Raises:
+        SourceError: as loaders do; an id is made of something that the source does not say; a
+            data file is neither YAML nor JSON.
+    """
+    rule = reading.rule
+    if rule is None:
+        if loader is not None:
+            yield from loader(source, limits)
+        return
+    facts = file_facts(reading.relative)
+    if rule.entries:
+        yield from _entries(source, rule, facts)
+        return
+    if loader is None:
+        raise SourceError(source.uri, "unknown kind of file")
+    text = decode(source) if _is_markdown(loader) else ""
+    matter = split(text, source.uri)
+    for document in loader(source, limits):
+        given = Given(
+            fields=matter.fields,
+            facts={
+                **facts,
+                "document.title": document.title,
+                "document.url": document.url,
+                "document.uri": document.uri,
+            },
+            text=text or document.text,
+        )
+        mapped = _mapped(document, rule, given, _linked(rule, matter, given))
+        if reading.share.relations and mapped.entity:
+            entity = _with_relations(mapped.entity, reading.share.relations)
+            mapped = replace(mapped, entity=entity)
+        yield timed(mapped, reading.share.times) if reading.share.times else mapped
+
+
+def _is_markdown(loader: Loader) -> bool:
+    return loader in (markdown.load, markdown_transcripts.load)
+
+
+def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[Document]:
+    """One document for each entry of a YAML or JSON file."""
+    try:
+        tree = yaml.load(decode(source), Loader=YAML_LOADER)  # noqa: S506 a safe loader
+    except (yaml.YAMLError, ValueError) as error:  # a date such as 2024-13-45
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise SourceError(
+            source.uri, f"neither YAML nor JSON{where}: {getattr(error, 'problem', error)}"
+        ) from error
+    for key, entry in entries(tree, rule.entries):
+        fields = entry if isinstance(entry, dict) else {"value": entry}
+        blocks = Blocks()
+        said = [words for name in rule.text if (words := _words(fields, name))]
+        for words in dict.fromkeys(said):
+            markdown.write(blocks, markdown.parse(strip_templates(words)), first_line=1)
+        here = Given(fields=fields, facts={**facts, "entry.key": key}, text="\n\n".join(said))
+        title = markdown.plain_line(pick(rule.title or ("title", "name"), here)) or key
+        if blocks.empty:  # a name alone is still a node
+            blocks.block(title)
+        text, marks = blocks.build()
+        given = replace(here, facts={**here.facts, "document.title": title})
+        document = Document(
+            collection=source.collection,
+            uri=f"{source.uri}#{key}",
+            kind=rule.kind or "entity",
+            title=title,
+            text=text,
+            # The parser saw the entry alone: its lines are not those of the file.
+            marks=tuple(mark for mark in marks if not isinstance(mark, LineMark)),
+            source_type=ENTRIES,
+        )
+        matter = FrontMatter(fields=fields, body="\n\n".join(said))
+        yield _mapped(document, rule, given, _linked(rule, matter, given))
+
+
+def _words(fields: Mapping[str, Any], name: str) -> str:
+    """What a field says; paragraphs stay."""
+    found = [value for value in values(fields, name) if isinstance(value, str) and value.strip()]
+    return "\n\n".join(found)
+
+
+def _mapped(document: Document, rule: Rule, given: Given, links: Iterable[Relation]) -> Document:
+    """The document with everything that the rule says about it."""
+    changes: dict[str, Any] = {
+        name: words
+        for name, wanted in (
+            ("source_type", rule.source_type),
+            ("language", rule.language),
+            ("media_url", rule.media_url),
+        )
+        if (words := pick(wanted, given))
+    }
+    changes |= {
+        name: plain
+        for name, wanted in (("title", rule.title), ("summary", rule.summary))
+        if (plain := markdown.plain_line(pick(wanted, given)))
+    }
+    if url := fill(rule.url, {}, given):
+        changes["url"] = url
+    if rule.kind is not None:
+        changes["kind"] = rule.kind
+    if when := moment(pick(rule.published_at, given)):
+        changes["published_at"] = when
+    if authors := pick_all(rule.authors, given):
+        changes["authors"] = authors
+    if rule.taxonomy is not None:
+        changes["taxonomy"] = _taxonomy(rule.taxonomy, given)
+    if rule.id:
+        changes["entity"] = _entity(document, rule, given, links)
+    return replace(document, **changes)
+
+
+def _taxonomy(wanted: Mapping[str, Pick], given: Given) -> dict[str, tuple[str, ...]]:
+    return {name: found for name, one in wanted.items() if (found := pick_all(one, given))}
+
+
+def _entity(document: Document, rule: Rule, given: Given, links: Iterable[Relation]) -> EntityFacts:
+    """The node that the document is, with its edges; none leads back to itself."""
+    own = fill(rule.id, {}, given)
+    if not own:
+        raise SourceError(document.uri, f"no id: it says nothing to fill {rule.id} with")
+    had = document.entity.relations if document.entity else ()
+    entity = EntityFacts(
+        entity_id=own,
+        entity_type=rule.type or (document.entity.entity_type if document.entity else ""),
+        aliases=pick_all(rule.aliases, given)
+        or (document.entity.aliases if document.entity else ()),
+    )
+    return _with_relations(entity, [*had, *_relations(rule, given), *links])
+
+
+def _with_relations(entity: EntityFacts, relations: Iterable[Relation]) -> EntityFacts:
+    edges = dict.fromkeys([*entity.relations, *relations])
+    kept = tuple(edge for edge in edges if edge.target != entity.entity_id)
+    return replace(entity, relations=kept)
+
+
+def _relations(rule: Rule, given: Given) -> Iterator[Relation]:
+    """The edges that fields name."""
+    for made in rule.relations:
+        whole: _Match = re.compile(made.pattern or r".+", re.DOTALL).fullmatch
+        for value in values(given.fields, made.source):
+            yield from _edge(made.type, scalar(value), whole, made.target, given)
+
+
+def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
+    """The edges that links in the body make."""
+    if not rule.links:
+        return []
+    tokens = markdown.parse(strip_templates(matter.body))
+    found = markdown.links(tokens) if any(one.href or one.label for one in rule.links) else []
+    edges: list[Relation] = []
+    for made in rule.links:
+        if made.find:
+            for place in islice(re.finditer(made.find, matter.body), MOST_VALUES):
+                edges += _target(made.type, place, made.target, given)
+            continue
+        whole: _Match = re.compile(made.href or made.label).fullmatch
+        for link in found:
+            edges += _edge(made.type, _side(made, link), whole, made.target, given)
+    return edges
+
+
+def _side(made: LinkRule, link: markdown.Link) -> str:
+    return link.href if made.href else link.label
+
+
+def _edge(kind: str, words: str, whole: _Match, target: str, given: Given) -> Iterator[Relation]:
+    found = whole(words) if words else None
+    if found:
+        yield from _target(kind, found, target, given)
+
+
+def _target(kind: str, found: re.Match[str], target: str, given: Given) -> Iterator[Relation]:
+    """The edge to what a match names: a template, its group ``target``, or all of it."""
+    groups = {name: words for name, words in found.groupdict().items() if words}
+    if target:
+        words = fill(target, {**groups, "value": found.group()}, given)
+    else:
+        words = groups.get("target", "") if "target" in found.re.groupindex else found.group()
+    if words.strip():
+        yield Relation(type=kind, target=" ".join(words.split()))

@@ -1,0 +1,1 @@
+"""Fetching pages and feeds: safely, politely, and only when they changed."""
