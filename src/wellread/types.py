@@ -18,19 +18,6 @@ from numpy.typing import NDArray
 Kind = Literal["article", "page", "paper", "transcript", "entity", "qa"]
 KINDS: tuple[Kind, ...] = ("article", "page", "paper", "transcript", "entity", "qa")
 
-QuestionType = Literal[
-    "factual",
-    "comparative",
-    "exploratory",
-    "relational",
-    "gap_finding",
-    "meta",
-    "trend",
-    "persona",
-    "synthesis",
-    "temporal",
-    "counting",
-]
 Mode = Literal["quick", "deep", "auto"]
 Vector = NDArray[float32]
 
@@ -311,23 +298,6 @@ class DocumentFacts:
     published_at: datetime | None = None
     media_url: str = ""
     characters: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
-    """What a question asks for, read from its words alone.
-
-    Attributes:
-        terms: the content words, lower case, in order, without repeats.
-        names: capitalised or quoted names, and numbers, as written.
-    """
-
-    question: str
-    type: QuestionType
-    terms: tuple[str, ...]
-    names: tuple[str, ...]
-    filters: Filters
-    mode: Mode = "quick"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

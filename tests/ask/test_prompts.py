@@ -13,8 +13,8 @@ from wellread.ask import prompts
 from wellread.ask.draft import parse_draft
 from wellread.ask.prompts import build_prompt, wordings
 from wellread.identity import document_id, passage_id, version_of
+from wellread.questions import Analysis, QuestionType
 from wellread.types import (
-    Analysis,
     DocumentFacts,
     Evidence,
     Filters,
@@ -22,7 +22,6 @@ from wellread.types import (
     Kind,
     Locator,
     Passage,
-    QuestionType,
     Span,
 )
 

@@ -29,15 +29,16 @@ from wellread.answers import (
 from wellread.ask import confidence
 from wellread.ask.cite import Checked, cite
 from wellread.ask.evidence import pack
+from wellread.ask.find import find
 from wellread.ask.question import analyse
 from wellread.ask.reply import NOBODY, Reply, deliver, no_data
-from wellread.ask.retrieve import retrieve
 from wellread.ask.verify import verify
 from wellread.ask.write import Written, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.types import Analysis, Evidence
+from wellread.questions import Analysis
+from wellread.types import Evidence
 
 
 async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
@@ -53,9 +54,9 @@ async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
     clock = _Clock()
     analysis = analyse(question)
     yield clock.lap("analysis", len(analysis.terms))
-    hits = await to_thread.run_sync(retrieve, kb, analysis)
-    yield clock.lap("retrieval", len(hits))
-    evidence = await to_thread.run_sync(pack, kb, hits)
+    found = await to_thread.run_sync(find, kb, analysis)
+    yield clock.lap("retrieval", len(found.hits))
+    evidence = await to_thread.run_sync(pack, kb, found.hits)
     yield clock.lap("evidence", len(evidence))
 
     written: Written | None = None

@@ -13,7 +13,8 @@ from typing import Literal
 
 from wellread.answers import Confidence, Verdict
 from wellread.ask import words
-from wellread.types import Analysis, Evidence
+from wellread.questions import Analysis
+from wellread.types import Evidence
 
 BIAS = -5.2
 WEIGHT_SIMILARITY = 6.0

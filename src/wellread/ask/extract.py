@@ -20,8 +20,9 @@ from wellread.answers import Claim
 from wellread.ask import words
 from wellread.ask.rank import overlap
 from wellread.models.base import Embedder
+from wellread.questions import Analysis
 from wellread.sentences import sentence_spans
-from wellread.types import Analysis, Evidence, Span
+from wellread.types import Evidence, Span
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
 EMBEDDED = 8  # sentences that are embedded at question time; 20 choose no better (decision 006)

@@ -7,7 +7,8 @@ import re
 from wellread.answers import Question
 from wellread.ask import words
 from wellread.errors import RequestError
-from wellread.types import Analysis, Mode, QuestionType
+from wellread.questions import Analysis, QuestionType
+from wellread.types import Mode
 
 LONGEST_QUESTION = 4_000
 

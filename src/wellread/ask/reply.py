@@ -9,7 +9,8 @@ from wellread.answers import Citation, Confidence, Sentence
 from wellread.ask import words
 from wellread.ask.cite import Cited
 from wellread.ask.write import Written
-from wellread.types import Analysis, Evidence, Span
+from wellread.questions import Analysis
+from wellread.types import Evidence, Span
 
 NOBODY = "none"
 RELATED = 5

@@ -13,7 +13,8 @@ from wellread.ask.rank import Fused
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
-from wellread.types import KINDS, Analysis, Candidate, DocumentFacts, Filters, Hit, Passage
+from wellread.questions import Analysis
+from wellread.types import KINDS, Candidate, DocumentFacts, Filters, Hit, Passage
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from wellread.ask.prompts import build_prompt
 from wellread.errors import ModelError
 from wellread.kb import KnowledgeBase
 from wellread.models.base import LanguageModel, ModelUsage, TextDelta
-from wellread.types import Analysis, Evidence
+from wellread.questions import Analysis
+from wellread.types import Evidence
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
-from wellread.types import Analysis, Evidence
+from wellread.questions import Analysis
+from wellread.types import Evidence
 
 FENCE_CHARACTERS = 12
 # Control characters and Unicode "tags" show nothing to a reader, but a model reads them.

@@ -1,0 +1,31 @@
+"""From an analysed question to what was found: each type of question has its strategies.
+
+The first strategy that has something to say decides; direct retrieval always has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from wellread.ask.found import Found
+from wellread.ask.strategies.direct import direct
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis, QuestionType
+
+Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
+
+STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {}
+
+
+def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
+    """What the strategies of the question's type find.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    for strategy in STRATEGIES.get(analysis.type, ()):
+        found = strategy(kb, analysis)
+        if found is not None:
+            return found
+    return direct(kb, analysis)

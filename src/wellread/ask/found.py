@@ -1,0 +1,95 @@
+"""What a strategy found: passages, an exhaustive result, ways through the graph, and the why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from wellread.store.catalogue.network import Path
+from wellread.types import Filters, Hit
+
+TallyKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TallyRow:
+    """One line of an exhaustive result; ``document_ids`` are the documents that it rests on."""
+
+    cells: tuple[str, ...]
+    document_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """A result worked out from the catalogue as a whole, never from the top k.
+
+    Attributes:
+        sentence: the result in one sentence ("7 entities are of the type workshop.").
+        number: what was counted, for a counting question.
+        columns: what the cells of each row are called.
+        rows: all of them.
+        method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
+            the collections news, commons, published from 2025-10-01").
+    """
+
+    kind: TallyKind
+    sentence: str
+    number: int | None = None
+    columns: tuple[str, ...] = ()
+    rows: tuple[TallyRow, ...] = ()
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A passage's place in one list of a search."""
+
+    passage_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One search that was made: what for, within which limits, and what each list gave.
+
+    Attributes:
+        purpose: why ("the question", "side: heat pumps", "neighbour: Ada Lovelace").
+        lists: list name ("text", "vector") to its best candidates.
+        fused: how the lists were put together ("weighted: vector 0.30, text 0.70").
+    """
+
+    purpose: str
+    query: str
+    filters: Filters
+    lists: tuple[tuple[str, tuple[Listed, ...]], ...] = ()
+    fused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """A hit that was found and not used, and why ("near-duplicate of ...")."""
+
+    hit: Hit
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a strategy found for a question.
+
+    Attributes:
+        strategy: which one it was, in words.
+        tally: set when the answer is an exhaustive result rather than passages.
+        paths: the ways through the graph that explain a relational answer.
+        notes: what the answer has to say about how it was found ("nothing from last week; looked
+            at all dates").
+    """
+
+    strategy: str
+    hits: tuple[Hit, ...] = ()
+    tally: Tally | None = None
+    paths: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    looks: tuple[Look, ...] = ()
+    dropped: tuple[Dropped, ...] = field(default=())

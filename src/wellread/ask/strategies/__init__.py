@@ -1,0 +1,1 @@
+"""One module per way of finding; ``ask/find.py`` says which question goes which way."""

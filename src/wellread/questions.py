@@ -1,0 +1,84 @@
+"""What a question asks for, as read from its words: the values that retrieval works from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from wellread.types import Filters, Mode, Span
+
+QuestionType = Literal[
+    "factual",
+    "comparative",
+    "exploratory",
+    "relational",
+    "gap_finding",
+    "meta",
+    "trend",
+    "persona",
+    "synthesis",
+    "temporal",
+    "counting",
+]
+ConstraintKind = Literal[
+    "time", "speaker", "author", "kind", "source_type", "language", "taxonomy", "collection"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """A limit that the question's own words set ("in Q4 2025", "at municipal scale").
+
+    Attributes:
+        span: where it stands in the question.
+        value: what it was read as, for a person ("2025-10-01 to 2025-12-31", "scales: municipal").
+        filters: the same as filters; only the fields of this constraint are set.
+    """
+
+    kind: ConstraintKind
+    span: Span
+    value: str
+    filters: Filters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEntity:
+    """An entity of the knowledge graph that the question names.
+
+    Attributes:
+        span: where the name stands in the question.
+        title: what the entity is called itself, when the question used an alias.
+        type: its type in the graph ("topic", "pattern", "organisation"); may be empty.
+    """
+
+    span: Span
+    collection: str
+    entity_id: str
+    title: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """What a question asks for, read from its words alone.
+
+    Attributes:
+        terms: the content words, lower case, in order, without repeats.
+        names: capitalised or quoted names, and numbers, as written.
+        filters: the limits that the asker set; those of ``constraints`` are not among them.
+        subject: the question without the words of its constraints: what is searched for.
+        sides: of a comparison, what each side is called; empty otherwise.
+        reasons: why this type and this mode, in words.
+    """
+
+    question: str
+    type: QuestionType
+    terms: tuple[str, ...]
+    names: tuple[str, ...]
+    filters: Filters
+    mode: Mode = "quick"
+    subject: str = ""
+    constraints: tuple[Constraint, ...] = ()
+    entities: tuple[NamedEntity, ...] = ()
+    sides: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = field(default=())
