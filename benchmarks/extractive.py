@@ -19,12 +19,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from benchmarks.homes import filled
-from benchmarks.measures import bootstrap, percentile
 from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.sets.asked import Asked, AskedSet
@@ -32,9 +32,11 @@ from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
 from wellread.ask import confidence
+from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.question import analyse
-from wellread.ask.retrieve import retrieve
+from wellread.ask.strategies.direct import direct
+from wellread.ask.vocabulary import vocabulary_of
+from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
 SETS: dict[str, AskedSet] = {each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID)}
@@ -195,7 +197,9 @@ def _plain(text: str) -> str:
 def _gold_rank(kb: KnowledgeBase, one: Asked) -> int:
     if not one.gold:
         return 0
-    for rank, found in enumerate(retrieve(kb, analyse(Question(text=one.text))), 1):
+    known = vocabulary_of(kb)
+    hits = direct(kb, analyse(Question(text=one.text), known, date.today())).hits
+    for rank, found in enumerate(hits, 1):
         for gold in one.gold:
             passage = found.passage
             if passage.document_id == gold.document_id and passage.span.overlaps(gold.span):

@@ -142,22 +142,31 @@ def text_of(kb: KnowledgeBase, document: DocumentFacts) -> str:
 def find_quote(text: str, quote: str, near: int = 0) -> Span | None:
     """The occurrence of ``quote`` in ``text`` that starts nearest to ``near``.
 
-    White space in either may differ. None when it is not there.
+    White space in either may differ, and hyphens at the ends of lines. None when it is not there.
     """
-    words = quote.split()
-    if not words:
+    if not quote.split():
         return None
     plain, places = squeeze(text)
-    wanted = " ".join(words)
+    wanted = " ".join(quote.split())
+    if wanted not in plain:  # a word that was broken over two lines is whole again when stored
+        (plain, places), (wanted, _) = _unbroken(text), _unbroken(quote)
     found: list[int] = []
     start = plain.find(wanted)
     while start >= 0:
         found.append(start)
         start = plain.find(wanted, start + 1)
-    if not found:
+    if not found or not wanted:
         return None
     best = min(found, key=lambda place: abs(places[place] - near))
     return Span(start=places[best], end=places[best + len(wanted) - 1] + 1)
+
+
+def _unbroken(text: str) -> tuple[str, list[int]]:
+    """``text`` without white space and hyphens, and where each character stood."""
+    places = [
+        place for place, sign in enumerate(text) if not sign.isspace() and sign not in "-\u00ad"
+    ]
+    return "".join(text[place] for place in places), places
 
 
 def squeeze(text: str) -> tuple[str, list[int]]:

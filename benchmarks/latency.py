@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern, questions
-from benchmarks.measures import percentile
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask import rank
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve import search
+from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
 

@@ -37,6 +37,8 @@ def another(row: SettingRow) -> tuple[str, object]:
     chosen: dict[str, tuple[str, object]] = {
         "embedding.backend": ("static", "static"),
         "retrieval.fusion": ("rrf", "rrf"),
+        "rerank.backend": ("http", "http"),
+        "rerank.format": ("tei", "tei"),
         "citations.style": ("auto", "auto"),
         "sources.exclude": ("*.log, drafts/", ("*.log", "drafts/")),
         "stories.kinds": ("page, paper", ("page", "paper")),

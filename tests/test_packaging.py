@@ -23,6 +23,7 @@ PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
 WITH_LLM = {"models/openai_compatible.py"}
+WITH_RERANK = {"models/rerank_local.py"}
 # Only for plug-ins' tests: pytest is not installed with the package.
 TESTING = "testing/"
 
@@ -45,10 +46,10 @@ def core() -> set[str]:
     return names(project()["dependencies"])
 
 
-def llm() -> set[str]:
+def extra(name: str) -> set[str]:
     extras = project()["optional-dependencies"]
     assert isinstance(extras, dict)
-    return names(extras["llm"])
+    return names(extras[name])
 
 
 def required(declared: set[str], extras: str = "") -> set[str]:
@@ -94,7 +95,9 @@ def undeclared(path: Path, declared: set[str]) -> set[str]:
 def test_every_import_is_declared(path: Path) -> None:
     declared = required(core())
     if name_of(path) in WITH_LLM:
-        declared |= required(llm(), extras="openai")
+        declared |= required(extra("llm"), extras="openai")
+    if name_of(path) in WITH_RERANK:
+        declared |= extra("rerank")
     if name_of(path).startswith(TESTING):
         declared |= {"pytest", "hypothesis"}
     assert undeclared(path, declared) == set()
@@ -167,11 +170,11 @@ def test_the_installed_command_is_the_one_declared() -> None:
         assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_the_llm_extra_is_not_needed_to_load_what_everyone_loads() -> None:
-    """A process in which the extra's packages cannot be imported still loads all of the rest."""
+def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
+    """A process in which the extras' packages cannot be imported still loads all of the rest."""
     code = """
 import sys
-for name in ("pydantic_ai", "openai"):
+for name in ("pydantic_ai", "openai", "tokenizers"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.tour, wellread.ask.answer, wellread.ingest.run
 import wellread.serve.api.app, wellread.models.llm, wellread.models.open

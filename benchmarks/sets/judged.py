@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks import measures
 from benchmarks.homes import Write
-from benchmarks.measures import Measure, Ranking
+from wellread.evaluation import measures
+from wellread.evaluation.measures import Measure, Ranking
 from wellread.kb import KnowledgeBase
 from wellread.types import Candidate, Span
 

@@ -105,11 +105,27 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """An exhaustive result: every row, however many the text names.
+
+    Attributes:
+        documents: for each row the ids of the documents that it rests on.
+        method: how it was worked out, so that it can be checked.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    documents: tuple[tuple[str, ...], ...] = ()
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A delivered answer: the text with rendered citation markers, and the proof of it.
 
     Attributes:
-        answered_by: ``extractive``, or the model's name, or ``none`` for the no-data reply.
+        answered_by: ``extractive``, the model's name, ``catalogue`` for an exhaustive result, or
+            ``none`` for the no-data reply.
         fallback: why another answerer than the configured one wrote it; empty when none did.
         hallucinated_citations: how many unknown evidence keys were removed from the draft.
     """
@@ -128,6 +144,7 @@ class Answer:
     conflicts: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    table: Table | None = None
     hallucinated_citations: int = 0
     usage: Usage = Usage()
     steps: tuple[Step, ...] = ()

@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from wellread.errors import SettingsError
+from wellread.rerank_settings import RerankSettings
 
 SETTINGS_FILE = "wellread.yaml"
 ALIASES: Mapping[str, tuple[str, str]] = {
@@ -146,13 +147,13 @@ class RetrievalSettings(_Section):
         default="weighted", description="how the ranked lists are joined"
     )
     vector_weight: float = Field(
-        default=0.3, ge=0, le=1, description="weight of vectors in 'weighted'"
+        default=0.5, ge=0, le=1, description="weight of vectors in 'weighted'"
+    )
+    closeness: float = Field(
+        default=0.65, ge=0, le=1, description="share of how the words stand in a passage; 0: off"
     )
     min_similarity: float = Field(
-        default=0.3,
-        ge=-1,
-        le=1,
-        description="least cosine of a story and a question",
+        default=0.3, ge=-1, le=1, description="least cosine of a story and a question"
     )
     diversity: float = Field(
         default=0.85, ge=0, le=1, description="1 ranks by relevance alone; less avoids repeats"
@@ -241,6 +242,7 @@ class Settings(_Section):
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    rerank: RerankSettings = RerankSettings()
     stories: StorySettings = StorySettings()
     generation: GenerationSettings = GenerationSettings()
     citations: CitationSettings = CitationSettings()

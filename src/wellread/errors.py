@@ -10,7 +10,8 @@
     ├── ModelError           an embedder or a language model failed
     │   └── ModelTimeoutError     ... by taking too long
     └── RequestError         the caller asked for something that cannot be served
-        └── UnknownCollectionError
+        ├── UnknownCollectionError
+        └── UnknownNameError        a document, passage, speaker ... that is not there
 
 A message says what happened, where, and what to do about it.
 """
@@ -91,3 +92,7 @@ class RequestError(WellreadError):
 
 class UnknownCollectionError(RequestError):
     """A question was scoped to a collection that does not exist."""
+
+
+class UnknownNameError(RequestError):
+    """Nothing has the id or the name that was asked for; the hint says what looks like it."""

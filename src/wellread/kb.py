@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -22,9 +21,10 @@ from pydantic import ValidationError
 from wellread.config import EmbeddingSettings, Settings, load_settings
 from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
 from wellread.models.base import Embedder, LanguageModel
-from wellread.models.cached import CachedEmbedder
+from wellread.models.cached import CachedEmbedder, Closeable
 from wellread.models.llm import open_model
-from wellread.models.open import open_embedder
+from wellread.models.open import open_embedder, open_reranker
+from wellread.models.rerank import Reranker
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.reindexing import LiveIndex
@@ -65,7 +65,7 @@ class KnowledgeBase:
     """The parts of one home, each opened when it is first used.
 
     Args:
-        embedder, model: stand in for what the settings name (tests, plug-ins).
+        embedder, model, reranker: stand in for what the settings name (tests, plug-ins).
     """
 
     def __init__(
@@ -75,11 +75,13 @@ class KnowledgeBase:
         *,
         embedder: Embedder | None = None,
         model: LanguageModel | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.home = home
         self.settings = settings
         self._embedders = _Embedders(home, settings.embedding, embedder)
         self._model = model
+        self._reranker = reranker
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, Index] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
@@ -93,6 +95,11 @@ class KnowledgeBase:
     def model(self) -> LanguageModel | None:
         """The language model, or None when answers are extractive."""
         return self._model or open_model(self.settings.generation)
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """What reorders the best hits, or None when the order of a search stays."""
+        return self._reranker or open_reranker(self.settings.rerank, lambda: self.model)
 
     # --- what is in use ---
 
@@ -201,19 +208,15 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
-        opened = self.__dict__.pop("catalogue", None)
-        if opened is not None:
-            opened.close()
+        for part in ("reranker", "catalogue"):
+            opened = self.__dict__.pop(part, None)
+            if isinstance(opened, Closeable):
+                opened.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _live_index(self) -> LiveIndex:
@@ -306,9 +309,7 @@ class _Embedders:
                 {**self._settings.model_dump(), **live.embedder}
             )
         except ValidationError:
-            logger.warning(
-                "a newer release made the index; its embedder is taken from the settings"
-            )
+            logger.warning("a newer release made the index; taking the embedder of the settings")
             return None
 
 
@@ -318,6 +319,7 @@ def open_kb(
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
     embedder: Embedder | None = None,
     model: LanguageModel | None = None,
+    reranker: Reranker | None = None,
 ) -> KnowledgeBase:
     """The knowledge base in ``home``, which is made when it is not there.
 
@@ -332,7 +334,8 @@ def open_kb(
         raise StoreError(
             f"the home {home} cannot be made: {error}", hint="choose another with --home"
         ) from error
-    return KnowledgeBase(home, load_settings(home, overrides), embedder=embedder, model=model)
+    settings = load_settings(home, overrides)
+    return KnowledgeBase(home, settings, embedder=embedder, model=model, reranker=reranker)
 
 
 def _chunking(settings: Settings) -> str:

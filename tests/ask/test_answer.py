@@ -223,7 +223,7 @@ async def test_a_model_that_answers_from_nowhere_is_declined(home: Path) -> None
 
 def test_search_explains_itself_and_drops_what_is_not_live(kb: KnowledgeBase) -> None:
     hits = search(kb, "ferry timetable on Sundays", Filters(collections=("town",)))
-    assert {place.name for hit in hits for place in hit.ranks} == {"text", "vector"}
+    assert {place.name for hit in hits for place in hit.ranks} == {"text", "vector", "closeness"}
     victim = hits[0].passage.document_id
     kb.catalogue.remove_documents([victim])  # the index still has its rows
     left = search(kb, "ferry timetable on Sundays", Filters())

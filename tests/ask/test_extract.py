@@ -1,19 +1,27 @@
 """The extractive answerer: verbatim, about the question, without repeats."""
 
+from datetime import date
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
 from wellread.ask.extract import extract
-from wellread.ask.question import analyse
+from wellread.ask.vocabulary import Vocabulary
+from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 
 EMBEDDER = ReadableEmbedder()
 
 
+def read(question: str) -> Analysis:
+    return analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
+
+
 def chosen(question: str, *texts: str, most: int = 3) -> list[str]:
-    found = extract(analyse(Question(text=question)), evidence_of(*texts), EMBEDDER, most=most)
+    found = extract(read(question), evidence_of(*texts), EMBEDDER, most=most)
     return [claim.text for claim in found.claims]
 
 
@@ -24,7 +32,7 @@ def chosen(question: str, *texts: str, most: int = 3) -> list[str]:
 )
 def test_every_claim_is_verbatim_for_any_text(texts: list[str], question: str) -> None:
     evidence = evidence_of(*texts)
-    found = extract(analyse(Question(text=question)), evidence, EMBEDDER, most=4)
+    found = extract(read(question), evidence, EMBEDDER, most=4)
     by_key = {piece.key: piece for piece in evidence}
     for claim in found.claims:
         assert claim.source is not None

@@ -76,6 +76,13 @@ def test_a_quote_is_found_across_white_space() -> None:
     assert span.of(text) == "boat\nleaves"
 
 
+def test_a_quote_is_found_where_a_broken_word_was_joined() -> None:
+    text = "The transition took long."
+    span = find_quote(text, "tran-\nsition took")
+    assert span is not None
+    assert span.of(text) == "transition took"
+
+
 def test_of_several_the_nearest_is_taken() -> None:
     text = "six and six and six"
     assert find_quote(text, "six", near=9) == Span(start=8, end=11)

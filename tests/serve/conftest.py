@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -107,3 +109,123 @@ def runner(monkeypatch: pytest.MonkeyPatch, home: Path) -> CliRunner:
     monkeypatch.setenv("WELLREAD_HOME", str(home))
     monkeypatch.setenv("COLUMNS", "100")
     return CliRunner()
+
+
+# --- material for look-ups -------------------------------------------------------------------
+
+NEWS: tuple[dict[str, Any], ...] = (
+    {
+        "title": "Ferry Osprey breaks down",
+        "published_at": "2026-01-05",
+        "authors": ["Ilse Marrane"],
+        "sectors": ["transport"],
+        "text": "The ferry Osprey broke down off the harbour on Monday. A tug towed the ferry home "
+        "with ninety passengers, and nobody was hurt on board.",
+    },
+    {
+        "title": "Bakery wins prize for rye bread",
+        "published_at": "2026-02-10",
+        "authors": ["Jon Tarn"],
+        "sectors": ["food"],
+        "language": "en",
+        "text": "The village bakery won the national prize for its rye bread. The bakers use "
+        "caraway seeds from the school garden in the bread, they said.",
+    },
+    {
+        "title": "Ferry Osprey back in service",
+        "published_at": "2026-03-20",
+        "authors": ["Ilse Marrane", "Jon Tarn"],
+        "sectors": ["transport"],
+        "text": "The ferry Osprey is back in service with a new engine. Passengers of the ferry "
+        "who lost a day get their fare back at the harbour office.",
+    },
+)
+OSPREY = """---
+id: fleet/osprey
+type: vessel
+title: Osprey
+aliases: [the white ferry]
+---
+A vessel of the harbour.
+"""
+MEETING = """WEBVTT
+
+NOTE
+title: Harbour meeting
+date: 2026-03-01
+url: https://media.example/meeting.mp3
+
+00:00:01.000 --> 00:00:05.000
+<v Ana Holm>Welcome to the meeting about the engine.
+
+00:00:06.000 --> 00:00:09.500
+<v Ben Reed>The new engine is loud.
+
+00:00:10.000 --> 00:00:14.000
+<v Ana Holm>We will measure the noise in April.
+
+00:00:14.500 --> 00:00:19.000
+<v Ana Holm>The bakery has offered bread.
+
+01:00:02.000 --> 01:00:06.000
+<v Ana Weir>Good night to everyone on the pier.
+"""
+CAPTIONS = """WEBVTT
+
+00:00:01.000 --> 00:00:04.000
+A walk along the pier, with gulls.
+"""
+EPISODE: dict[str, Any] = {
+    "title": "Sounds of the pier",
+    "published_at": "2026-02-01",
+    "media_url": "https://media.example/pier.mp3",
+    "text": "An hour of waves, gulls and winches, recorded in January.",
+}
+SECTIONS = ("Ropes", "Anchors", "Lamps", "Pumps", "Bells")
+HANDBOOK = "# Handbook\n\n" + "\n".join(
+    f"## {name}\n\n"
+    + " ".join(
+        f"{name} of pattern {number} hang in the shed on hook {number}." for number in "123456"
+    )
+    + "\n"
+    for name in SECTIONS
+)
+HILLS = """WEBVTT
+
+NOTE
+title: Hill meeting
+date: 2026-03-02
+
+00:00:01.000 --> 00:00:05.000
+<v Cem Kaya>The Osprey nests on the hill, and the engine is far away.
+"""
+
+
+def write_harbour(folder: Path) -> Path:
+    """News, an entity that they name, and recordings, in ``folder``."""
+    folder.mkdir()
+    lines = [
+        {**item, "url": f"https://herald.example/{number}"}
+        for number, item in enumerate((*NEWS, EPISODE))
+    ]
+    files = {
+        "news.jsonl": "".join(json.dumps(line) + "\n" for line in lines),
+        "osprey.md": OSPREY,
+        "meeting.vtt": MEETING,
+        "captions.vtt": CAPTIONS,
+        "handbook.md": HANDBOOK,
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the collections ``harbour`` and ``hills``; tests only read it."""
+    root = tmp_path_factory.mktemp("lookups")
+    (root / "hill.vtt").write_text(HILLS, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as made:
+        add(made, [str(write_harbour(root / "harbour"))], collection="harbour")
+        add(made, [str(root / "hill.vtt")], collection="hills")
+    return root / "home"

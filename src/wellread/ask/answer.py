@@ -8,9 +8,9 @@ the API streams them, the CLI prints them, everything else takes the last one (`
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from anyio import to_thread
 
@@ -27,12 +27,15 @@ from wellread.answers import (
     Usage,
 )
 from wellread.ask import confidence
+from wellread.ask.analysis.analyse import analyse
 from wellread.ask.cite import Checked, cite
 from wellread.ask.evidence import pack
 from wellread.ask.find import find
-from wellread.ask.question import analyse
+from wellread.ask.found import Found
 from wellread.ask.reply import NOBODY, Reply, deliver, no_data
+from wellread.ask.tell import CATALOGUE, sureness, tell
 from wellread.ask.verify import verify
+from wellread.ask.vocabulary import vocabulary_of
 from wellread.ask.write import Written, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
@@ -40,9 +43,16 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.types import Evidence
 
+Explain = Callable[[Analysis, Found], None]
 
-async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
+
+async def answer(
+    kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
+) -> AsyncIterator[Event]:
     """Answer ``question`` from the material of ``kb``; the last event holds the answer.
+
+    Args:
+        explain: is told what the question was read as, and what was found and how.
 
     Raises:
         RequestError: the question is empty or too long, its collection is unknown, or asking is
@@ -52,13 +62,47 @@ async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = _Clock()
-    analysis = analyse(question)
+    known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
+    analysis = analyse(question, known, date.today())
     yield clock.lap("analysis", len(analysis.terms))
     found = await to_thread.run_sync(find, kb, analysis)
     yield clock.lap("retrieval", len(found.hits))
+    if explain is not None:
+        explain(analysis, found)
+    outcome: _Outcome | None = None
+    if found.tally is not None:
+        told = await to_thread.run_sync(tell, kb, found.tally, found)
+        outcome = _Outcome(reply=told, sure=sureness(found.tally, found))
+    else:
+        async for event in _from_passages(kb, question, analysis, found, clock):
+            if isinstance(event, _Outcome):
+                outcome = event
+            else:
+                yield event
+    if outcome is None:
+        raise WellreadError("the answer ended without a reply", hint="report this as a defect")
+    for sentence in outcome.reply.sentences:
+        yield SentenceEvent(sentence=sentence)
+    yield clock.lap("citation", len(outcome.reply.citations))
+    done = _assemble(analysis, question, found, outcome, clock.steps)
+    await to_thread.run_sync(_record, kb, done)
+    yield FinalEvent(answer=done)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """What goes out, and how sure it is."""
+
+    reply: Reply
+    sure: Confidence
+
+
+async def _from_passages(
+    kb: KnowledgeBase, question: Question, analysis: Analysis, found: Found, clock: _Clock
+) -> AsyncIterator[StepEvent | TokenEvent | _Outcome]:
+    """Write from the passages that were found, check each sentence, and cite."""
     evidence = await to_thread.run_sync(pack, kb, found.hits)
     yield clock.lap("evidence", len(evidence))
-
     written: Written | None = None
     if confidence.hopeful(analysis, evidence, kb.settings.qa.confidence_threshold):
         async for event in write(kb, analysis, evidence):
@@ -67,23 +111,16 @@ async def answer(kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
             else:
                 written = event
         yield clock.lap("draft", len(written.claims) if written else 0)
-
     checked = await to_thread.run_sync(_check, kb, written, evidence)
     yield clock.lap("verification", len(checked))
     sure = _judge(kb, analysis, evidence, written, checked)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
     if sure.band == "none" or written is None or not kept:
-        reply = no_data(analysis, evidence)
-        sure = replace(sure, band="none")
-    else:
-        cited = await to_thread.run_sync(cite, kb, _text(written, checked, kept), kept, evidence)
-        reply = deliver(cited, written, analysis, evidence, sure)
-    for sentence in reply.sentences:
-        yield SentenceEvent(sentence=sentence)
-    yield clock.lap("citation", len(reply.citations))
-    done = _assemble(analysis, question, reply, sure, clock.steps)
-    await to_thread.run_sync(_record, kb, done)
-    yield FinalEvent(answer=done)
+        yield _Outcome(reply=no_data(analysis, evidence), sure=replace(sure, band="none"))
+        return
+    text = _text(written, checked, kept)
+    cited = await to_thread.run_sync(cite, kb, text, kept, evidence)
+    yield _Outcome(reply=deliver(cited, written, analysis, evidence, sure), sure=sure)
 
 
 async def final(events: AsyncIterator[Event]) -> Answer:
@@ -163,8 +200,9 @@ def _text(written: Written, checked: Sequence[Checked], kept: Sequence[Checked])
 
 
 def _assemble(
-    analysis: Analysis, question: Question, reply: Reply, sure: Confidence, steps: list[Step]
+    analysis: Analysis, question: Question, found: Found, outcome: _Outcome, steps: list[Step]
 ) -> Answer:
+    reply = outcome.reply
     written = reply.written
     asked_at = datetime.now(UTC).isoformat()
     return Answer(
@@ -173,14 +211,16 @@ def _assemble(
         text=reply.text,
         citations=reply.citations,
         sentences=reply.sentences,
-        confidence=sure,
-        answered_by=written.by if written else NOBODY,
+        confidence=outcome.sure,
+        answered_by=reply.by,
         mode=analysis.mode,
         session_id=question.session_id or tagged_hash("ses", question.text, asked_at),
         fallback=written.fallback if written else "",
         data_gaps=reply.data_gaps,
         conflicts=written.conflicts if written else (),
         related=reply.related,
+        notes=found.notes,
+        table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,
         usage=written.usage if written else Usage(),
         steps=tuple(steps),
@@ -189,5 +229,5 @@ def _assemble(
 
 def _record(kb: KnowledgeBase, done: Answer) -> None:
     kb.catalogue.record_answer(done)
-    if done.answered_by == NOBODY:
+    if done.answered_by == NOBODY or (done.answered_by == CATALOGUE and done.data_gaps):
         kb.catalogue.record_gap(done.question, "; ".join(done.data_gaps))

@@ -8,13 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from wellread.ask.found import Found
+from wellread.ask.strategies.counts import counts
+from wellread.ask.strategies.coverage import coverage
 from wellread.ask.strategies.direct import direct
+from wellread.ask.strategies.explore import explore
+from wellread.ask.strategies.gaps import gaps
+from wellread.ask.strategies.persona import persona
+from wellread.ask.strategies.related import clearly_related, related
+from wellread.ask.strategies.sides import compare, synthesis
+from wellread.ask.strategies.trends import trends
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 
 Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 
-STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {}
+STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
+    "comparative": (compare, synthesis),
+    "synthesis": (synthesis,),
+    "persona": (persona,),
+    "counting": (counts,),
+    "gap_finding": (gaps,),
+    "meta": (coverage,),
+    "trend": (trends,),
+    "relational": (related,),
+    "exploratory": (clearly_related, explore),
+    "factual": (clearly_related,),
+}
 
 
 def find(kb: KnowledgeBase, analysis: Analysis) -> Found:

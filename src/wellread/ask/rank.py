@@ -22,12 +22,19 @@ class Fused:
 RankedLists = Mapping[str, Sequence[Candidate]]
 
 
-def weighted(lists: RankedLists, weights: Mapping[str, float]) -> list[Fused]:
+def weighted(
+    lists: RankedLists, weights: Mapping[str, float], lowest: Mapping[str, float] | None = None
+) -> list[Fused]:
     """Weighted sum of min-max normalised scores over the union of the lists, best first.
 
     A candidate that a list lacks counts there as that list's lowest score.
+
+    Args:
+        lowest: of a list, the least score that could be, in place of the least one in it (Bruch,
+            Gai and Ingber, ACM TOIS 2023): 0 for BM25.
     """
-    scaled = {name: _min_max(found) for name, found in lists.items()}
+    floors = lowest or {}
+    scaled = {name: _min_max(found, floors.get(name)) for name, found in lists.items()}
 
     def score(passage: str) -> float:
         return sum(
@@ -88,11 +95,11 @@ def overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return shared / (len(one) + len(other) - shared)
 
 
-def _min_max(found: Sequence[Candidate]) -> dict[str, float]:
+def _min_max(found: Sequence[Candidate], floor: float | None) -> dict[str, float]:
     if not found:
         return {}
     scores = [candidate.score for candidate in found]
-    low, high = min(scores), max(scores)
+    low, high = min(scores) if floor is None else floor, max(scores)
     if high == low:
         return dict.fromkeys((candidate.passage_id for candidate in found), 1.0)
     return {candidate.passage_id: (candidate.score - low) / (high - low) for candidate in found}

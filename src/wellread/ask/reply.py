@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Citation, Confidence, Sentence
+from wellread.answers import Citation, Confidence, Sentence, Table
 from wellread.ask import words
 from wellread.ask.cite import Cited
 from wellread.ask.write import Written
@@ -23,11 +23,13 @@ class Reply:
     """The text that goes out, with its proof and what is said beside it."""
 
     text: str
+    by: str = NOBODY
     written: Written | None = None
     sentences: tuple[Sentence, ...] = ()
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
+    table: Table | None = None
 
 
 def deliver(
@@ -51,7 +53,12 @@ def deliver(
         )
         gaps = (*gaps, *missing(analysis, evidence))
     return Reply(
-        text=text, written=written, sentences=sentences, citations=citations, data_gaps=gaps
+        text=text,
+        by=written.by,
+        written=written,
+        sentences=sentences,
+        citations=citations,
+        data_gaps=gaps,
     )
 
 

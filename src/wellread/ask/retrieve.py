@@ -1,31 +1,45 @@
-"""From words to ranked passages: candidates of each list, fusion, the live-version check."""
+"""From words to ranked passages: candidates of each list, fusion, the live-version check.
+
+This is one search. What a question needs of searches is for ``limits.py`` and the strategies.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask import rank, words
+from wellread.ask import rank
+from wellread.ask.closeness import closeness, room_for_words
+from wellread.ask.found import Listed, Look
 from wellread.ask.rank import Fused
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
-from wellread.questions import Analysis
-from wellread.types import KINDS, Candidate, DocumentFacts, Filters, Hit, Passage
+from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
 
 logger = logging.getLogger(__name__)
 
 SearchMode = Literal["hybrid", "text", "vector"]
-SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
 TEXT, VECTOR = "text", "vector"
 TRIES = 3  # of a search that runs into a switch to another index
-NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
+LOWEST = {TEXT: 0.0}  # the score of a passage without a word of the query
+CLOSER_LOOKED = 60  # of the joined list, best first, whose words are looked at one by one
+CLOSENESS = "closeness"
+SHOWN = 20  # of each list, kept for the explanation
 
 # Both lists are fetched at the same time; the back ends release the interpreter while they work.
 _lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """The hits of one search, best first, and how they came about."""
+
+    hits: list[Hit]
+    look: Look
 
 
 def search(
@@ -42,38 +56,47 @@ def search(
         UnknownCollectionError: ``filters.collections`` names one that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
+    return look(kb, text, filters, mode=mode, limit=limit).hits
+
+
+def look(
+    kb: KnowledgeBase,
+    text: str,
+    filters: Filters,
+    *,
+    purpose: str = "the question",
+    mode: SearchMode = "hybrid",
+    limit: int = 10,
+) -> Searched:
+    """``search``, with each list and how they were joined.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
+    """
     check_collections(kb, filters)
     settings = kb.settings.retrieval
     for _ in range(TRIES):
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            hits = _hits(kb, _fuse(lists, settings, mode), limit)
+            share = settings.closeness if mode == "hybrid" else 0.0
+            hits = _hits(kb, _fuse(lists, settings, mode), limit, _Closer(text=text, share=share))
         except StoreError:
             if kb.live() is parts:
                 raise
         else:
             # Passages of an index that was switched away meanwhile are live no more.
             if kb.live() is parts:
-                return hits
+                made = Look(
+                    purpose=purpose,
+                    query=text,
+                    filters=filters,
+                    lists=_shown(lists),
+                    fused=_fusion(settings, mode),
+                )
+                return Searched(hits=hits, look=made)
         logger.info("searching again, because the index was switched")
     raise StoreError("the index was switched again and again during a search", hint="try again")
-
-
-def retrieve(kb: KnowledgeBase, analysis: Analysis) -> list[Hit]:
-    """The passages to answer from: the best of both lists, without repeats.
-
-    Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
-    unless the asker filters for them.
-    """
-    settings = kb.settings.retrieval
-    filters = analysis.filters
-    wanted = 2 * settings.top_k
-    found = search(kb, analysis.question, filters, limit=wanted)
-    if not filters.kinds and any(hit.document.kind == "qa" for hit in found):
-        filters = replace(filters, kinds=SOURCE_KINDS)
-        found = search(kb, analysis.question, filters, limit=wanted)
-    return _varied(found, settings.top_k, settings.diversity)
 
 
 def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
@@ -112,28 +135,103 @@ def _fuse(
 ) -> list[Fused]:
     if mode == "hybrid" and settings.fusion == "rrf":
         return rank.reciprocal_rank(lists)
-    share = {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
+    share = _vector_share(settings, mode)
+    return rank.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
+
+
+def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
     if mode != "hybrid":
-        share = 1.0 if mode == "vector" else 0.0
-    return rank.weighted(lists, {VECTOR: share, TEXT: 1 - share})
+        return 1.0 if mode == "vector" else 0.0
+    return {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
 
 
-def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int) -> list[Hit]:
+def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
+    """How the lists were joined, in words."""
+    if mode == "hybrid" and settings.fusion == "rrf":
+        return f"reciprocal ranks, k = {rank.RRF_K}"
+    share = _vector_share(settings, mode)
+    joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
+    if mode == "hybrid" and settings.closeness:
+        joined += f"; then {settings.closeness:.2f} of the score is how close the words stand"
+    return joined
+
+
+def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[Listed, ...]], ...]:
+    """The head of each list."""
+    return tuple(
+        (
+            name,
+            tuple(
+                Listed(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
+                for place, each in enumerate(found[:SHOWN], 1)
+            ),
+        )
+        for name, found in sorted(lists.items())
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Closer:
+    """How much of a score is the closeness of the passage's words to those of ``text``."""
+
+    text: str
+    share: float
+
+
+def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
     """The best ``limit`` candidates that are live, with text and facts."""
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
-    for start in range(0, len(fused), limit):
-        part = fused[start : start + limit]
+    step = max(limit, CLOSER_LOOKED) if closer.share else limit
+    for start in range(0, len(fused), step):
+        part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
-        facts = kb.catalogue.facts([passage.document_id for passage in passages.values()])
-        for item in part:
-            passage = passages.get(item.candidate.passage_id)
+        if start == 0 and closer.share:
+            part = _closest_first(part, passages, closer)
+        live = [item for item in part if item.candidate.passage_id in passages]
+        live = live[: limit - len(hits)]
+        facts = kb.catalogue.facts({item.candidate.document_id for item in live})
+        for item in live:
             document = facts.get(item.candidate.document_id)
-            if passage and document and document.version == item.candidate.version:
-                hits.append(_hit(item, passage, document))
+            if document and document.version == item.candidate.version:
+                hits.append(_hit(item, passages[item.candidate.passage_id], document))
         if len(hits) >= limit:
             break
-    return hits[:limit]
+    return hits
+
+
+def _closest_first(
+    fused: Sequence[Fused], passages: Mapping[str, Passage], closer: _Closer
+) -> list[Fused]:
+    """The joined list once more, with the closeness of the words in it.
+
+    What is not looked at keeps its share of the score, so it stays behind.
+    """
+    looked = [item for item in fused if item.candidate.passage_id in passages][:CLOSER_LOOKED]
+    held = [passages[item.candidate.passage_id] for item in looked]
+    close = closeness(closer.text, [(passage.context, passage.text) for passage in held])
+    share = closer.share * room_for_words(closer.text, [passage.text for passage in held])
+    order = sorted(range(len(close)), key=lambda place: -close[place])
+    places = {place: rank for rank, place in enumerate(order, 1)}
+    scored = [
+        replace(
+            item,
+            score=(1 - share) * item.score + share * close[place],
+            ranks=(
+                *item.ranks,
+                ListRank(name=CLOSENESS, rank=places[place], score=round(close[place], 4)),
+            ),
+        )
+        for place, item in enumerate(looked)
+    ]
+    seen = {item.candidate.passage_id for item in looked}
+    rest = [
+        replace(item, score=(1 - share) * item.score)
+        for item in fused
+        if item.candidate.passage_id not in seen
+    ]
+    best = sorted(scored, key=lambda item: (-item.score, item.candidate.passage_id))
+    return [*best, *rest]
 
 
 def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
@@ -144,19 +242,3 @@ def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
         ranks=item.ranks,
         similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
     )
-
-
-def _varied(hits: list[Hit], limit: int, relevance: float) -> list[Hit]:
-    """Drop near-duplicates, then order by maximal marginal relevance."""
-    bags = [frozenset(words.stems(hit.passage.text)) for hit in hits]
-    kept: list[int] = []
-    for place, bag in enumerate(bags):
-        if all(rank.overlap(bag, bags[other]) < NEAR_DUPLICATE for other in kept):
-            kept.append(place)
-    order = rank.diversify(
-        [hits[place].score for place in kept],
-        lambda one, other: rank.overlap(bags[kept[one]], bags[kept[other]]),
-        limit=limit,
-        relevance=relevance,
-    )
-    return [hits[kept[place]] for place in order]

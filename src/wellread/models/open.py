@@ -1,13 +1,16 @@
-"""From settings to an embedder."""
+"""From settings to an embedder, and to a reranker."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from wellread.config import EmbeddingSettings
-from wellread.errors import SettingsError
-from wellread.models.base import Embedder
+from wellread.errors import ModelError, SettingsError
+from wellread.models.base import Embedder, LanguageModel
+from wellread.models.rerank import Reranker
+from wellread.rerank_settings import RerankSettings
 
 
 def open_embedder(settings: EmbeddingSettings, home: Path) -> Embedder:
@@ -44,4 +47,71 @@ def _http(settings: EmbeddingSettings) -> Embedder:
         settings.model,
         api_key=os.environ.get(settings.api_key_env, "") if settings.api_key_env else "",
         timeout=settings.timeout,
+    )
+
+
+def open_reranker(
+    settings: RerankSettings,
+    model: Callable[[], LanguageModel | None],
+    environ: Mapping[str, str] | None = None,
+) -> Reranker | None:
+    """The reranker that ``settings.backend`` asks for; ``None`` when it is ``none``.
+
+    Only the chosen one's libraries are imported. No server is called yet.
+
+    Args:
+        model: opens the configured language model; called for the backend ``model`` only.
+        environ: where the server's key is; the environment of the process by default.
+
+    Raises:
+        SettingsError: a setting that the backend needs is empty.
+        ModelError: the extra ``rerank`` is not installed, or the model cannot be opened.
+    """
+    if settings.backend == "http":
+        return _http_reranker(settings, os.environ if environ is None else environ)
+    if settings.backend == "local":
+        return _local_reranker(settings)
+    if settings.backend == "model":
+        from wellread.models.rerank_model import ModelReranker  # noqa: PLC0415
+
+        opened = model()
+        if opened is None:
+            raise _missing("model", "generation.model")
+        return ModelReranker(opened, timeout=settings.timeout)
+    return None
+
+
+def _http_reranker(settings: RerankSettings, environ: Mapping[str, str]) -> Reranker:
+    from wellread.models.rerank_http import HttpReranker  # noqa: PLC0415
+
+    if not settings.url:
+        raise _missing("http", "rerank.url")
+    if settings.format == "jina" and not settings.model:
+        raise _missing("http", "rerank.model")
+    return HttpReranker(
+        settings.url,
+        model=settings.model,
+        wire=settings.format,
+        api_key=environ.get(settings.api_key_env, "") if settings.api_key_env else "",
+        timeout=settings.timeout,
+    )
+
+
+def _local_reranker(settings: RerankSettings) -> Reranker:
+    if not settings.model_path:
+        raise _missing("local", "rerank.model_path")
+    try:
+        from wellread.models.rerank_local import LocalReranker  # noqa: PLC0415
+    except ImportError as error:
+        raise ModelError(
+            f"rerank.backend 'local' needs the extra 'rerank', which cannot be imported: {error}",
+            hint='pip install "wellread[rerank]"',
+        ) from error
+    return LocalReranker(settings.model_path, threads=settings.threads, timeout=settings.timeout)
+
+
+def _missing(backend: str, name: str) -> SettingsError:
+    return SettingsError(
+        f"rerank.backend is {backend}, but {name} is not set",
+        hint=f"set {name} or WELLREAD_{name.replace('.', '_').upper()}",
     )

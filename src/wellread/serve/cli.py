@@ -18,12 +18,15 @@ from typer.core import TyperGroup
 from wellread.errors import WellreadError
 from wellread.serve.commands import (
     asking,
+    evaluating,
     graph,
     indexing,
+    library,
     material,
     opening,
     running,
     runs,
+    searching,
     stories,
 )
 from wellread.serve.problems import Problem, problem_of
@@ -99,11 +102,14 @@ app = typer.Typer(
 material.register(app)
 runs.register(app)
 asking.register(app)
+searching.register(app)
 opening.register(app)
 graph.register(app)
+library.register(app)
 stories.register(app)
 indexing.register(app)
 running.register(app)
+evaluating.register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -12,6 +12,7 @@ from wellread.answers import (
     SentenceEvent,
     Step,
     StepEvent,
+    Table,
     TokenEvent,
 )
 from wellread.locators import link_to
@@ -23,6 +24,13 @@ def view_url(document_id: str, version: str, span: Span) -> str:
     """Where the built-in viewer shows ``span`` of that version of the document."""
     query = urlencode({"start": span.start, "end": span.end, "version": version})
     return f"/view/{quote(document_id, safe='')}?{query}#cited"
+
+
+def table_body(table: Table) -> schemas.TableBody:
+    """An exhaustive result."""
+    return schemas.TableBody(
+        columns=table.columns, rows=table.rows, documents=table.documents, method=table.method
+    )
 
 
 def answer_body(answer: Answer) -> schemas.AskResponse:
@@ -43,6 +51,7 @@ def answer_body(answer: Answer) -> schemas.AskResponse:
         conflicts=answer.conflicts,
         related=answer.related,
         notes=answer.notes,
+        table=table_body(answer.table) if answer.table else None,
         session_id=answer.session_id,
         mode=answer.mode,
         answered_by=answer.answered_by,
@@ -85,21 +94,6 @@ def evidence_body(evidence: Evidence) -> schemas.EvidenceBody:
     source = _source_body(evidence.hit, evidence.span, evidence.text, evidence.locator)
     return schemas.EvidenceBody(
         **source.model_dump(by_alias=False), key=evidence.key, score=evidence.hit.score
-    )
-
-
-def hit_body(hit: Hit, locator: Locator) -> schemas.HitBody:
-    """A passage that a search found, standing at ``locator``."""
-    source = _source_body(hit, hit.passage.span, hit.passage.text, locator)
-    return schemas.HitBody(
-        **source.model_dump(by_alias=False),
-        passage_id=hit.passage.id,
-        score=hit.score,
-        similarity=hit.similarity,
-        ranks=tuple(
-            schemas.RankBody(name=place.name, rank=place.rank, score=place.score)
-            for place in hit.ranks
-        ),
     )
 
 

@@ -32,6 +32,7 @@ class Problem:
 # The first class that fits wins, so the finer classes come first.
 _TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
     (errors.UnknownCollectionError, "unknown_topic", HTTPStatus.NOT_FOUND),
+    (errors.UnknownNameError, "not_found", HTTPStatus.NOT_FOUND),
     (errors.RequestError, "bad_request", HTTPStatus.BAD_REQUEST),
     (errors.SettingsError, "settings", HTTPStatus.INTERNAL_SERVER_ERROR),
     (errors.SourceError, "source", HTTPStatus.UNPROCESSABLE_ENTITY),

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.answers import Answer, Citation, Sentence, VerdictName
-from wellread.serve.api.schemas import EvidenceBody, HitBody, SourceBody
+from wellread.serve.api.schemas import EvidenceBody, SourceBody
 from wellread.serve.terminal import harmless
 
 LONGEST_QUOTE = 240
@@ -87,15 +87,6 @@ def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
         console.print(Text("Nothing in this material is near the question.", style="yellow"))
     for number, piece in enumerate(pieces, start=1):
         _print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
-
-
-def print_hits(console: Console, hits: Sequence[HitBody], query: str) -> None:
-    """What a search found, with its place in each ranked list."""
-    if not hits:
-        console.print(Text(f"Nothing found for “{harmless(query)}”.", style="yellow"))
-    for number, hit in enumerate(hits, start=1):
-        places = ", ".join(f"{place.name} #{place.rank}" for place in hit.ranks)
-        _print_source(console, f"{number}.", hit, f"{hit.score:.3f} ({places})")
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:

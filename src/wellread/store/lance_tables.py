@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import wellread.store.lancedb_import  # noqa: F401 - first, it makes the next ones quick
@@ -22,6 +23,10 @@ from wellread.store.lance_purge import INDEXES, PurgeMarks
 from wellread.store.lance_rows import table_schema
 
 LOCK_SECONDS = 600.0
+# By default LanceDB keeps up to 6 GiB of search structures, and a large add fills them with what
+# nobody asks for. A million passages' vectors, coded, are 384 MB.
+INDEX_CACHE = 640 << 20  # bytes
+METADATA_CACHE = 64 << 20
 
 
 def table_name(fingerprint: Fingerprint) -> str:
@@ -46,7 +51,7 @@ def open_table(
     """
     path.mkdir(parents=True, exist_ok=True)
     # Zero: look for other processes' writes before every search (well under 1 ms).
-    database = lancedb.connect(path, read_consistency_interval=timedelta(0))
+    database = lancedb.connect(path, read_consistency_interval=timedelta(0), session=_caches())
     try:
         table = database.open_table(name)
     except ValueError:  # LanceDB's word for "there is no such table"
@@ -56,6 +61,14 @@ def open_table(
     if not isinstance(table, LanceTable):
         raise StoreError(f"{path} is not a folder of this machine", hint="give a local path")
     return table
+
+
+@cache
+def _caches() -> lancedb.Session:
+    """What all tables of the process share."""
+    return lancedb.Session(
+        index_cache_size_bytes=INDEX_CACHE, metadata_cache_size_bytes=METADATA_CACHE
+    )
 
 
 def drop_table(path: Path, name: str) -> None:

@@ -13,8 +13,11 @@ from wellread.serve.api import failures
 from wellread.serve.api.ask import ask_router
 from wellread.serve.api.entities import entities_router
 from wellread.serve.api.jobs import jobs_router
+from wellread.serve.api.library import library_router
 from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders
 from wellread.serve.api.schemas import HealthBody
+from wellread.serve.api.search import search_router
+from wellread.serve.api.topics import topics_router
 from wellread.serve.api.view import view_router
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
@@ -33,6 +36,9 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.include_router(view_router(kb))
     app.include_router(entities_router(kb))
     app.include_router(jobs_router(kb))
+    app.include_router(search_router(kb))
+    app.include_router(library_router(kb))
+    app.include_router(topics_router(kb))
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
 
     @app.get("/healthz", response_model=HealthBody)

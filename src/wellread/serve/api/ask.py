@@ -11,12 +11,16 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, Question
 from wellread.ask.answer import answer, final
+from wellread.ask.found import Found
 from wellread.ask.retrieve import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.serve.api.explain_schemas import ExplainedResponse
 from wellread.serve.api.failures import ProblemError
 from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, ErrorBody
 from wellread.serve.dates import first_moment, last_moment
+from wellread.serve.explain import explanation
 from wellread.serve.present import answer_body, event_body
 from wellread.serve.problems import INTERNAL, QA_SWITCHED_OFF, Problem, problem_of
 from wellread.types import Filters
@@ -35,7 +39,7 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
 
     @router.post(
         "/api/ask",
-        response_model=AskResponse,
+        response_model=ExplainedResponse | AskResponse,
         dependencies=[Depends(switched_on)],
         responses={
             400: {"model": ErrorBody, "description": "Missing or empty question, or a bad option"},
@@ -51,9 +55,14 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
         question = question_of(request)
         # Before a stream begins, what retrieval would raise in the middle of it.
         await to_thread.run_sync(check_collections, kb, question.filters)
-        events = answer(kb, question)
+        told: list[tuple[Analysis, Found]] = []
+        events = answer(kb, question, explain=lambda *both: told.append(both))
         if not request.stream:
-            return answer_body(await final(events))
+            body = answer_body(await final(events))
+            if not request.options.explain:
+                return body
+            why = await to_thread.run_sync(explanation, kb, *told[0])
+            return ExplainedResponse(**dict(body), explanation=why)
         # The first event comes before the response starts: what is wrong with the question
         # itself still ends in an HTTP status.
         first = await anext(events)

@@ -53,7 +53,8 @@ async def _wellread(_request: Request, error: Exception) -> JSONResponse:
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     """A request that does not fit its schema: 400, naming the first field that is wrong."""
     first = cast(RequestValidationError, error).errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+    # The first part says where it was looked for: in the body, the query, the path.
+    where = ".".join(str(part) for part in first["loc"][1:])
     detail = f"{where}: {first['msg']}" if where else str(first["msg"])
     return _respond(problem_of_status(400, detail, SEE))
 

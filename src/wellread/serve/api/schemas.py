@@ -15,13 +15,15 @@ from wellread.serve.dates import first_moment, last_moment
 from wellread.types import Kind, Mode
 
 
-class _Body(BaseModel):
+class Body(BaseModel):
+    """Fields are camelCase in JSON."""
+
     model_config = ConfigDict(
         alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True, frozen=True
     )
 
 
-class _RequestBody(_Body):
+class _RequestBody(Body):
     # A misspelt option must not be taken for "no limit".
     model_config = ConfigDict(extra="forbid")
 
@@ -64,6 +66,7 @@ class AskOptions(_RequestBody):
     kinds: tuple[Kind, ...] = ()
     speakers: tuple[str, ...] = ()
     strict: bool | None = Field(default=None, description="drop unsupported sentences")
+    explain: bool = Field(default=False, description="also how the answer was found, and why so")
 
 
 class AskRequest(_RequestBody):
@@ -80,14 +83,14 @@ class AskRequest(_RequestBody):
 # --- answers ---------------------------------------------------------------------------------
 
 
-class SpanBody(_Body):
+class SpanBody(Body):
     """Half-open range of characters (Unicode code points)."""
 
     start: int
     end: int
 
 
-class BoxBody(_Body):
+class BoxBody(Body):
     """A rectangle on a page as shares of its width and height, origin at the top left."""
 
     left: float
@@ -96,7 +99,7 @@ class BoxBody(_Body):
     bottom: float
 
 
-class PlaceBody(_Body):
+class PlaceBody(Body):
     """The facts behind a locator, where known (``begin`` in seconds)."""
 
     page: int | None = None
@@ -107,7 +110,7 @@ class PlaceBody(_Body):
     line: int | None = None
 
 
-class SourceBody(_Body):
+class SourceBody(Body):
     """A quoted place of a document. ``link`` opens the source, ``viewUrl`` the built-in viewer."""
 
     document_id: str
@@ -140,7 +143,7 @@ class EvidenceBody(SourceBody):
     score: float
 
 
-class RankBody(_Body):
+class RankBody(Body):
     """Where a passage stood in one ranked list (counted from 1)."""
 
     name: str
@@ -148,16 +151,7 @@ class RankBody(_Body):
     score: float
 
 
-class HitBody(SourceBody):
-    """A passage that a search found, and why."""
-
-    passage_id: str
-    score: float
-    similarity: float | None
-    ranks: tuple[RankBody, ...]
-
-
-class SentenceBody(_Body):
+class SentenceBody(Body):
     """A sentence of the answer and its verdict; ``citations`` are ids of the citations."""
 
     text: str
@@ -170,7 +164,7 @@ class SentenceBody(_Body):
     citations: tuple[int, ...]
 
 
-class ConfidenceBody(_Body):
+class ConfidenceBody(Body):
     """How sure the answer is, and why."""
 
     score: float
@@ -179,14 +173,14 @@ class ConfidenceBody(_Body):
     model_claim: float | None
 
 
-class TokensBody(_Body):
+class TokensBody(Body):
     """Tokens of language models."""
 
     input: int
     output: int
 
 
-class UsageBody(_Body):
+class UsageBody(Body):
     """What the answer cost."""
 
     clusters_retrieved: int
@@ -194,7 +188,7 @@ class UsageBody(_Body):
     cost: float
 
 
-class StepBody(_Body):
+class StepBody(Body):
     """A step of answering: how long it took and how many things it found."""
 
     name: str
@@ -202,7 +196,16 @@ class StepBody(_Body):
     found: int
 
 
-class AskResponse(_Body):
+class TableBody(Body):
+    """An exhaustive result, whole; ``documents`` holds the ids behind each row."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    documents: tuple[tuple[str, ...], ...]
+    method: str
+
+
+class AskResponse(Body):
     """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer."""
 
     id: str
@@ -214,9 +217,10 @@ class AskResponse(_Body):
     conflicts: tuple[str, ...]
     related: tuple[str, ...]
     notes: tuple[str, ...]
+    table: TableBody | None
     session_id: str
     mode: Mode
-    answered_by: str
+    answered_by: str = Field(description="a writer; ``catalogue`` counted; ``none`` declined")
     fallback: str
     hallucinated_citations: int
     sentences: tuple[SentenceBody, ...]
@@ -224,13 +228,13 @@ class AskResponse(_Body):
     steps: tuple[StepBody, ...]
 
 
-class TokenBody(_Body):
+class TokenBody(Body):
     """The next piece of a draft. What counts is the final answer."""
 
     text: str
 
 
-class HealthBody(_Body):
+class HealthBody(Body):
     """Whether the server answers, and what it answers from."""
 
     status: Literal["ok"]
@@ -239,7 +243,7 @@ class HealthBody(_Body):
     version: str
 
 
-class ErrorBody(_Body):
+class ErrorBody(Body):
     """Every error looks like this."""
 
     error: str

@@ -1,9 +1,10 @@
-"""Commands that look things up: ``ask`` and ``search``."""
+"""The command that answers: ``ask``."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable
+from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,6 @@ from wellread.serve.commands.indexing import warn_if_outdated
 from wellread.serve.options import (
     Kinds,
     ModeName,
-    SearchName,
     Since,
     Speakers,
     Topics,
@@ -24,13 +24,15 @@ from wellread.serve.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
     from wellread.answers import Answer, Event, Question
+    from wellread.ask.answer import Explain
+    from wellread.ask.found import Found
     from wellread.kb import KnowledgeBase
+    from wellread.questions import Analysis
 
 
 def register(app: typer.Typer) -> None:
     """Put the commands into ``app``."""
     app.command()(ask)
-    app.command()(search)
 
 
 def ask(  # noqa: PLR0913 - Typer reads the options from the signature
@@ -47,6 +49,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = False,
     detailed: Annotated[
         bool, typer.Option("--detailed", help="Also every step with its seconds.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also how the answer was found, and why so.")
     ] = False,
     strict: Annotated[
         bool | None,
@@ -73,47 +78,13 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         warn_if_outdated(kb)
         if sources_only:
             show_sources(terminal, kb, asked)
+        elif explain:
+            show_explained(terminal, kb, asked, detailed=detailed)
         elif terminal.json:
             body = answer_body(answer_of(terminal, kb, asked))
             terminal.write_json(body.model_dump(mode="json"))
         else:
             show_answer(terminal, kb, asked, detailed=detailed)
-
-
-def search(  # noqa: PLR0913 - Typer reads the options from the signature
-    context: typer.Context,
-    query: Annotated[str, typer.Argument(help="Words to look for.")],
-    topic: Topics = None,
-    kind: Kinds = None,
-    speaker: Speakers = None,
-    since: Since = None,
-    until: Until = None,
-    mode: Annotated[SearchName, typer.Option(help="By words, by meaning, or both.")] = (
-        SearchName.HYBRID
-    ),
-    limit: Annotated[int, typer.Option(min=1, max=200, help="Most passages.")] = 10,
-) -> None:
-    """Find passages by words, by meaning, or both."""
-    from wellread.ask.retrieve import search as run  # noqa: PLC0415 - loads the stores
-    from wellread.locators import Marks  # noqa: PLC0415
-    from wellread.serve import present, render  # noqa: PLC0415
-
-    terminal = terminal_of(context)
-    filters = filters_of(topic, kind, speaker, since, until)
-    with terminal.open() as kb:
-        warn_if_outdated(kb)
-        hits = run(kb, query, filters, mode=mode.value, limit=limit)
-        places = [(hit.passage.document_id, hit.passage.span) for hit in hits]
-        marks = kb.catalogue.marks_over(places)
-    bodies = [
-        present.hit_body(hit, Marks(found).locate(hit.passage.span))
-        for hit, found in zip(hits, marks, strict=True)
-    ]
-    if terminal.json:
-        results = [body.model_dump(mode="json") for body in bodies]
-        terminal.write_json({"query": query, "results": results})
-    else:
-        render.print_hits(terminal.out, bodies, query)
 
 
 def show_answer(
@@ -128,14 +99,37 @@ def show_answer(
     render.print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
 
 
+def show_explained(
+    terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
+) -> None:
+    """Answer ``question``, and write how the answer was found before it."""
+    from wellread.serve import render  # noqa: PLC0415 - loads pydantic models
+    from wellread.serve.explain import explanation, print_explanation  # noqa: PLC0415
+    from wellread.serve.present import answer_body  # noqa: PLC0415
+
+    told: list[tuple[Analysis, Found]] = []
+    started = time.perf_counter()
+    answered = answer_of(terminal, kb, question, explain=lambda *both: told.append(both))
+    seconds = time.perf_counter() - started
+    why = explanation(kb, *told[0])
+    if terminal.json:
+        body = answer_body(answered).model_dump(mode="json")
+        terminal.write_json({**body, "explanation": why.model_dump(mode="json")})
+        return
+    print_explanation(terminal.out, why)
+    render.print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
+
+
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    from wellread.ask.evidence import pack  # noqa: PLC0415 - loads the stores
-    from wellread.ask.question import analyse  # noqa: PLC0415
-    from wellread.ask.retrieve import retrieve  # noqa: PLC0415
+    from wellread.ask.analysis.analyse import analyse  # noqa: PLC0415 - loads the stores
+    from wellread.ask.evidence import pack  # noqa: PLC0415
+    from wellread.ask.find import find  # noqa: PLC0415
+    from wellread.ask.vocabulary import vocabulary_of  # noqa: PLC0415
     from wellread.serve import present, render  # noqa: PLC0415
 
-    bodies = [present.evidence_body(piece) for piece in pack(kb, retrieve(kb, analyse(question)))]
+    analysis = analyse(question, vocabulary_of(kb, question.filters.collections), date.today())
+    bodies = [present.evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
     if terminal.json:
         sources = [body.model_dump(mode="json") for body in bodies]
         terminal.write_json({"question": question.text, "sources": sources})
@@ -143,7 +137,9 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
         render.print_evidence(terminal.out, bodies)
 
 
-def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
+def answer_of(
+    terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
+) -> Answer:
     """Answer ``question``; on a terminal the steps show meanwhile."""
     import anyio  # noqa: PLC0415 - with the next line, most of what `--help` need not wait for
 
@@ -151,7 +147,7 @@ def answer_of(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answ
 
     async def run() -> Answer:
         with status_line(terminal) as say:
-            return await final(_told(answer(kb, question), say))
+            return await final(_told(answer(kb, question, explain=explain), say))
 
     return anyio.run(run)
 

@@ -26,12 +26,14 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     schema_runs,
     source_records,
 )
+from wellread.store.catalogue.censuses import Censuses
 from wellread.store.catalogue.collections import Collections
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.forgetting import Forgetting
 from wellread.store.catalogue.graph import Graph
 from wellread.store.catalogue.integrity import Integrity
 from wellread.store.catalogue.jobs import Jobs
+from wellread.store.catalogue.listings import Listings
 from wellread.store.catalogue.reindexing import Reindexing
 from wellread.store.catalogue.schema import HEAD, properties, sources
 from wellread.store.catalogue.stories import Stories
@@ -47,6 +49,7 @@ from wellread.store.catalogue.values import (
     VersionKey,
 )
 from wellread.store.catalogue.vectors import Vectors
+from wellread.store.catalogue.vocabulary import Vocabularies
 from wellread.types import Document, DocumentFacts, Mark, Passage, Span
 
 FINGERPRINT = "fingerprint"
@@ -67,6 +70,9 @@ class Catalogue:
         self.graph = Graph(database)
         self.integrity = Integrity(database)
         self.forgetting = Forgetting(database)
+        self.censuses = Censuses(database)
+        self.vocabulary = Vocabularies(database)
+        self.listings = Listings(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -1,0 +1,263 @@
+"""Stretches of time in words: years, months, quarters, "late 2024", "the past 30 days".
+
+A small grammar of its own: a date library takes longer to load than a question may take, and
+reads "may" and "second" as dates.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Literal
+
+Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
+
+_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_SHORT = {name[:3]: place for place, name in enumerate(_MONTHS, 1)} | {"sept": 9}
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_COUNTS = {
+    word: count
+    for count, word in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), 1
+    )
+} | {"couple of": 2, "few": 3}
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+_THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+
+_MONTH = rf"(?:{'|'.join(_MONTHS)}|sept|{'|'.join(name[:3] for name in _MONTHS)})\b\.?"
+_WHOLE_MONTH = rf"(?:{'|'.join(_MONTHS)})\b"
+_YEAR = r"(?<![\w#.,/:$€£-])(?:19|20)\d\d(?![\w/]|-\w|[.,:]\d)"
+_ANY_YEAR = r"(?:19|20)\d\d"
+_SEASON = "|".join(_SEASONS)
+_UNIT = "day|week|month|quarter|year"
+_TH = r"(?:st|nd|rd|th)?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """Days ``first`` to ``last``, both included.
+
+    Attributes:
+        grain: of what size; ``recent`` reaches back from today.
+        month: set for a month without a year, whose year depends on what stands beside it.
+    """
+
+    first: date
+    last: date
+    grain: Grain
+    month: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expression:
+    """A stretch of time as it stands in a text; ``form`` is how it is put."""
+
+    start: int
+    end: int
+    form: str
+    period: Period
+
+
+Reader = Callable[[Mapping[str, str], date], Period | None]
+
+
+def expressions_of(text: str, today: date) -> list[Expression]:
+    """The times in ``text`` in order, the longest reading of each; impossible dates are none."""
+    found = []
+    for match in _EXPRESSION.finditer(text):
+        form = match.lastgroup or ""
+        pattern, reader = _FORMS[form]
+        inside = pattern.fullmatch(match.group())
+        parts = {k: v.lower() for k, v in inside.groupdict().items() if v} if inside else {}
+        period = reader(parts, today)
+        if period is not None:
+            found.append(Expression(start=match.start(), end=match.end(), form=form, period=period))
+    return found
+
+
+def month_of(year: int, month: int) -> Period:
+    """A whole month."""
+    last = date(year, month, monthrange(year, month)[1])
+    return Period(first=date(year, month, 1), last=last, grain="month")
+
+
+def _months(year: int, month: int, count: int, grain: Grain) -> Period:
+    """``count`` whole months from ``month`` (which may lie beyond the year) on."""
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    end = month + count - 1
+    until = month_of(year + (end - 1) // 12, (end - 1) % 12 + 1)
+    return Period(first=date(year, month, 1), last=until.last, grain=grain)
+
+
+def _number(word: str) -> int:
+    return _SHORT[word.rstrip(".")[:4]] if word.rstrip(".") == "sept" else _SHORT[word[:3]]
+
+
+def _day(parts: Mapping[str, str], today: date) -> Period | None:
+    month = int(parts["month"]) if parts["month"].isdigit() else _number(parts["month"])
+    year = int(parts.get("year", today.year))
+    try:
+        day = date(year, month, int(parts["day"]))
+        if "year" not in parts and day > today:
+            day = day.replace(year=year - 1)
+    except ValueError:
+        return None
+    return Period(first=day, last=day, grain="day")
+
+
+def _iso_month(parts: Mapping[str, str], _today: date) -> Period | None:
+    month = int(parts["month"])
+    return month_of(int(parts["year"]), month) if 1 <= month <= 12 else None
+
+
+def _month_year(parts: Mapping[str, str], _today: date) -> Period:
+    whole = month_of(int(parts["year"]), _number(parts["month"]))
+    if "part" not in parts:
+        return whole
+    third = _THIRDS[parts["part"]]
+    last = whole.last if third == 2 else whole.first + timedelta(10 * third + 9)
+    return Period(first=whole.first + timedelta(10 * third), last=last, grain="month")
+
+
+def _bare_month(parts: Mapping[str, str], today: date) -> Period:
+    month = _number(parts["month"])
+    whole = month_of(today.year if month <= today.month else today.year - 1, month)
+    return Period(first=whole.first, last=whole.last, grain="month", month=month)
+
+
+def _quarter(parts: Mapping[str, str], today: date) -> Period:
+    number = int(parts["number"]) if "number" in parts else _ORDINALS[parts["ordinal"]]
+    year = int(parts.get("year", today.year))
+    if "year" not in parts and 3 * number - 2 > today.month:
+        year -= 1
+    return _months(year, 3 * number - 2, 3, "quarter")
+
+
+def _half(parts: Mapping[str, str], _today: date) -> Period:
+    number = int(parts["number"]) if "number" in parts else min(_ORDINALS[parts["ordinal"]], 2)
+    return _months(int(parts["year"]), 6 * number - 5, 6, "quarter")
+
+
+def _season(parts: Mapping[str, str], _today: date) -> Period:
+    return _months(int(parts["year"]), _SEASONS[parts["season"]], 3, "quarter")
+
+
+def _part_of_year(parts: Mapping[str, str], _today: date) -> Period:
+    return _months(int(parts["year"]), 4 * _THIRDS[parts["part"]] + 1, 4, "quarter")
+
+
+def _year(parts: Mapping[str, str], _today: date) -> Period:
+    return _months(int(parts["year"]), 1, 12, "year")
+
+
+def _years(parts: Mapping[str, str], _today: date) -> Period | None:
+    first, second = parts["year"], parts["until"]
+    last = int(second if len(second) == 4 else first[:2] + second)
+    if last < int(first):
+        return None
+    return _months(int(first), 1, 12 * (last - int(first) + 1), "year")
+
+
+def _decade(parts: Mapping[str, str], _today: date) -> Period:
+    return _months(int(parts["year"]), 1, 120, "year")
+
+
+def _past(parts: Mapping[str, str], today: date) -> Period | None:
+    """The last so many units, up to today."""
+    word = parts.get("count", "1")
+    count = int(word) if word.isdigit() else _COUNTS[word]
+    unit = parts["unit"]
+    if unit in ("day", "week"):
+        days = count * (7 if unit == "week" else 1)
+        first = today - timedelta(days) if days < 40_000 else None
+    else:
+        months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
+        first = _back(today, months) if months < 1_200 else None
+    return Period(first=first, last=today, grain="recent") if first else None
+
+
+def _back(today: date, months: int) -> date:
+    place = 12 * today.year + today.month - 1 - months
+    year, month = place // 12, place % 12 + 1
+    return date(year, month, min(today.day, monthrange(year, month)[1]))
+
+
+def _calendar(parts: Mapping[str, str], today: date) -> Period:
+    """This or the last calendar week, month, quarter, year."""
+    before = 0 if parts["which"] in ("this", "current") else 1
+    unit = parts["unit"]
+    if unit == "week":
+        monday = today - timedelta(today.weekday() + 7 * before)
+        return Period(first=monday, last=monday + timedelta(6), grain="week")
+    if unit == "year":
+        return _months(today.year - before, 1, 12, "year")
+    size = 3 if unit == "quarter" else 1
+    here = (today.month - 1) // size * size + 1 - size * before
+    return _months(today.year, here, size, "month" if size == 1 else "quarter")
+
+
+def _named(parts: Mapping[str, str], today: date) -> Period:
+    """This or the last summer, March, ..."""
+    name = parts["name"]
+    season = name in _SEASONS
+    month = _SEASONS[name] if season else _number(name)
+    size: int = 3 if season else 1
+    grain: Grain = "quarter" if season else "month"
+    found = _months(today.year, month, size, grain)
+    if parts["which"] in ("this", "current"):
+        return found
+    return found if found.last < today else _months(today.year - 1, month, size, grain)
+
+
+def _yesterday(_parts: Mapping[str, str], today: date) -> Period:
+    day = today - timedelta(1)
+    return Period(first=day, last=day, grain="day")
+
+
+_Q = r"(?:q(?P<number>[1-4])|(?P<ordinal>first|second|third|fourth|last)\s+quarter)"
+_H = r"(?:h(?P<number>[12])|(?P<ordinal>first|second|last)\s+half)"
+_OF = r"(?:\s+of)?(?:\s+the\s+year)?[\s/-]*"
+_COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(_COUNTS)})"
+_Y = rf"(?P<year>{_YEAR})"
+_YR = rf"(?P<year>{_ANY_YEAR})(?!\d)"
+
+# ruff: noqa: E501 - one form a line reads better than broken ones
+# The first form that fits where it stands is taken, so the longer ones come first.
+_SOURCES: tuple[tuple[str, str, Reader], ...] = (
+    ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
+    ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", _iso_month),
+    ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
+    ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", _half),
+    ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
+    ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", _decade),
+    ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
+    ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
+    ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),
+    ("quarter_year", rf"\b{_Q}{_OF}{_YR}", _quarter),
+    ("half_year", rf"\b{_H}{_OF}{_YR}", _half),
+    ("season_year", rf"\b(?P<season>{_SEASON})(?:\s+of)?\s+{_YR}(?:/\d\d)?", _season),
+    ("part_year", rf"\b(?P<part>early|mid|late)(?:\s+in)?[\s-]{_YR}", _part_of_year),
+    ("edge_year", rf"\b(?P<part>start|beginning|middle|end)\s+of\s+{_YR}", _part_of_year),
+    ("past", rf"\b(?:last|past|previous|preceding)\s+{_COUNT}\s+(?P<unit>{_UNIT})s?\b", _past),
+    ("past_one", rf"\bpast\s+(?P<unit>{_UNIT})\b", _past),
+    ("calendar", r"\b(?P<which>this|last|previous|current)\s+(?P<unit>week|month|quarter|year)\b", _calendar),
+    ("named", rf"\b(?P<which>this|last|previous)\s+(?P<name>{_SEASON}|{_WHOLE_MONTH})", _named),
+    ("yesterday", r"\byesterday\b", _yesterday),
+    ("quarter", r"\bq(?P<number>[1-4])\b", _quarter),
+    ("year", _Y, _year),
+    ("month", rf"\b(?P<month>{_WHOLE_MONTH})", _bare_month),
+)  # fmt: skip
+_FORMS: dict[str, tuple[re.Pattern[str], Reader]] = {
+    name: (re.compile(pattern, re.IGNORECASE), reader) for name, pattern, reader in _SOURCES
+}
+_EXPRESSION = re.compile(
+    "|".join(
+        f"(?P<{name}>{re.sub(r'[(][?]P<[a-z]+>', '(?:', pattern)})" for name, pattern, _ in _SOURCES
+    ),
+    re.IGNORECASE,
+)

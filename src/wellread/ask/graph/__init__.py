@@ -1,0 +1,1 @@
+"""Questions about the graph: their words matched to relations, and the ways that answer them."""

@@ -1,0 +1,175 @@
+"""Searches within the limits that a question sets, and lets go of one that matches nothing.
+
+The asker's own filters are never let go of; those read from the question's words are, one at a
+time, and the answer says so. Collections are among the asker's filters: a hard border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from wellread.ask.found import Look
+from wellread.ask.rerank import reranked
+from wellread.ask.retrieve import Searched, look
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis, Constraint, ConstraintKind
+from wellread.types import KINDS, Filters, Hit
+
+SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
+# Which goes first when only all of them together match nothing: the ones that a question's words
+# set least surely.
+LET_GO: tuple[ConstraintKind, ...] = (
+    "taxonomy",
+    "source_type",
+    "kind",
+    "language",
+    "author",
+    "speaker",
+    "time",
+    "collection",
+)
+_SAID: dict[ConstraintKind, str] = {
+    "time": "nothing was found from {value}, so all dates were searched",
+    "speaker": "nothing was found that {value} said, so all speakers were searched",
+    "author": "nothing was found by {value}, so all authors were searched",
+}
+_SAID_OTHERWISE = "nothing was found within {value}, so this limit was left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """What was found within the limits that could be kept.
+
+    Attributes:
+        filters: those that were searched with.
+        notes: the question's limits that were left out, and a reranker that failed, in words.
+    """
+
+    hits: list[Hit]
+    looks: tuple[Look, ...]
+    filters: Filters
+    notes: tuple[str, ...]
+
+
+def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | None:
+    """``filters`` with every constraint added; None when two of them exclude each other."""
+    joined: Filters | None = filters
+    for constraint in constraints:
+        joined = None if joined is None else _both(joined, constraint.filters)
+    return joined
+
+
+def search_within(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    text: str,
+    limit: int,
+    *,
+    purpose: str = "the question",
+) -> Within:
+    """The best passages for ``text`` within the limits of the question.
+
+    Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
+    unless they are asked for by kind.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
+    """
+    kept = list(analysis.constraints)
+    looks: list[Look] = []
+    gone: list[Constraint] = []
+    while True:
+        filters = narrowed(analysis.filters, kept)
+        found = _sources(kb, text, filters, limit, purpose) if filters is not None else None
+        if found is not None:
+            looks.append(found.look)
+        if (found is not None and found.hits) or not kept:
+            break
+        for constraint in _unmet(kb, analysis, text, kept):
+            kept.remove(constraint)
+            gone.append(constraint)
+    hits, failure = _second_look(kb, text, found.hits if found else [])
+    return Within(
+        hits=hits,
+        looks=tuple(looks),
+        filters=filters or analysis.filters,
+        notes=(*(said(constraint) for constraint in gone), *((failure,) if failure else ())),
+    )
+
+
+def said(constraint: Constraint) -> str:
+    """That a constraint was let go of, in words."""
+    return _SAID.get(constraint.kind, _SAID_OTHERWISE).format(value=constraint.value)
+
+
+def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
+    """The hits in the reranker's order, where one is configured, and what went wrong."""
+    if kb.reranker is None:
+        return hits, ""
+    settings = kb.settings.rerank
+    return reranked(kb.reranker, text, hits, settings.depth, settings.weight)
+
+
+def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str) -> Searched:
+    found = look(kb, text, filters, limit=limit, purpose=purpose)
+    if not filters.kinds and any(hit.document.kind == "qa" for hit in found.hits):
+        found = look(kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit, purpose=purpose)
+    return found
+
+
+def _unmet(
+    kb: KnowledgeBase, analysis: Analysis, text: str, kept: Sequence[Constraint]
+) -> list[Constraint]:
+    """The constraints to let go of next: those that match nothing by themselves, else one."""
+    alone = [
+        constraint
+        for constraint in kept
+        if (filters := narrowed(analysis.filters, [constraint])) is None
+        or not _sources(kb, text, filters, 1, "whether the limit matches").hits
+    ]
+    if alone:
+        return alone
+    return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
+
+
+def _both(one: Filters, other: Filters) -> Filters | None:
+    """What both let through; None when that is nothing."""
+    joined: dict[str, Any] = {}
+    for field in fields(Filters):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        if not mine or not theirs:
+            joined[field.name] = mine or theirs
+            continue
+        if field.name == "taxonomy":  # dimensions add up, values of one are alternatives
+            both = _taxonomy(mine, theirs)
+        elif isinstance(mine, datetime):
+            both = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
+        else:
+            both = tuple(value for value in mine if value in theirs)
+        if not both:
+            return None
+        joined[field.name] = both
+    made = Filters(**joined)
+    since, until = made.published_from, made.published_to
+    return None if since and until and since > until else made
+
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def _taxonomy(mine: Pairs, theirs: Pairs) -> Pairs | None:
+    kept = list(mine)
+    for dimension in dict.fromkeys(name for name, _ in theirs):
+        wanted = [pair for pair in theirs if pair[0] == dimension]
+        there = [pair for pair in mine if pair[0] == dimension]
+        if there:
+            both = [pair for pair in there if pair in wanted]
+            if not both:
+                return None
+            kept = [pair for pair in kept if pair[0] != dimension or pair in both]
+        else:
+            kept += wanted
+    return tuple(kept)

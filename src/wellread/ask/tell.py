@@ -1,0 +1,164 @@
+"""Puts an exhaustive result into words: a sentence, a list with citations, and the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
+from wellread.ask.found import Found, Tally, TallyRow
+from wellread.ask.reply import Reply
+from wellread.kb import KnowledgeBase
+from wellread.locators import Marks, link_to
+from wellread.sentences import sentence_spans
+from wellread.types import DocumentFacts, Span
+
+CATALOGUE = "catalogue"
+SHOWN_ROWS = 25  # in the text; the table has all
+CITED_DOCUMENTS = 3  # of one row
+QUOTED = 400  # characters of a document's beginning that a quote is taken from
+SURE, RELAXED = 0.95, 0.6
+
+
+def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
+    """The reply that delivers ``tally``.
+
+    The verdict of its sentences is by the method ``catalogue``: they were counted, not read.
+    """
+    shown = tally.rows[:SHOWN_ROWS]
+    page = _Page(sources=_sources(kb, shown, found), method=tally.method)
+    page.say(tally.sentence, ())
+    for row in shown:
+        page.text += "\n- "
+        page.say(_line(row), row.document_ids[:CITED_DOCUMENTS])
+    if len(tally.rows) > len(shown):
+        page.text += f"\n\n{len(tally.rows) - len(shown):,} more are in the table."
+    return Reply(
+        text=page.text,
+        by=CATALOGUE,
+        sentences=tuple(page.sentences),
+        citations=tuple(page.citations),
+        data_gaps=(tally.sentence,) if tally.kind == "gap" and not tally.rows else (),
+        table=_table(tally),
+    )
+
+
+def _table(tally: Tally) -> Table:
+    return Table(
+        columns=tally.columns,
+        rows=tuple(row.cells for row in tally.rows),
+        documents=tuple(row.document_ids for row in tally.rows),
+        method=tally.method,
+    )
+
+
+def sureness(tally: Tally, found: Found) -> Confidence:
+    """An exhaustive result is sure, unless a limit of the question had to be left out."""
+    if found.notes:
+        reason = f"worked out from the whole catalogue, but {'; '.join(found.notes)}"
+        return Confidence(score=RELAXED, band="medium", reasoning=reason)
+    reason = f"worked out from the whole catalogue: {tally.method or tally.kind}"
+    return Confidence(score=SURE, band="high", reasoning=reason)
+
+
+@dataclass(slots=True)
+class _Source:
+    """What is cited of a document: its facts, a quotation and its place."""
+
+    facts: DocumentFacts
+    quote: str
+    span: Span
+    marks: Marks
+
+
+@dataclass(slots=True)
+class _Page:
+    """The reply under construction."""
+
+    sources: dict[str, _Source]
+    method: str
+    text: str = ""
+    sentences: list[Sentence] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
+
+    def say(self, text: str, document_ids: Iterable[str]) -> None:
+        """Add a sentence and its citations."""
+        span = Span(start=len(self.text), end=len(self.text) + len(text))
+        self.text += text
+        numbers = []
+        for known in document_ids:
+            if known in self.sources:
+                citation = self._citation(self.sources[known], span)
+                numbers.append(citation.id)
+                self.text += f" [{citation.id}]"
+        verdict = Verdict(name="supported", method=CATALOGUE, score=1.0, reason=self.method)
+        self.sentences.append(
+            Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
+        )
+
+    def _citation(self, source: _Source, answer: Span) -> Citation:
+        for known in self.citations:
+            if (known.document_id, known.source_span) == (source.facts.id, source.span):
+                return known
+        facts = source.facts
+        locator = source.marks.locate(source.span)
+        url = facts.url or facts.uri
+        citation = Citation(
+            id=len(self.citations) + 1,
+            document_id=facts.id,
+            version=facts.version,
+            title=facts.title,
+            url=url,
+            link=link_to(url, locator, source.quote, media_url=facts.media_url),
+            kind=facts.kind,
+            source_type=facts.source_type,
+            published_at=facts.published_at,
+            relevance=1.0,
+            locator=locator,
+            quote=source.quote,
+            answer_span=answer,
+            source_span=source.span,
+            verdict="supported",
+        )
+        self.citations.append(citation)
+        return citation
+
+
+def _line(row: TallyRow) -> str:
+    """A row as a line: its first cell, then the others that say something."""
+    first, *others = row.cells
+    rest = "; ".join(cell for cell in others if cell)
+    return f"{first} ({rest})" if rest else first
+
+
+def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[str, _Source]:
+    """What can be cited of the rows' documents: the passage that was found, else the beginning."""
+    wanted = dict.fromkeys(known for row in rows for known in row.document_ids[:CITED_DOCUMENTS])
+    facts = kb.catalogue.facts(wanted)
+    passages = {hit.document.id: hit.passage for hit in reversed(found.hits)}
+    places = [
+        (known, passages[known].span if known in passages else Span(start=0, end=size))
+        for known in facts
+        if (size := min(QUOTED, facts[known].characters))
+    ]
+    texts = kb.catalogue.texts(places)
+    quoted = [
+        (known, _first_sentence(text, span))
+        for (known, span), text in zip(places, texts, strict=True)
+    ]
+    marks = kb.catalogue.marks_over(quoted)
+    return {
+        known: _Source(
+            facts=facts[known],
+            quote=text[span.start - whole.start : span.end - whole.start],
+            span=span,
+            marks=Marks(held),
+        )
+        for (known, span), (_, whole), text, held in zip(quoted, places, texts, marks, strict=True)
+    }
+
+
+def _first_sentence(text: str, place: Span) -> Span:
+    """The first sentence of ``text``, which stands at ``place`` of its document."""
+    first = next(iter(sentence_spans(text)), Span(start=0, end=len(text)))
+    return Span(start=place.start + first.start, end=place.start + first.end)

@@ -1,0 +1,1 @@
+"""Measures a knowledge base against questions whose answers are known."""

@@ -1,0 +1,231 @@
+"""What one case scores: its ranking, its answer, its citations, its confidence.
+
+A case that failed or found nothing gets the worst value of every measure that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from wellread.answers import Answer
+from wellread.ask.found import Found
+from wellread.ask.reply import NOBODY
+from wellread.ask.tell import CATALOGUE
+from wellread.evaluation import measures
+from wellread.evaluation.calibration import brier
+from wellread.evaluation.measures import Grades, Ranking
+from wellread.evaluation.targets import Targets
+from wellread.evaluation.values import Case
+from wellread.questions import QuestionType
+
+NDCG_DEPTH = 10
+WORST_BRIER = 1.0
+LESS_IS_BETTER = frozenset({"brier", "calibration_error", "failed", "seconds_p50", "seconds_p90"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came back for one case.
+
+    Attributes:
+        found: None when the case failed; ``answer`` also when only retrieval ran.
+        failed: why there is no result; empty when there is one.
+        seconds: step to its time; ``total`` is all of them.
+    """
+
+    found: Found | None = None
+    type: QuestionType | None = None
+    answer: Answer | None = None
+    failed: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer, not the no-data reply or a list without an entry."""
+        return (
+            self.answer is not None
+            and self.answer.answered_by != NOBODY
+            and not _nothing_listed(self.answer)
+        )
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure it is that the answer is right.
+
+        One that is sure that there is nothing is not sure to have answered.
+        """
+        if self.answer is None:
+            return None
+        sure = self.answer.confidence.score
+        return 1 - sure if _nothing_listed(self.answer) else sure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """One case with its scores by measure.
+
+    Attributes:
+        right: whether the delivered answer was right; None when the case cannot tell.
+        confidence: of the answer; None without one.
+    """
+
+    case: Case
+    scores: Mapping[str, float]
+    right: bool | None = None
+    confidence: float | None = None
+    answered: bool | None = None
+    text: str = ""
+    failed: str = ""
+    missing: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def score(
+    case: Case, targets: Targets, run: Run, depths: Sequence[int], *, retrieval_only: bool
+) -> Scored:
+    """Every measure that ``case`` has."""
+    scores = _retrieval_scores(targets, run.found, depths)
+    if case.type is not None:
+        scores["type_accuracy"] = float(run.type == case.type)
+    right = None
+    if not retrieval_only:
+        right = _right(case, targets, run)
+        scores |= _answer_scores(case, targets, run, right)
+    answer = run.answer
+    return Scored(
+        case=case,
+        scores=scores,
+        right=right,
+        confidence=run.confidence,
+        answered=run.answered if answer else None,
+        text=answer.text if answer else "",
+        failed=run.failed,
+        missing=targets.missing,
+        seconds=run.seconds,
+    )
+
+
+def measure_names(depths: Sequence[int | str]) -> list[str]:
+    """Every measure, in the order of a report."""
+    ranked = ["hit@1", *(f"recall@{k}" for k in depths), *(f"all@{k}" for k in depths)]
+    ranked += [f"ndcg@{NDCG_DEPTH}", "mrr"]
+    return [
+        *ranked,
+        *(f"span_{name}" for name in ranked),
+        "type_accuracy",
+        "answer_right",
+        "answer_match",
+        "answer_f1",
+        "citation_precision",
+        "citation_recall",
+        "refusal_accuracy",
+        "confidence_auroc",
+        "brier",
+        "calibration_error",
+        "failed",
+        "seconds_p50",
+        "seconds_p90",
+    ]
+
+
+def _retrieval_scores(
+    targets: Targets, found: Found | None, depths: Sequence[int]
+) -> dict[str, float]:
+    scores: dict[str, float] = {}
+    if targets.grades:
+        ranking = targets.ranking(_documents(found) if found else ())
+        scores |= _ranking_scores(ranking, targets.grades, depths)
+    if targets.span_grades:
+        ranking = targets.span_ranking(found.hits if found else ())
+        by_measure = _ranking_scores(ranking, targets.span_grades, depths)
+        scores |= {f"span_{name}": value for name, value in by_measure.items()}
+    return scores
+
+
+def _documents(found: Found) -> list[str]:
+    """Those that an exhaustive result rests on, then those of the passages."""
+    rows = found.tally.rows if found.tally else ()
+    listed = [known for row in rows for known in row.document_ids]
+    return listed + [hit.document.id for hit in found.hits]
+
+
+def _ranking_scores(ranking: Ranking, grades: Grades, depths: Sequence[int]) -> dict[str, float]:
+    return {
+        "hit@1": measures.hit(ranking, grades, 1),
+        **{f"recall@{k}": measures.recall(ranking, grades, k) for k in depths},
+        **{f"all@{k}": measures.every(ranking, grades, k) for k in depths},
+        f"ndcg@{NDCG_DEPTH}": measures.ndcg(ranking, grades, NDCG_DEPTH),
+        "mrr": measures.reciprocal_rank(ranking, grades),
+    }
+
+
+def _answer_scores(case: Case, targets: Targets, run: Run, right: bool | None) -> dict[str, float]:
+    expected = case.expected
+    scores: dict[str, float] = {}
+    if expected.answers:
+        text = _plain_text(run)
+        scores["answer_match"] = measures.contains(text, expected.answers)
+        scores["answer_f1"] = measures.token_f1(text, expected.answers)
+    if targets.grades:
+        met = _cited(targets, run)
+        wanted = frozenset(targets.span_grades or targets.grades)
+        scores["citation_precision"] = measures.citation_precision(met)
+        scores["citation_recall"] = measures.citation_recall(met, wanted)
+    if expected.answerable is not None:
+        agrees = run.answered == expected.answerable
+        scores["refusal_accuracy"] = float(agrees and not run.failed)
+    if right is not None:
+        if expected.answerable:
+            scores["answer_right"] = float(right)
+        sure = run.confidence
+        scores["brier"] = WORST_BRIER if sure is None else brier(sure, right)
+    return scores
+
+
+def _right(case: Case, targets: Targets, run: Run) -> bool | None:
+    """Whether the answer holds an accepted string or cites an expected place.
+
+    Where neither is given, an expected document has to be cited. A refusal is never right here
+    (``refusal_accuracy`` is about those); None when the case does not say what is right.
+    """
+    expected = case.expected
+    if expected.answerable is False:
+        return False
+    if not (expected.answers or targets.grades):
+        return None
+    if not run.answered:
+        return False
+    if expected.answers and measures.contains(_plain_text(run), expected.answers):
+        return True
+    return bool(targets.span_grades or not expected.answers) and any(_cited(targets, run))
+
+
+def _cited(targets: Targets, run: Run) -> list[frozenset[str]]:
+    """What each citation meets: expected places where there are some, else documents."""
+    if run.answer is None:
+        return []
+    if targets.span_grades:
+        return [
+            targets.spans_met_by(each.document_id, each.source_span)
+            for each in run.answer.citations
+        ]
+    return [targets.met_by(known) for known in _cited_documents(run.answer)]
+
+
+def _cited_documents(answer: Answer) -> list[str]:
+    """Of an exhaustive result the whole list, of which the text may show the beginning only."""
+    if answer.table is None:
+        return [each.document_id for each in answer.citations]
+    return list(dict.fromkeys(known for row in answer.table.documents for known in row))
+
+
+def _nothing_listed(answer: Answer) -> bool:
+    return answer.answered_by == CATALOGUE and bool(answer.data_gaps)
+
+
+def _plain_text(run: Run) -> str:
+    """The answer's sentences without citation markers; nothing for a refusal."""
+    if run.answer is None or not run.answered:
+        return ""
+    return " ".join(each.text for each in run.answer.sentences) or run.answer.text

@@ -1,0 +1,38 @@
+"""Prompts of the models themselves: text in files beside this one, and the fence around data."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from wellread.identity import tagged_hash
+
+FENCE_CHARACTERS = 12
+# Control characters and Unicode "tags" show nothing to a reader, but a model reads them.
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\U000e0000-\U000e007f]")
+
+
+def fence_of(*parts: str) -> str:
+    """What no source can know beforehand: a hash of everything that the prompt holds."""
+    return tagged_hash("fence", *parts).rpartition("_")[2][:FENCE_CHARACTERS]
+
+
+def fenced(text: str, fence: str) -> str:
+    """``text`` without hidden characters and without the fence, should it stand there after all."""
+    shown = _HIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return re.sub(re.escape(fence), "…", shown, flags=re.IGNORECASE).strip()
+
+
+@cache
+def template(name: str) -> Template:
+    """The prompt in the file ``name``."""
+    environment = Environment(
+        loader=PackageLoader("wellread.models", "prompts"),
+        autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

@@ -1,0 +1,239 @@
+"""``eval``: measure the knowledge base against questions whose answers are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
+
+import typer
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from wellread.errors import RequestError
+from wellread.serve.commands.indexing import warn_if_outdated
+from wellread.serve.options import Topics
+from wellread.serve.terminal import Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from wellread.evaluation.gate import Check
+    from wellread.evaluation.report import Report
+    from wellread.evaluation.saved import Comparison
+    from wellread.evaluation.values import Case
+    from wellread.kb import KnowledgeBase
+
+NO_GO = 1
+DEEPEST = 200
+SECONDS_BETWEEN_LINES = 10.0
+
+CaseFile = Annotated[
+    Path, typer.Argument(metavar="SET", help="JSON lines, a case each (docs/evaluation.md).")
+]
+Depths = Annotated[
+    list[int] | None,
+    typer.Option("--k", min=1, max=DEEPEST, help="Depth of recall; repeatable. [default: 5 10]"),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("-o", metavar="NAME=VALUE", help="A setting for this run only; repeatable."),
+]
+GateFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Thresholds that the figures must reach.")
+]
+SaveFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep the run as JSON, for --compare.")
+]
+KeptFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Differences to a kept run, case by case.")
+]
+PageFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write Markdown, and the calibration curve beside it."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Put the command into ``app``."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(  # noqa: PLR0913 - Typer reads the options from the signature
+    context: typer.Context,
+    cases: CaseFile,
+    topic: Topics = None,
+    limit: Annotated[int, typer.Option(min=0, help="First cases only; 0: all.")] = 0,
+    retrieval_only: Annotated[
+        bool, typer.Option("--retrieval-only", help="Measure what is found, write no answers.")
+    ] = False,
+    k: Depths = None,
+    option: Overrides = None,
+    gate: GateFile = None,
+    save: SaveFile = None,
+    compare: KeptFile = None,
+    report: PageFile = None,
+) -> None:
+    """Measure retrieval, answers, citations and refusals over a set of cases.
+
+    Every figure has a 95 % bootstrap interval. Nothing of a run is recorded in the home.
+
+    Exit status: 1 when a threshold of --gate is missed, or a file is not what it should be.
+    """
+    from wellread.evaluation import gate as gates  # noqa: PLC0415 - loads the stores
+    from wellread.evaluation import saved  # noqa: PLC0415
+    from wellread.evaluation.cases import read_cases  # noqa: PLC0415
+    from wellread.evaluation.run import DEPTHS  # noqa: PLC0415
+
+    terminal = terminal_of(context)
+    # Everything that can be wrong with the files is told before the long part begins.
+    chosen = read_cases(cases)[: limit or None]
+    thresholds = gates.read_gate(gate) if gate else []
+    then = saved.load(compare) if compare else None
+    overrides = _overrides(option or [])
+    _check_folders(save, report)
+    with _opened(terminal, overrides) as kb:
+        warn_if_outdated(kb)
+        measured = _measured(
+            terminal,
+            kb,
+            chosen,
+            name=cases.name,
+            topics=topic or [],
+            depths=set(k or DEPTHS) | gates.depths_of(thresholds),
+            retrieval_only=retrieval_only,
+        )
+    if save:
+        saved.save(measured, save)
+    checks = gates.check(measured, thresholds)
+    comparison = saved.compare(measured, then) if then else None
+    if report:
+        _write_page(report, measured, checks, comparison)
+    _show(terminal, measured, checks, comparison)
+    if not all(each.passed for each in checks):
+        raise typer.Exit(NO_GO)
+
+
+def _measured(  # noqa: PLR0913 - the options of a run
+    terminal: Terminal,
+    kb: KnowledgeBase,
+    cases: Sequence[Case],
+    *,
+    name: str,
+    topics: Sequence[str],
+    depths: Iterable[int],
+    retrieval_only: bool,
+) -> Report:
+    from wellread.ask.retrieve import check_collections  # noqa: PLC0415 - loads the stores
+    from wellread.evaluation.report import base_of, report_of  # noqa: PLC0415
+    from wellread.evaluation.run import evaluate, in_collections  # noqa: PLC0415
+    from wellread.types import Filters  # noqa: PLC0415 - loads numpy
+
+    check_collections(kb, Filters(collections=tuple(topics)))
+    chosen = in_collections(cases, topics) if topics else cases
+    looked = sorted(depths)
+    with _progress(terminal, len(chosen)) as on_case:
+        scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
+    return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
+
+
+def _opened(terminal: Terminal, overrides: Mapping[str, Mapping[str, str]]) -> KnowledgeBase:
+    from wellread.kb import open_kb  # noqa: PLC0415 - loads the stores
+
+    return open_kb(terminal.home_folder(), overrides=overrides)
+
+
+def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
+    """``retrieval.fusion=rrf`` as settings.
+
+    Raises:
+        RequestError: an option is not of that form.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for each in options:
+        name, equals, value = each.partition("=")
+        section, dot, setting = name.strip().partition(".")
+        if not (equals and dot and section and setting):
+            raise RequestError(f"{each!r} is not a setting", hint="write -o retrieval.fusion=rrf")
+        found.setdefault(section, {})[setting] = value.strip()
+    return found
+
+
+def _check_folders(*paths: Path | None) -> None:
+    """Refuse files that could not be written after the long part.
+
+    Raises:
+        RequestError: the folder of one is not there.
+    """
+    for path in paths:
+        if path and not path.absolute().parent.is_dir():
+            raise RequestError(f"{path} cannot be written: its folder is not there")
+
+
+def _write_page(
+    path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
+) -> None:
+    from wellread.evaluation.markdown import page  # noqa: PLC0415 - loads the stores
+    from wellread.evaluation.picture import curve  # noqa: PLC0415
+    from wellread.evaluation.saved import write_text  # noqa: PLC0415
+
+    picture = path.with_suffix(".svg") if report.curve else None
+    if picture:
+        write_text(picture, curve(report.curve))
+    address = quote(picture.name) if picture else ""
+    write_text(path, page(report, checks=checks, comparison=comparison, picture=address))
+
+
+def _show(
+    terminal: Terminal, report: Report, checks: Sequence[Check], comparison: Comparison | None
+) -> None:
+    from wellread.evaluation.gate import gate_body  # noqa: PLC0415 - loads the stores
+    from wellread.evaluation.saved import body, comparison_body  # noqa: PLC0415
+    from wellread.serve import eval_tables  # noqa: PLC0415
+
+    if terminal.json:
+        gate = {"gate": gate_body(checks)} if checks else {}
+        against = {"comparison": comparison_body(comparison)} if comparison else {}
+        terminal.write_json(body(report) | gate | against)
+        return
+    eval_tables.print_report(terminal.out, report)
+    if comparison:
+        eval_tables.print_comparison(terminal.out, comparison)
+    if checks:
+        eval_tables.print_gate(terminal.out, checks)
+
+
+@contextmanager
+def _progress(terminal: Terminal, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; elsewhere a line now and then."""
+    if terminal.json:
+        yield lambda _done: None
+    elif terminal.err.is_terminal:
+        bar = Progress(
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f} cases"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=terminal.err,
+            transient=True,
+        )
+        with bar:
+            task = bar.add_task("", total=total)
+            yield lambda done: bar.update(task, completed=done)
+    else:
+        last = time.monotonic()
+
+        def line(done: int) -> None:
+            nonlocal last
+            if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
+                last = time.monotonic()
+                terminal.err.print(f"{done:,} of {total:,} cases", soft_wrap=True)
+
+        yield line

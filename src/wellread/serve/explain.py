@@ -1,0 +1,227 @@
+"""From what was found to its explanation, as JSON and as people read it on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from wellread.ask.found import Found, Look
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.serve.api.explain_schemas import (
+    AnalysisBody,
+    CandidateBody,
+    ConstraintBody,
+    DroppedBody,
+    ExplanationBody,
+    NamedBody,
+    SearchBody,
+    UsedBody,
+)
+from wellread.serve.api.schemas import RankBody
+from wellread.serve.terminal import harmless
+from wellread.store.catalogue.network import Path
+from wellread.types import Filters
+
+LISTED = 5  # candidates of each list that the terminal shows
+DROPPED = 10
+
+
+def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> ExplanationBody:
+    """The whole explanation; the titles of candidates are looked up."""
+    titles = _titles(kb, found)
+    return ExplanationBody(
+        analysis=_analysis(analysis),
+        strategy=found.strategy,
+        method=found.tally.method if found.tally else "",
+        searches=tuple(_search(look, titles) for look in found.looks),
+        used=tuple(
+            UsedBody(
+                passage_id=hit.passage.id,
+                title=hit.document.title,
+                score=round(hit.score, 4),
+                ranks=tuple(
+                    RankBody(name=place.name, rank=place.rank, score=place.score)
+                    for place in hit.ranks
+                ),
+            )
+            for hit in found.hits
+        ),
+        dropped=tuple(
+            DroppedBody(passage_id=each.hit.passage.id, title=each.hit.document.title, why=each.why)
+            for each in found.dropped
+        ),
+        paths=tuple(path_in_words(path) for path in found.paths),
+        notes=found.notes,
+    )
+
+
+def path_in_words(path: Path) -> str:
+    """``Seed library —requires→ Cool room``; an arrow the other way reads the inverse name."""
+    line = path.start.title
+    for step in path.steps:
+        line += f" —{step.relation}→ {step.name}"
+    return line
+
+
+def print_explanation(console: Console, body: ExplanationBody) -> None:
+    """Analysis, searches with their lists, what was used and dropped, and the paths."""
+    _print_analysis(console, body.analysis)
+    _heading(console, "Strategy", body.strategy)
+    if body.method:
+        _heading(console, "Worked out", body.method)
+    for number, search in enumerate(body.searches, 1):
+        _print_search(console, number, search)
+    if body.used:
+        _print_used(console, body)
+    for dropped in body.dropped[:DROPPED]:
+        _line(console, f"  dropped  {dropped.title}: {dropped.why}", "dim")
+    if len(body.dropped) > DROPPED:
+        _line(console, f"  and {len(body.dropped) - DROPPED:,} more dropped", "dim")
+    for path in body.paths:
+        _heading(console, "Path", path)
+    for note in body.notes:
+        _heading(console, "Note", note)
+    console.print()
+
+
+def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
+    """Passage id to the title of its document."""
+    wanted = {
+        each.passage_id for look in found.looks for _, listed in look.lists for each in listed
+    }
+    passages = kb.catalogue.live_passages(wanted)
+    facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
+    return {
+        known: facts[passage.document_id].title
+        for known, passage in passages.items()
+        if passage.document_id in facts
+    }
+
+
+def _analysis(analysis: Analysis) -> AnalysisBody:
+    text = analysis.question
+    return AnalysisBody(
+        type=analysis.type,
+        mode=analysis.mode,
+        reasons=analysis.reasons,
+        subject=analysis.subject or text,
+        terms=analysis.terms,
+        entities=tuple(
+            NamedBody(
+                words=each.span.of(text),
+                title=each.title,
+                entity_id=each.entity_id,
+                collection=each.collection,
+                type=each.type,
+            )
+            for each in analysis.entities
+        ),
+        constraints=tuple(
+            ConstraintBody(kind=each.kind, words=each.span.of(text), value=each.value)
+            for each in analysis.constraints
+        ),
+        sides=analysis.sides,
+    )
+
+
+def _search(look: Look, titles: Mapping[str, str]) -> SearchBody:
+    return SearchBody(
+        purpose=look.purpose,
+        query=look.query,
+        filters=filters_in_words(look.filters),
+        lists={
+            name: tuple(
+                CandidateBody(
+                    passage_id=each.passage_id,
+                    title=titles.get(each.passage_id, ""),
+                    rank=each.rank,
+                    score=each.score,
+                )
+                for each in listed
+            )
+            for name, listed in look.lists
+        },
+        fused=look.fused,
+    )
+
+
+def filters_in_words(filters: Filters) -> dict[str, str]:
+    """The filters that limit, by name."""
+    told: dict[str, str] = {}
+    for field in fields(Filters):
+        value: Any = getattr(filters, field.name)
+        if isinstance(value, datetime):
+            told[field.name] = value.date().isoformat()
+        elif field.name == "taxonomy" and value:
+            told[field.name] = ", ".join(f"{dimension}={each}" for dimension, each in value)
+        elif value:
+            told[field.name] = ", ".join(value)
+    return told
+
+
+def _print_analysis(console: Console, analysis: AnalysisBody) -> None:
+    _heading(console, "Question", f"{analysis.type}, {analysis.mode}")
+    for reason in analysis.reasons:
+        _line(console, f"  {reason}", "dim")
+    _heading(console, "Searched for", analysis.subject)
+    for named in analysis.entities:
+        kind = f" ({named.type})" if named.type else ""
+        _heading(console, "Names", f"“{named.words}” is {named.title}{kind}")
+    for limit in analysis.constraints:
+        _heading(console, "Limit", f"“{limit.words}” is {limit.kind}: {limit.value}")
+    if analysis.sides:
+        _heading(console, "Sides", "; ".join(analysis.sides))
+
+
+def _print_search(console: Console, number: int, search: SearchBody) -> None:
+    within = "; ".join(f"{name}: {value}" for name, value in search.filters.items())
+    _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
+    _line(console, f"  {search.query}", "dim")
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
+    table.add_column("rank", justify="right")
+    for name in search.lists:
+        table.add_column(name, overflow="fold")
+    for place in range(LISTED):
+        cells = [
+            harmless(f"{listed[place].score:.3f} {listed[place].title}")
+            if place < len(listed)
+            else ""
+            for listed in search.lists.values()
+        ]
+        if any(cells):
+            table.add_row(str(place + 1), *(Text(cell) for cell in cells))
+    console.print(table)
+    _line(console, f"  joined: {search.fused}", "dim")
+
+
+def _print_used(console: Console, body: ExplanationBody) -> None:
+    names = list(dict.fromkeys(place.name for used in body.used for place in used.ranks))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    for heading in ("score", *names):
+        table.add_column(heading, justify="right")
+    table.add_column("used", overflow="fold")
+    for used in body.used:
+        ranks = {place.name: str(place.rank) for place in used.ranks}
+        table.add_row(
+            f"{used.score:.3f}",
+            *(ranks.get(name, "–") for name in names),
+            Text(harmless(used.title)),
+        )
+    console.print(table)
+
+
+def _heading(console: Console, name: str, text: str) -> None:
+    line = Text(f"{name}: ", style="bold")
+    line.append(harmless(text), style="")
+    console.print(line)
+
+
+def _line(console: Console, text: str, style: str) -> None:
+    console.print(Text(harmless(text), style=style))

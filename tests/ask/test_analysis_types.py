@@ -1,0 +1,170 @@
+"""The type of a question, and the sides of a comparison, by the wording."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.analysis.forms import forms_of
+from wellread.ask.analysis.tokens import key_of
+from wellread.ask.vocabulary import Vocabulary
+from wellread.questions import Analysis, QuestionType
+from wellread.store.catalogue.nodes import EntityNode
+
+NODES = [
+    EntityNode(
+        collection="main",
+        id=title.lower(),
+        type="craft",
+        title=title,
+        aliases=(),
+        document_id=title,
+        documents=(title,),
+        url="",
+    )
+    for title in ("Weaving", "Loom", "Natural dye")
+]
+NAMES = forms_of(NODES)
+VOCABULARY = Vocabulary(
+    names=NAMES,
+    longest=2,
+    kinds=frozenset({"article", "entity"}),
+    entity_types=frozenset({"craft"}),
+    relations=("taught by", "needs"),
+    taxonomy={key_of("rural"): (("scales", "rural"),)},
+    dimensions=frozenset({"scales"}),
+)
+
+
+def read(question: str) -> Analysis:
+    return analyse(Question(text=question), VOCABULARY, date(2026, 1, 15))
+
+
+CASES: dict[QuestionType, tuple[str, ...]] = {
+    "factual": (
+        "What is weaving?",
+        "How much does the loom weigh?",
+        "How many metres of yarn are needed?",
+        "Why is wool better than cotton?",
+        "Is there a loom in the hall?",
+        "Which street is the shop in?",
+        "What did the articles say about wool?",
+        "What is a loom used for?",
+        "What would it cost to mend it?",
+        "Which part of the sheep is shorn first?",
+        "How does the shuttle change direction?",
+    ),
+    "counting": (
+        "How many weavers are there?",
+        "List all crafts",
+        "What is the number of articles about wool?",
+        "How often was the loom mentioned?",
+        "Which crafts need wool? Give me all of them.",
+    ),
+    "temporal": (
+        "When was the loom built?",
+        "In which year did the mill close?",
+        "Since when have there been looms here?",
+        "How long ago did the fair begin?",
+    ),
+    "gap_finding": (
+        "Is there anything about felt?",
+        "Do we have something on basketry?",
+        "Has anyone written about lace?",
+        "Is felt mentioned anywhere?",
+        "Is there a craft for the blind?",
+        "Anything on lace?",
+    ),
+    "meta": (
+        "What does this collection cover?",
+        "How well is lace covered?",
+        "Which scales are under-represented?",
+        "Where are the gaps in the coverage of lace?",
+        "What do you know?",
+        "Which group has no entries?",
+    ),
+    "trend": (
+        "How has interest in weaving changed over time?",
+        "Is wool becoming more common?",
+        "What is the trend in dye prices?",
+        "How did the market develop from 2019 to 2023?",
+        "What changed in the rules since 2020?",
+    ),
+    "comparative": (
+        "What is the difference between wool and cotton?",
+        "Wool or cotton?",
+        "Is wool cheaper than cotton?",
+        "weaving vs natural dye",
+        "How does weaving compare to felting?",
+    ),
+    "persona": (
+        "What would Ada Moor say about lace?",
+        "How might the guild respond to a ban?",
+        "From the guild's point of view, is it fair?",
+        "Imagine you are a weaver. What do you buy first?",
+        "Would the guild support a school?",
+    ),
+    "relational": (
+        "How is weaving related to felting?",
+        "What does weaving depend on?",
+        "Who uses the loom?",
+        "What is the connection between weaving and natural dye?",
+        "What is weaving part of?",
+    ),
+    "synthesis": (
+        "Summarise the talk on wool",
+        "Tell me about weaving",
+        "What are the main arguments against nylon?",
+        "Give me an overview of the trade",
+    ),
+    "exploratory": (
+        "Which crafts help old people?",
+        "What kinds of looms exist?",
+        "Show me examples of good practice",
+        "Find articles on lace",
+        "Which rural crafts pay?",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [(question, name) for name, questions in CASES.items() for question in questions],
+)
+def test_the_type_is_told_by_the_wording(question: str, expected: QuestionType) -> None:
+    found = read(question)
+    assert found.type == expected
+    assert found.reasons[0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        ("What is the difference between wool and cotton?", ("wool", "cotton")),
+        ("What's the difference between a loom and a frame?", ("loom", "frame")),
+        ("Wool or cotton?", ("Wool", "cotton")),
+        ("Wool or cotton: which wears better?", ("Wool", "cotton")),
+        ("Which is better for socks, wool or cotton?", ("wool", "cotton")),
+        ("weaving versus natural dye", ("weaving", "natural dye")),
+        ("How does the loom compare to the frame?", ("loom", "frame")),
+        ("How do wool and cotton differ?", ("wool", "cotton")),
+        ("Compare wool with cotton in terms of price", ("wool", "cotton")),
+        ("Is wool cheaper than cotton?", ("wool", "cotton")),
+        ("Is wool more costly than plain cotton?", ("wool", "plain cotton")),
+        ("How is the loom different from the frame?", ("loom", "frame")),
+        ("What are the advantages of wool over cotton?", ("wool", "cotton")),
+        ("Is wool the same as fleece?", ("wool", "fleece")),
+        ("Where do Ada Moor and Ben Hill disagree about fees?", ("Ada Moor", "Ben Hill")),
+        ("What differs for weaving when natural dye comes in?", ("weaving", "natural dye")),
+        ("What is different today?", ()),
+    ],
+)
+def test_the_sides_of_a_comparison(question: str, sides: tuple[str, ...]) -> None:
+    assert read(question).sides == sides
+
+
+def test_other_questions_have_no_sides() -> None:
+    assert read("How many people chose wool or cotton?").sides == ()

@@ -1,0 +1,90 @@
+"""The vocabulary of a knowledge base: made from its catalogue, held until that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.vocabulary import people, vocabulary_of
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Document, EntityFacts, Relation
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def put(kb: KnowledgeBase, name: str, **fields: Any) -> None:
+    whole = {"collection": "main", "kind": "article", "title": name, "text": f"About {name}."}
+    document = Document(uri=f"file:///{name}", **(whole | fields))
+    record = SourceRecord(collection=document.collection, uri=document.uri)
+    change = DocumentChange(document=document, passages=())
+    kb.catalogue.commit([SourceChange(record=record, documents=[change])])
+
+
+def test_a_question_is_read_with_what_the_catalogue_holds(kb: KnowledgeBase) -> None:
+    moment = datetime(2024, 3, 1, tzinfo=UTC)
+    put(
+        kb,
+        "mill",
+        kind="entity",
+        entity=EntityFacts(
+            entity_id="mill",
+            entity_type="place",
+            aliases=("the old grinder",),
+            relations=(Relation(type="owned_by", target="guild"),),
+        ),
+        taxonomy={"scales": ("municipal",)},
+    )
+    put(kb, "Merger", published_at=moment, authors=("Ada Moor",), source_type="bulletin")
+    known = vocabulary_of(kb)
+    assert known.collections == ("main",)
+    assert known.entity_types == {"place"}
+    assert "owned by" in known.relations
+    found = analyse(
+        Question(text="What do bulletins by Ada Moor say of the old grinder since the merger?"),
+        known,
+        date(2026, 1, 15),
+    )
+    assert [one.entity_id for one in found.entities] == ["mill"]
+    assert {(one.kind, one.value) for one in found.constraints} == {
+        ("source_type", "bulletin"),
+        ("author", "Ada Moor"),
+        ("time", "from 2024-03-01"),
+    }
+
+
+def test_it_is_held_until_something_changes(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    before = vocabulary_of(kb)
+    kb.catalogue.record_gap("what is missing?", "nothing is known")
+    assert vocabulary_of(kb) is before
+    put(kb, "two", authors=("Ben Hill",))
+    after = vocabulary_of(kb)
+    assert set(after.authors) - set(before.authors) == {"benhill", "ben", "hill"}
+
+
+def test_collections_are_read_apart(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    put(kb, "two", collection="other", authors=("Ben Hill",))
+    assert "adamoor" not in vocabulary_of(kb, ["other"]).authors
+    assert {"adamoor", "benhill"} <= set(vocabulary_of(kb).authors)
+    assert vocabulary_of(kb, ["unknown"]).collections == ()
+
+
+def test_part_of_a_name_is_a_name_when_one_person_has_it() -> None:
+    found = people(["Ben Hill", "Ben Stone", "Cleo Ray", "Finance Committee of Oldwick", "Moth"])
+    assert found["hill"] == ("Ben Hill",)
+    assert found["cleo"] == ("Cleo Ray",)
+    assert "ben" not in found
+    assert found["moth"] == ("Moth",)

@@ -1,0 +1,240 @@
+"""Counting and listing: exact, whole, within the limits; what texts say is left to the passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.find import find
+from wellread.ask.found import Tally
+from wellread.ask.strategies.counts import counts
+from wellread.ask.vocabulary import vocabulary_of
+from wellread.errors import UnknownCollectionError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+NEWS = [
+    ("Osprey sails", "2025-01-05", "Ada Moss", "The ferry Osprey sails. The Osprey is quiet."),
+    ("Bread prize", "2025-01-31", "Bo Reed", "The bakery of Ann won a prize for facilitating."),
+    ("Ferries meet", "2025-02-01", "Ada Moss", "Two ferries met. A facilitator was there."),
+    ("Night tram", "2025-02-28", "Bo Reed", "The night tram runs. The big boat rests."),
+]
+ENTITIES = {
+    "osprey": "type: ship\ntitle: Ferry Osprey\naliases: [the big boat]\nsectors: [transport]\n"
+    "scales: [large]\nrelations: [{type: run_by, target: council}]",
+    "heron": "type: ship\ntitle: Ferry Heron\nsectors: [transport]\nscales: [small]\n"
+    "relations: [{type: run_by, target: council}, {type: run_by, target: harbour-club}]",
+    "council": "type: organisation\ntitle: Town Council\nsectors: [transport, food]\n"
+    "scales: [large]",
+}
+TALK = """WEBVTT
+
+00:00.000 --> 00:05.000
+<v Ada Moss>Welcome to the meeting.
+
+00:05.000 --> 00:09.000
+<v Cem Dağ>Thank you for having me here.
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("counts")
+    town, club = root / "town", root / "club"
+    for folder in (town, club):
+        folder.mkdir()
+    lines = [
+        {"title": title, "published_at": day, "author": author, "text": text,
+         "url": f"https://news.example/{number}", "source_type": "bulletin"}
+        for number, (title, day, author, text) in enumerate(NEWS)
+    ]  # fmt: skip
+    news = "".join(json.dumps(line) + "\n" for line in lines)
+    (town / "news.jsonl").write_text(news, encoding="utf-8")
+    for name, front in ENTITIES.items():
+        text = f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
+        (town / f"{name}.md").write_text(text, encoding="utf-8")
+    (town / "talk.vtt").write_text(TALK, encoding="utf-8")
+    secret = {"title": "Secret Osprey", "text": "The Osprey, in secret.", "author": "Ada Moss"}
+    (club / "secret.jsonl").write_text(json.dumps(secret) + "\n", encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(town)], collection="town")
+        add(kb, [str(club)], collection="club")
+    return root / "home"
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def read(kb: KnowledgeBase, text: str, filters: Filters) -> Analysis:
+    known = vocabulary_of(kb, filters.collections)
+    return analyse(Question(text=text, filters=filters), known, date(2025, 6, 1))
+
+
+def ask(kb: KnowledgeBase, text: str, collections: tuple[str, ...] = ("town",)) -> Tally:
+    filters = Filters(collections=collections)
+    found = find(kb, read(kb, text, filters))
+    assert found.tally is not None
+    return found.tally
+
+
+def first(tally: Tally) -> list[str]:
+    return [row.cells[0] for row in tally.rows]
+
+
+# --- documents and entities ------------------------------------------------------------------
+
+
+def test_every_document_of_a_kind_is_there_with_its_date_and_a_link(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "List all articles")
+    assert tally.kind == "list"
+    assert [row.cells[:2] for row in tally.rows] == [(title, day) for title, day, _, _ in NEWS]
+    facts = kb.catalogue.facts([known for row in tally.rows for known in row.document_ids])
+    assert [facts[row.document_ids[0]].title for row in tally.rows] == first(tally)
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [
+        ("How many articles are there?", 4),
+        ("How many documents do you have?", 8),
+        ("How many bulletins are there?", 4),
+        ("What is the number of transcripts?", 1),
+        ("How many organizations are there?", 1),
+        ("How many ships are there?", 2),
+        ("How many entries are in the transport sector?", 3),
+        ("How many small ships are there?", 1),
+        ("How many ships are run by the Town Council?", 2),
+        ("How many sectors are there?", 2),
+        ("How many authors are there?", 2),
+        ("How many speakers are there?", 2),
+        ("How many articles were written by Ada Moss?", 2),
+        ("How many transcripts does Cem Dağ speak in?", 1),
+        ("How many articles were published in January 2025?", 2),
+        ("How many articles by Ada Moss were published in January 2025?", 1),
+        ("How many entity types are there?", 2),
+    ],
+)
+def test_counts_are_exact(kb: KnowledgeBase, question: str, number: int) -> None:
+    tally = ask(kb, question)
+    assert (tally.number, tally.kind) == (number, "count")
+    assert f" {number} " in tally.sentence
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many people live in the town?",
+        "How many passengers does the Ferry Osprey carry?",
+        "How many members does the Town Council have?",
+        "How many articles did the Town Council ban?",
+        "How many documents does it have?",
+        "How many ships sank in the storm?",
+        "How many loaves were baked?",
+        "List the ingredients of the bread",
+    ],
+)
+def test_what_texts_say_is_not_counted(kb: KnowledgeBase, question: str) -> None:
+    assert counts(kb, read(kb, question, Filters(collections=("town",)))) is None
+
+
+def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "How many articles are there per month?")
+    assert tally.number == 4
+    assert [row.cells for row in tally.rows] == [
+        ("2025-01", "2 articles"),
+        ("2025-02", "2 articles"),
+    ]
+    assert [len(row.document_ids) for row in tally.rows] == [2, 2]
+    by_author = ask(kb, "How many articles are there per author?")
+    assert first(by_author) == ["Ada Moss", "Bo Reed"]
+
+
+# --- topics ----------------------------------------------------------------------------------
+
+
+def test_an_entity_is_named_by_any_of_its_names_or_by_a_part_of_one(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "List all articles that mention the Ferry Osprey")
+    assert first(tally) == ["Osprey sails", "Night tram"]
+    part = ask(kb, "How many articles mention Osprey?")
+    assert first(part) == ["Osprey sails", "Night tram"]
+    assert part.rows[0].cells[-1] == "3 times"  # once in the title
+
+
+def test_mentioned_is_literal_and_about_takes_any_form(kb: KnowledgeBase) -> None:
+    assert first(ask(kb, 'How many articles mention "facilitators"?')) == ["Ferries meet"]
+    about = ask(kb, "How many articles are about facilitators?")
+    assert first(about) == ["Bread prize", "Ferries meet"]
+    assert "any form" in about.method
+
+
+def test_times_are_counted_in_all_documents(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "How many mentions of the Ferry Osprey are there in articles?")
+    assert tally.number == 3  # "ferry Osprey", "the Osprey", "the big boat"
+    assert len(tally.rows) == 2
+
+
+def test_nothing_is_a_count_too(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "How many articles mention zeppelins?")
+    assert (tally.number, tally.rows) == (0, ())
+    assert tally.sentence == "There are no articles mentioning “zeppelins”."
+
+
+# --- borders ---------------------------------------------------------------------------------
+
+
+def test_another_collection_is_never_counted(kb: KnowledgeBase) -> None:
+    assert ask(kb, "How many articles mention Osprey?").number == 2
+    everywhere = ask(kb, "How many articles mention Osprey?", collections=())
+    assert everywhere.number == 3
+    names = ask(kb, "How many collections are there?")
+    assert first(names) == ["town"]
+
+
+def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
+    with pytest.raises(UnknownCollectionError):
+        ask(kb, "How many articles are there?", collections=("nowhere",))
+
+
+def test_a_constraint_that_names_another_collection_leaves_nothing(kb: KnowledgeBase) -> None:
+    question = "How many articles are there in club?"
+    span = Span(start=question.index("in club"), end=len(question) - 1)
+    constraint = Constraint(
+        kind="collection", span=span, value="club", filters=Filters(collections=("club",))
+    )
+    analysis = Analysis(
+        question=question,
+        type="counting",
+        terms=(),
+        names=(),
+        filters=Filters(collections=("town",)),
+        constraints=(constraint,),
+    )
+    found = counts(kb, analysis)
+    assert found is not None
+    assert found.tally is not None
+    assert found.tally.number == 0
+
+
+def test_the_askers_own_limits_are_kept(kb: KnowledgeBase) -> None:
+    filters = Filters(
+        collections=("town",),
+        published_from=datetime(2025, 2, 1, tzinfo=UTC),
+        published_to=datetime(2025, 2, 28, tzinfo=UTC),
+        authors=("bo reed",),
+    )
+    found = find(kb, read(kb, "How many articles are there?", filters))
+    assert found.tally is not None
+    assert first(found.tally) == ["Night tram"]
+    assert "from 2025-02-01 to 2025-02-28" in found.tally.method

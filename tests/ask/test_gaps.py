@@ -1,0 +1,183 @@
+"""Gap finding: yes with everything, or not found with what is near; never a guess."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.found import Found
+from wellread.ask.strategies.gaps import gaps
+from wellread.ask.vocabulary import vocabulary_of
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+NEWS = [
+    ("Otters return", "2023-04-01", "Ada Moss", "Three otters swim in the river again."),
+    ("A new weir", "2024-05-01", "Bo Reed", "The weir has a ladder for fish. No otter was seen."),
+    (
+        "Heat in the hall",
+        "2024-06-01",
+        "Bo Reed",
+        "Heat was lost; pumps in the cellar stood still.",
+    ),
+]
+ENTITIES = {
+    "river-trust": "type: group\ntitle: River Trust\nsectors: [water]\nscales: [local]\n"
+    "relations: [{type: funds, target: otter-watch}]",
+    "mill": "type: place\ntitle: The Mill\nsectors: [energy]\nscales: [national]",
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("gaps")
+    river, club = root / "river", root / "club"
+    for folder in (river, club):
+        folder.mkdir()
+    lines = [
+        {"title": title, "published_at": day, "author": author, "text": text,
+         "url": f"https://news.example/{number}"}
+        for number, (title, day, author, text) in enumerate(NEWS)
+    ]  # fmt: skip
+    news = "".join(json.dumps(line) + "\n" for line in lines)
+    (river / "news.jsonl").write_text(news, encoding="utf-8")
+    for name, front in ENTITIES.items():
+        text = f"---\nid: {name}\n{front}\n---\n\nAbout it.\n"
+        (river / f"{name}.md").write_text(text, encoding="utf-8")
+    secret = json.dumps({"title": "Zeppelins", "text": "Zeppelins, in secret."})
+    (club / "secret.jsonl").write_text(f"{secret}\n", encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(river)], collection="river")
+        add(kb, [str(club)], collection="club")
+    return root / "home"
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def look(kb: KnowledgeBase, text: str) -> Found | None:
+    filters = Filters(collections=("river",))
+    known = vocabulary_of(kb, filters.collections)
+    return gaps(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
+
+
+def rows(found: Found | None) -> list[tuple[str, ...]]:
+    assert found is not None
+    assert found.tally is not None
+    assert found.tally.kind == "gap"
+    return [row.cells for row in found.tally.rows]
+
+
+def firsts(found: Found | None) -> list[str]:
+    return [cells[0] for cells in rows(found)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is there anything about otters?",
+        "Do we have anything on otters?",
+        "Do you have any information about otters in your library?",
+        "Is there any material on otters?",
+        "Does anything mention otters?",
+    ],
+)
+def test_all_that_there_is_comes_back(kb: KnowledgeBase, question: str) -> None:
+    found = look(kb, question)
+    assert firsts(found) == ["Otters return", "A new weir"]
+    assert found is not None
+    assert found.tally is not None
+    assert found.tally.sentence.startswith("Yes: 2 documents are about “otters”")
+
+
+def test_what_is_not_there_is_not_found_in_other_collections(kb: KnowledgeBase) -> None:
+    found = look(kb, "Is there anything about zeppelins?")
+    assert rows(found) == []
+    assert found is not None
+    assert found.tally is not None
+    assert found.tally.number == 0
+    assert found.tally.sentence.startswith("Not found: in the collection river")
+
+
+def test_near_are_words_that_stand_apart_and_its_words(kb: KnowledgeBase) -> None:
+    found = rows(look(kb, "Is there anything about heat pumps?"))
+    assert ("the words of “heat pumps”", "apart, in 1 document") in found
+
+
+def test_a_misspelt_name_leads_to_the_right_one(kb: KnowledgeBase) -> None:
+    assert "River Trust" in firsts(look(kb, "Is there anything about Riwer Trusd?"))
+    assert "otters" in firsts(look(kb, "Is there anything about oterrs?"))
+
+
+def within(question: str, words: str, year: int) -> Analysis:
+    """The question with ``words`` of it read as a year."""
+    span = Span(start=question.index(words), end=question.index(words) + len(words))
+    limit = Filters(
+        published_from=datetime(year, 1, 1, tzinfo=UTC),
+        published_to=datetime(year, 12, 31, tzinfo=UTC),
+    )
+    return Analysis(
+        question=question,
+        type="gap_finding",
+        terms=(),
+        names=(),
+        filters=Filters(collections=("river",)),
+        constraints=(Constraint(kind="time", span=span, value=str(year), filters=limit),),
+    )
+
+
+def test_beyond_the_limits_of_the_question(kb: KnowledgeBase) -> None:
+    question = "Is there anything about otters in {}?"
+    found = rows(gaps(kb, within(question.format(2022), "in 2022", 2022)))
+    assert found[0] == ("“otters”", "beyond these limits, in 2 documents")
+    in_2024 = gaps(kb, within(question.format(2024), "in 2024", 2024))
+    assert firsts(in_2024) == ["A new weir"]
+    plain = gaps(kb, within("Do we have anything from 2024?", "from 2024", 2024))
+    assert firsts(plain) == ["A new weir", "Heat in the hall"]
+
+
+def test_a_person_is_found_by_what_they_wrote(kb: KnowledgeBase) -> None:
+    assert "A new weir" in firsts(look(kb, "Is there anything about Bo Reed?"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is there anything about how otters find a partner?",
+        "Is there any reason to be sad about otters?",
+        "Is there a river that has no otter?",
+        "Is there anything about otters since the autumn of 2022, when it rained?",
+        "Are there any otters in the mill pond on Sundays?",
+    ],
+)
+def test_a_question_for_more_than_that_is_left_to_the_passages(
+    kb: KnowledgeBase, question: str
+) -> None:
+    assert look(kb, question) is None
+
+
+def test_what_is_missing_on_a_topic(kb: KnowledgeBase) -> None:
+    found = rows(look(kb, "What is missing on the River Trust?"))
+    assert ("otter-watch", "named as “funds” by River Trust, but has no entry") in found
+    assert ("2023", "no document of this year is about “River Trust”") in found
+    assert ("article about “River Trust”", "there is none") in found
+
+
+def test_what_is_missing_as_a_whole(kb: KnowledgeBase) -> None:
+    found = rows(look(kb, "What is missing?"))
+    pairs = {cells[0] for cells in found}
+    assert {"local · energy", "national · water"} <= pairs
+    assert "local · water" not in pairs
+    assert ("otter-watch", "named in relations of 1 entry, has none") in found

@@ -1,0 +1,398 @@
+"""Questions about the graph, through the strategy: a small theatre with typed relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.find import find
+from wellread.ask.found import Found
+from wellread.ask.strategies.related import clearly_related, related
+from wellread.ask.vocabulary import vocabulary_of
+from wellread.errors import UnknownCollectionError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+TODAY = date(2026, 5, 1)
+SETTINGS = """\
+relations:
+  needs: {inverse: needed_for, words: [cannot open without]}
+  played_in: {inverse: shows}
+  see_also: {inverse: see_also, words: [related to]}
+  paid_by: {inverse: pays_for}
+  owns: {inverse: owned_by}
+  precedes: {inverse: comes_after}
+rules:
+"""
+RULE = """\
+  - match: "{sort}/*.md"
+    kind: entity
+    id: "{{file.stem}}"
+    type: {sort}
+    aliases: [aliases]
+    taxonomy: {{season: season}}
+    relations:
+      - {{type: needs, from: needs}}
+      - {{type: played_in, from: played_in}}
+      - {{type: see_also, from: see_also}}
+      - {{type: paid_by, from: paid_by}}
+      - {{type: owns, from: owns}}
+      - {{type: precedes, from: precedes}}
+"""
+SORTS = ("play", "device", "group", "stage")
+# Name, front matter, text.
+ENTRIES = (
+    ("tempest-night", "sort: play\nseason: [winter]\nneeds: [wind-machine, fog-box, sea-cloth]\n"
+     "played_in: [round-hall]\nprecedes: [paper-moon]\nsee_also: [paper-moon]\n"
+     "aliases: [the storm play]", "A play about a storm. It needs the wind machine."),
+    ("paper-moon", "sort: play\nseason: [winter]\nneeds: [fog-box]\nplayed_in: [barn-stage]\n"
+     "precedes: [kite-song]", "A play about a moon made of paper."),
+    ("kite-song", "sort: play\nseason: [summer]\nneeds: [wind-machine]\nplayed_in: [barn-stage]",
+     "A play about a kite in the wind."),
+    ("wind-machine", "sort: device\nneeds: [big-motor]\npaid_by: [lamp-club]",
+     "The wind machine blows over the stage."),
+    ("fog-box", "sort: device\npaid_by: [lamp-club]\nsee_also: [wind-machine]",
+     "The fog box makes fog from water."),
+    ("big-motor", "sort: device", "A motor that turns anything."),
+    ("lamp-club", "sort: group\nowns: [barn-stage]", "A club of friends who give money."),
+    ("round-hall", "sort: stage", "A round hall with old seats."),
+    ("barn-stage", "sort: stage", "A stage in a barn."),
+    ("moth", "sort: play", "A play about a moth."),
+    ("moth-lamp", "sort: device\naliases: [Moth]\nneeds: [big-motor]", "A lamp like a moth."),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("theatre")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        write(root / "open", ENTRIES)
+        add(opened, [str(root / "open")], collection="open")
+        secret = (("secret-play", "sort: play\nneeds: [wind-machine]", "Nobody may know."),
+                  ("wind-machine", "sort: device\npaid_by: [hidden-donor]", "Our own one."),
+                  ("hidden-donor", "sort: group", "A donor."))  # fmt: skip
+        write(root / "secret", secret)
+        add(opened, [str(root / "secret")], collection="secret")
+        plain = (("river-mill", "type: mill\nid: river-mill\nrelations:\n"
+                  "  - {type: funded_by, target: mill-trust}\n"
+                  "  - {type: depends_on, target: old-weir}\n"
+                "  - {type: uses, target: mill-stone}", "A mill."),
+                 ("mill-trust", "type: trust\nid: mill-trust", "A trust."),
+            ("mill-stone", "type: tool\nid: mill-stone", "A heavy stone."))  # fmt: skip
+        write(root / "plain", plain, settings=False)
+        add(opened, [str(root / "plain")], collection="plain")
+        yield opened
+
+
+def write(
+    folder: Path, entries: tuple[tuple[str, str, str], ...], *, settings: bool = True
+) -> None:
+    folder.mkdir()
+    if settings:
+        rules = SETTINGS + "".join(RULE.format(sort=sort) for sort in SORTS)
+        (folder / "wellread-collection.yaml").write_text(rules, encoding="utf-8")
+    for name, matter, text in entries:
+        title = name.replace("-", " ").capitalize()
+        body = f"---\ntitle: {title}\n{matter}\n---\n\n{text}\n"
+        sort = matter.partition("\n")[0].removeprefix("sort: ") if settings else "all"
+        (folder / sort).mkdir(exist_ok=True)
+        (folder / sort / f"{name}.md").write_text(body, encoding="utf-8")
+
+
+def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
+    filters = Filters(collections=collections or ("open",))
+    vocabulary = vocabulary_of(kb, filters.collections)
+    return analyse(Question(text=text, filters=filters), vocabulary, TODAY)
+
+
+def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
+    found = related(kb, read(kb, text, *collections))
+    assert found is not None
+    return found
+
+
+def names(found: Found) -> list[str]:
+    assert found.tally is not None
+    return [row.cells[0] for row in found.tally.rows]
+
+
+ONE_HOP = {
+    "What does Tempest night need?": ["Fog box", "Wind machine", "sea-cloth"],
+    "Which devices does Tempest night require?": ["Fog box", "Wind machine"],
+    "Which plays need the wind machine?": ["Kite song", "Tempest night"],
+    "What is the wind machine needed for?": ["Kite song", "Tempest night"],
+    "Which plays cannot open without the fog box?": ["Paper moon", "Tempest night"],
+    "Who pays for the fog box?": ["Lamp club"],
+    "Who is the fog box paid by?": ["Lamp club"],
+    "Who finances the fog box?": ["Lamp club"],
+    "What gets money from the lamp club?": ["Fog box", "Wind machine"],
+    "What does the lamp club own?": ["Barn stage"],
+    "Who owns the barn stage?": ["Lamp club"],
+    "What comes after Tempest night?": ["Paper moon"],
+    "What comes before Kite song?": ["Paper moon"],
+    "Which play follows Paper moon?": ["Kite song"],
+    "What is related to the wind machine?": ["Fog box"],
+    "To what is the fog box related?": ["Wind machine"],
+    "Which plays are in the same season as the storm play?": ["Paper moon"],
+    "Where is Kite song played?": ["Barn stage"],
+    "What does the device Moth need?": ["Big motor"],
+}
+TWO_HOPS = {
+    "What do the devices that Kite song needs depend on?": ["Big motor"],
+    "Who pays for the devices that Paper moon needs?": ["Lamp club"],
+    "Which plays need something that the lamp club pays for?": [
+        "Kite song", "Paper moon", "Tempest night",
+    ],
+    "What do the plays played in the barn stage need?": ["Fog box", "Wind machine"],
+    "Which plays need devices that need the big motor?": ["Kite song", "Tempest night"],
+    "What comes after the play that comes after Tempest night?": ["Kite song"],
+    "Which plays need the same devices as Kite song?": ["Tempest night"],
+    "What do Tempest night and Paper moon both need?": ["Fog box"],
+    "Which devices do Tempest night and Kite song have in common?": ["Wind machine"],
+    "Which devices are needed for both Tempest night and Kite song?": ["Wind machine"],
+    "Who owns the stage where Kite song is played?": ["Lamp club"],
+    "Which group does what Kite song needs get money from?": ["Lamp club"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ONE_HOP)
+def test_one_hop_forwards_and_backwards_in_many_words(kb: KnowledgeBase, text: str) -> None:
+    found = ask(kb, text)
+    assert names(found) == ONE_HOP[text]
+    assert {path.steps[-1].name for path in found.paths} == set(names(found))
+
+
+@pytest.mark.parametrize("text", TWO_HOPS)
+def test_two_hops_are_read_from_the_name_outwards(kb: KnowledgeBase, text: str) -> None:
+    found = ask(kb, text)
+    assert names(found) == TWO_HOPS[text]
+    ends = {path.steps[-1].name for path in found.paths}
+    assert ends == set(names(found))
+
+
+def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What do the devices that Kite song needs depend on?")
+    assert found.tally is not None
+    (row,) = found.tally.rows
+    assert row.cells[1] == "Kite song —needs→ Wind machine —needs→ Big motor"
+    node = kb.catalogue.graph.entity("open", "big-motor")
+    assert node is not None
+    assert row.document_ids == node.documents
+    assert found.tally.kind == "relation"
+    assert found.tally.number == 1
+
+
+def test_the_sentence_names_all_answers(kb: KnowledgeBase) -> None:
+    found = ask(kb, "Which devices does Tempest night require?")
+    assert found.tally is not None
+    assert found.tally.sentence == "Tempest night needs 2 devices: Fog box and Wind machine."
+
+
+def test_what_is_not_there_yet_is_named_with_a_note(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What does Tempest night need?")
+    assert any("sea-cloth" in note and "without an entry" in note for note in found.notes)
+    assert found.tally is not None
+    missing = next(row for row in found.tally.rows if row.cells[0] == "sea-cloth")
+    node = kb.catalogue.graph.entity("open", "tempest-night")
+    assert node is not None
+    assert missing.document_ids == node.documents  # who says so
+
+
+def test_a_way_between_two_names(kb: KnowledgeBase) -> None:
+    found = ask(kb, "How are Kite song and the lamp club connected?")
+    assert found.tally is not None
+    assert len(found.paths) == 2
+    assert all(len(path.steps) == 2 for path in found.paths)
+    assert "connected in 2 steps" in found.tally.sentence
+    far = ask(kb, "How is the round hall related to the big motor?")
+    assert [len(path.steps) for path in far.paths] == [3]
+
+
+def test_no_way_is_said_to_be_none(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What connects the play Moth with the round hall?")
+    assert found.tally is not None
+    assert found.tally.sentence.startswith("No way of four steps or less connects")
+    assert found.paths == ()
+
+
+def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> None:
+    yes = ask(kb, "Does Kite song need the wind machine?")
+    assert yes.tally is not None
+    assert yes.tally.sentence == "Yes: Kite song —needs→ Wind machine."
+    no = ask(kb, "Does the wind machine need Kite song?")
+    assert no.tally is not None
+    assert no.tally.sentence.startswith("No direct relation")
+    assert "Wind machine —needed for→ Kite song" in no.tally.sentence
+    backwards = ask(kb, "Is the wind machine needed for Kite song?")
+    assert backwards.tally is not None
+    assert backwards.tally.sentence.startswith("Yes")
+
+
+def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) -> None:
+    """A question that names two things, one of them with a telling word; a relation far away."""
+    found = ask(kb, "What should I see also when I read about the fog box?")
+    assert names(found) == ["Wind machine"]
+    assert names(ask(kb, "Name the devices that are needed for Paper moon.")) == ["Fog box"]
+    shared = ask(kb, "Which other plays share a season with Tempest night?")
+    assert names(shared) == ["Paper moon"]
+
+
+def test_a_name_with_two_meanings_follows_both_and_says_so(kb: KnowledgeBase) -> None:
+    analysis = read(kb, "What is near Moth?")
+    span = analysis.entities[0].span
+    both = [
+        node for name in ("moth", "moth-lamp") if (node := kb.catalogue.graph.entity("open", name))
+    ]
+    entities = tuple(
+        replace(
+            analysis.entities[0], span=span, entity_id=node.id, title=node.title, type=node.type
+        )
+        for node in both
+    )
+    found = related(
+        kb,
+        replace(
+            analysis,
+            question="What does Moth need?",
+            entities=tuple(replace(one, span=Span(start=10, end=14)) for one in entities),
+        ),
+    )
+    assert found is not None
+    assert names(found) == ["Big motor"]  # only one of them needs anything, so there is no doubt
+    assert found.notes == ()
+    narrowed = related(
+        kb,
+        replace(
+            analysis,
+            question="What does the play Moth need?",
+            entities=tuple(replace(one, span=Span(start=19, end=23)) for one in entities),
+        ),
+    )
+    assert narrowed is not None
+    assert narrowed.tally is None  # the play needs nothing
+
+
+def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
+    assert names(ask(kb, "What does the mill trust fund?", "plain")) == ["River mill"]
+    assert names(ask(kb, "Who funds the river mill?", "plain")) == ["Mill trust"]
+    found = ask(kb, "What does the mill trust pay for?", "plain")
+    assert found.tally is not None
+    assert found.tally.rows[0].cells[1] == "Mill trust ←funded by— River mill"
+    assert names(ask(kb, "What does the river mill require?", "plain")) == ["old-weir"]
+    assert names(ask(kb, "Where is the mill stone used?", "plain")) == ["River mill"]
+    assert names(ask(kb, "Who uses the mill stone?", "plain")) == ["River mill"]
+
+
+def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
+    inside = ask(kb, "Which plays need the wind machine?", "open")
+    assert "Secret play" not in names(inside)
+    assert names(ask(kb, "Who pays for the wind machine?", "open")) == ["Lamp club"]
+    allowed = {document.id for document in kb.catalogue.documents("open")}
+    for found in (inside, ask(kb, "How are Kite song and the lamp club connected?", "open")):
+        assert {hit.document.collection for hit in found.hits} == {"open"}
+        assert found.tally is not None
+        assert {known for row in found.tally.rows for known in row.document_ids} <= allowed
+    both = ask(kb, "Which plays need the wind machine?", "open", "secret")
+    assert names(both) == ["Kite song", "Secret play", "Tempest night"]
+
+
+def test_an_entity_of_another_collection_is_never_walked_from(kb: KnowledgeBase) -> None:
+    """Even if the analysis named one."""
+    outside = read(kb, "What does Secret play need?", "secret")
+    assert outside.entities
+    assert related(kb, replace(outside, filters=Filters(collections=("open",)))) is None
+
+
+def test_an_unknown_collection_is_refused(kb: KnowledgeBase) -> None:
+    analysis = read(kb, "What does Kite song need?")
+    with pytest.raises(UnknownCollectionError):
+        related(kb, replace(analysis, filters=Filters(collections=("nowhere",))))
+
+
+def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
+    analysis = read(kb, "Which plays need the wind machine?")
+    filters = Filters(collections=("open",), taxonomy=(("season", "summer"),))
+    found = related(kb, replace(analysis, filters=filters))
+    assert found is not None
+    assert names(found) == ["Kite song"]
+
+
+def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBase) -> None:
+    analysis = read(kb, "Which plays need the wind machine?")
+
+    def limited(value: str) -> Found:
+        limit = Constraint(
+            kind="taxonomy",
+            span=Span(start=0, end=5),
+            value=f"season: {value}",
+            filters=Filters(taxonomy=(("season", value),)),
+        )
+        found = related(kb, replace(analysis, constraints=(limit,)))
+        assert found is not None
+        return found
+
+    assert names(limited("winter")) == ["Tempest night"]
+    let_go = limited("spring")
+    assert names(let_go) == ["Kite song", "Tempest night"]
+    assert any("season: spring" in note for note in let_go.notes)
+
+
+def test_passages_are_of_the_name_and_of_the_answers(kb: KnowledgeBase) -> None:
+    found = ask(kb, "Which devices does Tempest night require?")
+    titles = [hit.document.title for hit in found.hits]
+    assert titles[0] == "Tempest night"
+    assert set(titles) == {"Tempest night", "Fog box", "Wind machine"}
+    assert len(found.hits) <= kb.settings.retrieval.top_k
+    assert [look.purpose for look in found.looks] == [
+        "what the named entities say",
+        "what the entities found say",
+    ]
+
+
+def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: KnowledgeBase) -> None:
+    found = ask(kb, "Who painted the wind machine?")
+    assert found.tally is None
+    assert found.hits
+    assert any("no relation of the knowledge graph is called" in note for note in found.notes)
+    assert {path.steps[0].name for path in found.paths} >= {"Lamp club", "Big motor"}
+
+
+def test_no_word_for_a_relation_at_all_takes_any(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What about Big motor?")
+    assert names(found) == ["Moth lamp", "Wind machine"]
+    assert found.notes
+
+
+def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:
+    found = ask(kb, "What does the big motor own?")
+    assert found.tally is None
+    assert found.hits
+    assert any("has nothing for Big motor" in note for note in found.notes)
+
+
+def test_a_question_without_a_name_is_for_others(kb: KnowledgeBase) -> None:
+    assert related(kb, read(kb, "Who needs what?")) is None
+
+
+def test_only_what_is_wholly_understood_is_clear(kb: KnowledgeBase) -> None:
+    assert clearly_related(kb, read(kb, "Which plays need the wind machine?")) is not None
+    # A word that no part of the reading explains, a relation that is not there, no answer:
+    assert clearly_related(kb, read(kb, "How loud do plays need the wind machine?")) is None
+    assert clearly_related(kb, read(kb, "Who painted the wind machine?")) is None
+    assert clearly_related(kb, read(kb, "What does the big motor own?")) is None
+
+
+def test_a_factual_question_that_is_clear_takes_the_graph(kb: KnowledgeBase) -> None:
+    analysis = replace(read(kb, "Which plays need the wind machine?"), type="factual")
+    assert find(kb, analysis).strategy == "graph"
+    other = replace(read(kb, "Of what is the moon in the play made?"), type="factual")
+    assert find(kb, other).strategy != "graph"

@@ -1,0 +1,343 @@
+"""Names that people give, what a speaker says, and timelines, on a small knowledge base."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from wellread.ask.lookups.documents import listed, whole
+from wellread.ask.lookups.named import known_values, named_document, near, pair_of
+from wellread.ask.lookups.searches import find, newest
+from wellread.ask.lookups.surroundings import around
+from wellread.ask.lookups.timelines import Timeline, Window, timeline
+from wellread.ask.lookups.topics import topics
+from wellread.ask.lookups.transcripts import recordings, transcript
+from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+VTT = """WEBVTT
+
+NOTE
+title: {title}
+date: {date}
+
+{cues}
+"""
+Said = tuple[tuple[str, str], ...]
+TALKS: dict[str, dict[str, tuple[str, Said]]] = {
+    "north": {
+        "Pier talk": (
+            "2026-01-10",
+            (
+                ("José Lima", "The crane is red."),
+                ("Eva Lund", "Who paints the crane? The crane rusts."),
+                ("José Lima", "The painter comes in May."),
+            ),
+        ),
+        "Crane talk": ("2026-02-10", (("JOSÉ LIMA", "Yes, the crane is painted now."),)),
+    },
+    "south": {"Mill talk": ("2026-03-10", (("Eva Stein", "The mill has a crane as well."),))},
+}
+NEWS = {
+    "north": (
+        ("Crane painted red", "2026-02-01", "The big Crane was painted red by volunteers."),
+        ("Crane painted red again", "2026-02-20", "The big Crane was painted red once more."),
+        ("Cheese fair opens", "2026-03-05", "Forty dairies show their cheese at the fair."),
+        ("Cheese fair opens", "2026-03-06", "Forty dairies show their cheese at the fair."),
+        ("Weekly notes", "2026-01-03", "Nets were mended, and the tide was high."),
+        ("Weekly notes", "2026-01-17", "Buoys were counted, and the wind was low."),
+    ),
+    "south": (("Crane by the mill", "2026-02-02", "The mill now has a big Crane of its own."),),
+}
+NETS = """---
+id: nets
+type: tool
+title: Nets
+---
+They catch herring.
+"""
+LADDER = """---
+title: Ladder hour
+kind: transcript
+---
+**Ute Gramm**: The ladder is short.
+
+**Ute Gramm**: It was longer once.
+
+**Kai Moll**: I sawed it.
+
+**Ute Gramm**: Why?
+"""
+CRANE = """---
+id: machines/big
+type: machine
+title: Big Crane
+aliases: [South, Cheese fair opens]
+---
+It lifts things.
+"""
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("lookups")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        for collection in ("north", "south"):
+            folder = root / collection
+            folder.mkdir()
+            write(folder, collection)
+            add(opened, [str(folder)], collection=collection)
+        yield opened
+
+
+def write(folder: Path, collection: str) -> None:
+    for number, (title, (day, said)) in enumerate(TALKS[collection].items()):
+        cues = "\n\n".join(
+            f"00:00:{10 * place:02}.000 --> 00:00:{10 * place + 5:02}.000\n<v {name}>{text}"
+            for place, (name, text) in enumerate(said, 1)
+        )
+        text = VTT.format(title=title, date=day, cues=cues)
+        (folder / f"{number}.vtt").write_text(text, encoding="utf-8")
+    lines = [
+        {"title": title, "published_at": day, "text": text, "url": f"https://{collection}/{number}"}
+        for number, (title, day, text) in enumerate(NEWS[collection])
+    ]
+    (folder / "news.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    if collection == "south":
+        (folder / "ladder.md").write_text(LADDER, encoding="utf-8")
+    else:
+        (folder / "nets.md").write_text(NETS, encoding="utf-8")
+    (folder / "crane.md").write_text(CRANE, encoding="utf-8")
+
+
+def day(month: int, of: int) -> datetime:
+    return datetime(2026, month, of, tzinfo=UTC)
+
+
+# --- names -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["José Lima", "jose\u0301 lima", "LIMA", "josé"])
+def test_a_person_is_found_in_every_spelling(kb: KnowledgeBase, name: str) -> None:
+    known = known_values(kb, Filters(speakers=(name,)))
+    assert {one.casefold() for one in known.speakers} == {"josé lima"}
+    titles = {one.hit.document.title for one in newest(kb, known).results}
+    assert titles == {"Pier talk", "Crane talk"}
+
+
+def test_a_first_name_of_two_people_is_refused_unless_the_collection_has_one(
+    kb: KnowledgeBase,
+) -> None:
+    with pytest.raises(UnknownNameError, match="several speakers") as error:
+        known_values(kb, Filters(speakers=("eva",)))
+    assert error.value.hint == "which: Eva Lund, Eva Stein"
+    inside = known_values(kb, Filters(speakers=("eva",), collections=("south",)))
+    assert inside.speakers == ("Eva Stein",)
+    with pytest.raises(UnknownNameError, match="no speaker 'Eva Lund'"):
+        known_values(kb, Filters(speakers=("Eva Lund",), collections=("south",)))
+
+
+def test_limits_without_names_need_no_look_at_the_documents(kb: KnowledgeBase) -> None:
+    limits = Filters(kinds=("article",), published_from=day(1, 1))
+    assert known_values(kb, limits) is limits
+    with pytest.raises(UnknownCollectionError):
+        known_values(kb, Filters(collections=("west",)))
+
+
+def test_a_field_is_a_name_and_a_value() -> None:
+    assert pair_of(" scale = town=city ") == ("scale", "town=city")
+    for odd in ("scale", "scale=", "=town"):
+        with pytest.raises(RequestError, match="not a field with a value"):
+            pair_of(odd)
+
+
+def test_names_that_look_alike_are_offered_best_first() -> None:
+    known = ["Ada Byron", "Adam Bryson", "Zoe", "Ada Byron"]
+    assert near("ada byrom", known) == ["Ada Byron", "Adam Bryson"]
+    assert near("zzzz", known) == []
+    assert near("", known) == []
+
+
+def test_of_documents_with_one_title_the_newest_is_meant(kb: KnowledgeBase) -> None:
+    notes = named_document(kb, "weekly NOTES")
+    assert notes.facts.published_at == day(1, 17)
+    assert named_document(kb, notes.facts.id[:10]) == notes
+    assert named_document(kb, "https://north/5") == notes
+    assert whole(kb, "weekly notes").document.text.startswith("Buoys were counted")
+
+
+def test_a_part_of_several_titles_names_them(kb: KnowledgeBase) -> None:
+    with pytest.raises(UnknownNameError, match="2 recordings have 'talk' in their title") as e:
+        named_document(kb, "talk", ("north",), media=True)
+    assert "Crane talk; Pier talk" in e.value.hint
+    assert named_document(kb, "talk", ("south",), media=True).facts.title == "Mill talk"
+
+
+def test_a_collection_is_a_hard_border(kb: KnowledgeBase) -> None:
+    north = Filters(collections=("north",))
+    for found in (
+        [one.facts.collection for one in listed(kb, north, limit=99).documents],
+        [one.document.facts.collection for one in recordings(kb, north).recordings],
+        [one.hit.document.collection for one in find(kb, "crane mill", north, limit=50).results],
+        [one.hit.document.collection for one in newest(kb, north, limit=50).results],
+        [one.name for one in topics(kb, ("north",))],
+    ):
+        assert set(found) == {"north"}
+    mill = find(kb, "mill", Filters(collections=("south",))).results[0].hit
+    assert around(kb, mill.passage.id, collections=("south",)).passage_id == mill.passage.id
+    for look in (
+        lambda: around(kb, mill.passage.id, collections=("north",)),
+        lambda: whole(kb, mill.document.id, ("north",)),
+        lambda: transcript(kb, "Mill talk", collections=("north",)),
+        lambda: timeline(kb, "south", Window(), collections=("north",), taken="collection"),
+        lambda: timeline(kb, "Crane by the mill", Window(), collections=("north",)),
+    ):
+        with pytest.raises(UnknownNameError):
+            look()
+
+
+# --- what a speaker says ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "quote", "begin"),
+    [("painter", "The painter comes in May.", 30.0), ("red", "The crane is red.", 10.0)],
+)
+def test_the_turn_that_says_most_about_it_is_quoted(
+    kb: KnowledgeBase, query: str, quote: str, begin: float
+) -> None:
+    found = find(kb, query, Filters(speakers=("josé lima",), collections=("north",)))
+    pier = next(one for one in found.results if one.hit.document.title == "Pier talk")
+    assert pier.text == quote
+    assert (pier.locator.begin, pier.locator.speaker) == (begin, "José Lima")
+    document = kb.catalogue.document(pier.hit.document.id)
+    assert document is not None
+    assert pier.text == pier.span.of(document.text)
+
+
+def test_passages_where_another_says_the_words_come_last(kb: KnowledgeBase) -> None:
+    plain = find(kb, "rusts crane", Filters(kinds=("transcript",), collections=("north",)))
+    assert plain.results[0].hit.document.title == "Pier talk"
+    said = find(kb, "rusts", Filters(speakers=("josé lima",), collections=("north",)), mode="text")
+    assert [one.text for one in said.results] == ["The painter comes in May."]
+    # Of all passages the best one is the pier talk, but those words are Eva's.
+    first = find(kb, "rusts paints", Filters(speakers=("lima",)), mode="text", limit=1)
+    assert [one.hit.document.title for one in first.results] == ["Crane talk"]
+
+
+def test_what_one_person_says_in_two_paragraphs_is_one_turn(kb: KnowledgeBase) -> None:
+    found = find(kb, "ladder", Filters(speakers=("Ute Gramm",)))
+    assert found.results[0].text == "The ladder is short.\n\nIt was longer once."
+    told = transcript(kb, "Ladder hour")
+    assert [(turn.speaker, turn.text.count("\n\n")) for turn in told.turns] == [
+        ("Ute Gramm", 1),
+        ("Kai Moll", 0),
+        ("Ute Gramm", 0),
+    ]
+
+
+def test_lists_go_on_where_the_page_before_ended(kb: KnowledgeBase) -> None:
+    limits = Filters(collections=("north",))
+    whole_list = newest(kb, limits, limit=50)
+    assert whole_list.total == len(whole_list.results) == 10
+    days = [one.hit.document.published_at for one in whole_list.results if one]
+    dated = [moment for moment in days if moment]
+    assert dated == sorted(dated, reverse=True)
+    assert days[-2:] == [None, None]
+    pages = [newest(kb, limits, limit=3, offset=start).results for start in (0, 3, 6)]
+    assert [one.hit.passage.id for page in pages for one in page] == [
+        one.hit.passage.id for one in whole_list.results
+    ]
+
+
+def test_of_a_topic_what_most_documents_name_comes_first(kb: KnowledgeBase) -> None:
+    (north,) = topics(kb, ("north",))
+    assert [(one.node.title, one.documents) for one in north.entities] == [
+        ("Big Crane", 2),
+        ("Nets", 1),
+    ]
+    assert [one.node.id for one in topics(kb, entities=1)[0].entities] == ["machines/big"]
+
+
+# --- timelines -------------------------------------------------------------------------------
+
+
+def told(found: Timeline) -> list[tuple[str, str]]:
+    return [(f"{one.at:%m-%d}", one.title) for one in found.entries]
+
+
+def test_an_entity_of_two_collections_has_one_timeline(kb: KnowledgeBase) -> None:
+    both = timeline(kb, "big crane", Window())
+    assert (both.taken, both.collections) == ("entity", ("north", "south"))
+    assert told(both) == [
+        ("02-01", "Crane painted red"),
+        ("02-02", "Crane by the mill"),
+        ("02-20", "Crane painted red again"),
+    ]
+    assert [one.text for one in both.entries][1] == "The mill now has a big Crane of its own."
+    assert all(one.passage_id.startswith("psg_") for one in both.entries)
+    one = timeline(kb, "Big crane", Window(), collections=("south",))
+    assert told(one) == [("02-02", "Crane by the mill")]
+
+
+@pytest.mark.parametrize(
+    ("window", "total", "shown"),
+    [
+        (Window(since=day(2, 2)), 2, ["Crane by the mill", "Crane painted red again"]),
+        (Window(until=day(2, 2)), 2, ["Crane painted red", "Crane by the mill"]),
+        (Window(since=day(2, 2), until=day(2, 2)), 1, ["Crane by the mill"]),
+        (Window(limit=1), 3, ["Crane painted red again"]),
+        (Window(since=day(6, 1)), 0, []),
+    ],
+)
+def test_a_window_holds_both_of_its_days(
+    kb: KnowledgeBase, window: Window, total: int, shown: list[str]
+) -> None:
+    found = timeline(kb, "machines/big", window)
+    assert (found.total, len(found.dates)) == (total, total)
+    assert [one.title for one in found.entries] == shown
+
+
+def test_a_name_is_taken_for_what_it_is_asked_as(kb: KnowledgeBase) -> None:
+    story = timeline(kb, "crane painted red", Window())
+    assert (story.taken, story.collections, story.others) == ("story", ("north",), ())
+    assert told(story) == [("02-01", "Crane painted red"), ("02-20", "Crane painted red again")]
+    with pytest.raises(UnknownNameError, match="no collection is called"):
+        timeline(kb, "crane", Window(), taken="collection")
+    with pytest.raises(UnknownNameError, match="2 stories have 'crane' in their title"):
+        timeline(kb, "crane", Window(), taken="story")
+    with pytest.raises(UnknownNameError, match="no collection, entity or story") as error:
+        timeline(kb, "chees fair", Window())
+    assert "Cheese fair opens" in error.value.hint
+    with pytest.raises(RequestError, match="ends before it begins"):
+        timeline(kb, "north", Window(since=day(2, 2), until=day(2, 1)))
+
+
+def test_a_collection_goes_before_an_entity_of_its_name(kb: KnowledgeBase) -> None:
+    south = timeline(kb, "south", Window())
+    assert (south.taken, south.others) == ("collection", ("entity",))
+    assert timeline(kb, "south", Window(), taken="entity").id == "machines/big"
+
+
+def test_an_entity_goes_before_a_story_of_its_name(kb: KnowledgeBase) -> None:
+    assert timeline(kb, "cheese fair opens", Window()).others == ("story",)
+    fair = timeline(kb, "cheese fair opens", Window(), taken="story")
+    assert [(f"{one.at:%m-%d}", one.repeats) for one in fair.entries] == [
+        ("03-05", False),
+        ("03-06", True),
+    ]
+
+
+def test_a_collection_is_told_by_its_stories(kb: KnowledgeBase) -> None:
+    found = timeline(kb, "NORTH", Window())
+    assert (found.id, found.counted, found.undated) == ("north", "documents", 2)
+    assert len(found.dates) == 8
+    assert ("02-01", "Crane painted red again") in told(found)
+    assert [one.at for one in found.entries] == sorted(one.at for one in found.entries)

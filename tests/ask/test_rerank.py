@@ -1,0 +1,251 @@
+"""The step that lets a reranker join in the order of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from wellread.ask.rerank import reranked
+from wellread.errors import ModelError, SettingsError
+from wellread.kb import open_kb
+from wellread.models.rerank_http import HttpReranker
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.rerank import ReadableReranker
+from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
+
+
+class Fixed:
+    """Gives the scores it was made with."""
+
+    identity = "fixed"
+
+    def __init__(self, scores: object) -> None:
+        self.scores = np.asarray(scores, dtype=np.float32)
+        self.asked: list[Sequence[str]] = []
+
+    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append(texts)
+        return self.scores
+
+
+class Failing:
+    """Fails with ``error``."""
+
+    identity = "failing"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise self.error
+
+
+def hit(name: str, score: float, text: str = "", context: str = "", title: str = "") -> Hit:
+    return Hit(
+        passage=Passage(
+            id=name,
+            document_id=f"doc_{name}",
+            version="1",
+            span=Span(start=0, end=len(text)),
+            text=text,
+            context=context,
+        ),
+        document=DocumentFacts(
+            id=f"doc_{name}", version="1", collection="c", uri=name, kind="page", title=title
+        ),
+        score=score,
+        ranks=(ListRank(name="text", rank=3, score=score),),
+        similarity=0.5,
+    )
+
+
+def hits_of(*scores: float) -> list[Hit]:
+    return [hit("abcdefgh"[at], score) for at, score in enumerate(scores)]
+
+
+def names(hits: Sequence[Hit]) -> str:
+    return "".join(each.passage.id for each in hits)
+
+
+def test_the_reranker_alone_decides_at_weight_one() -> None:
+    found, note = reranked(Fixed([1, 3, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 1.0)
+    assert names(found) == "bca"
+    assert note == ""
+
+
+def test_the_search_alone_decides_at_weight_zero() -> None:
+    found, _ = reranked(Fixed([1, 3, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.0)
+    assert names(found) == "abc"
+    assert [each.score for each in found] == pytest.approx([0.9, 0.8, 0.5])
+
+
+def test_between_them_both_count() -> None:
+    # Search 1, 0.75, 0; reranker 0, 0.5, 1: joined 0.5, 0.625, 0.5.
+    found, _ = reranked(Fixed([-4, 0, 4]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.5)
+    assert names(found) == "bac"
+    assert [each.score for each in found] == pytest.approx([0.9, 0.5, 0.5])
+
+
+def test_scores_keep_their_range_and_fall_to_the_rest() -> None:
+    found, _ = reranked(Fixed([0, 10, 9]), "q", hits_of(0.9, 0.8, 0.5, 0.4, 0.3), 3, 1.0)
+    assert names(found) == "bcade"
+    assert [each.score for each in found] == pytest.approx([0.9, 0.86, 0.5, 0.4, 0.3])
+
+
+def test_only_the_first_are_read() -> None:
+    reranker = Fixed([1, 2])
+    hits = hits_of(0.9, 0.8, 0.7)
+    found, _ = reranked(reranker, "q", hits, 2, 1.0)
+    assert names(found) == "bac"
+    assert [len(texts) for texts in reranker.asked] == [2]
+    assert found[2] is hits[2]
+
+
+def test_every_reranked_hit_explains_itself() -> None:
+    found, _ = reranked(Fixed([1, 3, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 0.0)
+    text = [ListRank(name="text", rank=3, score=score) for score in (0.9, 0.8, 0.5)]
+    assert [each.ranks for each in found] == [
+        (text[0], ListRank(name="rerank", rank=3, score=1.0)),
+        (text[1], ListRank(name="rerank", rank=1, score=3.0)),
+        (text[2], ListRank(name="rerank", rank=2, score=2.0)),
+    ]
+    assert {each.similarity for each in found} == {0.5}
+
+
+def test_a_second_time_leaves_one_place() -> None:
+    once, _ = reranked(Fixed([1, 2]), "q", hits_of(0.9, 0.8), 10, 1.0)
+    twice, _ = reranked(Fixed([1, 2]), "q", once, 10, 1.0)
+    assert names(twice) == "ab"
+    assert [place.name for place in twice[0].ranks] == ["text", "rerank"]
+    assert twice[0].ranks[-1].score == 2.0
+
+
+def test_equal_scores_keep_the_order() -> None:
+    found, _ = reranked(Fixed([2, 2, 2]), "q", hits_of(0.9, 0.8, 0.5), 10, 1.0)
+    assert names(found) == "abc"
+    assert [each.ranks[-1].rank for each in found] == [1, 2, 3]
+    found, _ = reranked(Fixed([1, 2, 2]), "q", hits_of(0.5, 0.5, 0.5), 10, 1.0)
+    assert names(found) == "bca"
+    assert {each.score for each in found} == {0.5}
+
+
+def test_title_headings_and_text_are_read() -> None:
+    reranker = ReadableReranker()
+    hits = [
+        hit("a", 0.9, text="It leaves at seven.", context="Ferries\n§ Summer", title="Ferries"),
+        hit("b", 0.8, text="It leaves at nine.", title="Buses"),
+        hit("c", 0.7, text="x" * 9_000, title="Long"),
+        hit("d", 0.6),
+    ]
+    found, _ = reranked(reranker, "summer ferries", hits, 10, 1.0)
+    ((query, texts),) = reranker.asked
+    assert query == "summer ferries"
+    assert texts[:2] == ("Ferries\n§ Summer\nIt leaves at seven.", "Buses\nIt leaves at nine.")
+    assert (len(texts[2]), texts[3]) == (2_000, "")
+    assert names(found)[0] == "a"
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fewer_than_two_are_not_worth_a_call(count: int) -> None:
+    hits = hits_of(0.9, 0.8)[:count]
+    assert reranked(Failing(AssertionError("called")), "q", hits, 10, 1.0) == (hits, "")
+    two = hits_of(0.9, 0.8)
+    assert reranked(Failing(AssertionError("called")), "q", two, 1, 1.0) == (two, "")
+
+
+def test_a_failure_keeps_the_order_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    hits = hits_of(0.9, 0.8, 0.5)
+    error = ModelError("no reply within 20 s", hint="raise rerank.timeout")
+    found, note = reranked(Failing(error), "q", hits, 2, 1.0)
+    assert found == hits
+    assert "the order is the search's own" in note
+    assert "no reply within 20 s" in note
+    assert "raise rerank.timeout" in note
+    assert "no reply within 20 s" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "scores", [[1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], 1.0, [1.0, float("nan")], [1.0, float("inf")]]
+)
+def test_a_reranker_that_breaks_its_promise_is_a_failure(scores: object) -> None:
+    hits = hits_of(0.9, 0.8)
+    found, note = reranked(Fixed(scores), "q", hits, 10, 1.0)
+    assert found == hits
+    assert "fixed" in note
+
+
+def test_a_defect_is_not_hidden() -> None:
+    with pytest.raises(LookupError):
+        reranked(Failing(LookupError("a defect")), "q", hits_of(0.9, 0.8), 10, 1.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 2), st.floats(-1e6, 1e6, width=32)), min_size=1, max_size=8),
+    st.integers(1, 10),
+    st.floats(0, 1),
+)
+def test_nothing_is_lost_and_scores_fall(
+    pairs: list[tuple[float, float]], depth: int, weight: float
+) -> None:
+    hits = hits_of(*sorted((score for score, _ in pairs), reverse=True))
+    own = [score for _, score in pairs][:depth]
+    found, note = reranked(Fixed(own), "q", hits, depth, weight)
+    assert note == ""
+    assert sorted(names(found)) == sorted(names(hits))
+    assert names(found[depth:]) == names(hits[depth:])
+    scores = [each.score for each in found]
+    assert all(left >= right - 1e-9 for left, right in pairwise(scores))
+    assert max(scores) == pytest.approx(hits[0].score)
+    assert [replace(each, score=0, ranks=()) for each in sorted(found, key=names_key)] == [
+        replace(each, score=0, ranks=()) for each in hits
+    ]
+
+
+def names_key(each: Hit) -> str:
+    return each.passage.id
+
+
+def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
+    settings = {"backend": "http", "url": "http://localhost:1/v1", "model": "tiny"}
+    with open_kb(tmp_path, overrides={"rerank": settings}, embedder=ReadableEmbedder()) as kb:
+        reranker = kb.reranker
+        assert isinstance(reranker, HttpReranker)
+        assert kb.reranker is reranker
+    kb.close()
+    assert kb.reranker is not reranker  # opened again
+    kb.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        reranker.rerank("q", ["text"])
+
+
+def test_without_settings_there_is_none(tmp_path: Path) -> None:
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
+        assert kb.reranker is None
+
+
+def test_a_stand_in_comes_first(tmp_path: Path) -> None:
+    double = ReadableReranker()
+    with open_kb(
+        tmp_path,
+        overrides={"rerank": {"backend": "model"}},
+        embedder=ReadableEmbedder(),
+        reranker=double,
+    ) as kb:
+        assert kb.reranker is double
+
+
+def test_a_missing_model_is_told_when_it_is_needed(tmp_path: Path) -> None:
+    settings = {"rerank": {"backend": "model"}}
+    with (
+        open_kb(tmp_path, overrides=settings, embedder=ReadableEmbedder()) as kb,
+        pytest.raises(SettingsError, match=r"generation\.model is not set"),
+    ):
+        assert kb.reranker

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from wellread.evaluation import bootstrap as module
+from wellread.evaluation.bootstrap import (
+    bootstrap,
+    bootstrap_percentile,
+    paired_difference,
+    percentile,
+)
+
+
+def test_bootstrap_of_equal_values_is_a_point() -> None:
+    interval = bootstrap([0.5] * 20)
+    assert (interval.mean, interval.low, interval.high, interval.n) == (0.5, 0.5, 0.5, 20)
+
+
+def test_bootstrap_is_repeatable_and_holds_the_mean() -> None:
+    values = [0.0] * 30 + [1.0] * 70
+    first, second = bootstrap(values), bootstrap(values)
+    assert first == second
+    # The normal interval of a share of .7 over 100 cases is .7 ± .09.
+    assert first.low == pytest.approx(0.61, abs=0.02)
+    assert first.high == pytest.approx(0.79, abs=0.02)
+
+
+def test_drawing_in_parts_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [(number * 37 % 101) / 100 for number in range(333)]
+    whole = bootstrap(values)
+    monkeypatch.setattr(module, "DRAWN_AT_ONCE", 10_000)
+    assert bootstrap(values) == whole
+
+
+def test_bootstrap_of_nothing_is_zero() -> None:
+    assert bootstrap([]).n == bootstrap_percentile([], 0.5).n == 0
+
+
+def test_paired_difference_is_narrower_than_its_parts() -> None:
+    better = [1.0, 1.0, 0.0, 0.0] * 25
+    worse = [1.0, 0.9, 0.0, 0.0] * 25
+    interval = paired_difference(better, worse)
+    assert interval.mean == pytest.approx(0.025)
+    assert interval.low > 0
+    assert interval.high - interval.low < 0.02
+
+
+def test_pairing_needs_the_same_cases() -> None:
+    with pytest.raises(ValueError, match="cannot be paired"):
+        paired_difference([1.0], [1.0, 0.0])
+
+
+def test_percentile_interpolates() -> None:
+    assert percentile([1.0, 2.0, 3.0, 4.0], 0.5) == 2.5
+    assert percentile([], 0.5) == 0.0
+
+
+def test_bootstrap_percentile_holds_the_percentile() -> None:
+    values = [float(number) for number in range(1, 102)]
+    interval = bootstrap_percentile(values, 0.9)
+    assert interval.mean == percentile(values, 0.9) == 91.0
+    # Binomial bounds of the 90th percentile of 101 values: the 85th to the 97th.
+    assert 83 <= interval.low <= 88
+    assert 94 <= interval.high <= 98

@@ -1,0 +1,161 @@
+"""Kept runs come back, are compared case by case, and are written as a page with its picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from wellread.errors import RequestError
+from wellread.evaluation.gate import Threshold, check
+from wellread.evaluation.markdown import page
+from wellread.evaluation.picture import curve
+from wellread.evaluation.report import Base, Report, report_of
+from wellread.evaluation.saved import body, compare, load, save
+from wellread.evaluation.scores import Scored
+from wellread.evaluation.values import Case, Expected
+
+
+def one(
+    number: int, scores: Mapping[str, float], *, right: bool = False, question: str = ""
+) -> Scored:
+    case = Case(
+        id=f"c{number}",
+        line=number,
+        turns=(question or f"Question {number}?",),
+        expected=Expected(answers=("x",), answerable=True),
+        tags=("even | odd",) if number % 2 else (),
+    )
+    return Scored(
+        case=case,
+        scores=scores,
+        right=right,
+        confidence=number / 20,
+        answered=True,
+        text="It is x.",
+        failed="it broke" if number == 3 else "",
+        missing=("document b|c.md",) if number == 4 else (),
+        seconds={"retrieval": 0.05, "total": 0.1},
+    )
+
+
+def report(cases: list[Scored], **settings: object) -> Report:
+    base = Base(
+        documents=2,
+        passages=3,
+        embedder="readable",
+        settings={"retrieval": {"top_k": 8} | settings},
+    )
+    return report_of("set.jsonl", base, cases, (5, 10), retrieval_only=False)
+
+
+def then_cases() -> list[Scored]:
+    return [one(n, {"recall@5": n % 2, "answer_match": 0.0}, right=n > 9) for n in range(20)]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    path = tmp_path / "then.json"
+    save(report(then_cases(), fusion="rrf"), path)
+    return path
+
+
+def test_a_kept_run_is_compared_case_by_case(kept: Path) -> None:
+    now = [one(n, {"recall@5": 1.0, "refusal_accuracy": 1.0}) for n in range(2, 22)]
+    compared = compare(report(now, fusion="weighted"), load(kept))
+    assert (compared.cases, compared.only_then, compared.only_now) == (18, 2, 2)
+    (row,) = compared.rows  # the measures that both runs have
+    assert row.measure == "recall@5"
+    assert (row.then, row.now) == (0.5, 1.0)
+    assert row.difference.mean == 0.5
+    assert row.difference.low > 0.2
+    assert row.difference.high < 0.8
+    assert (row.higher, row.lower) == (9, 0)
+    assert compared.settings == {"retrieval.fusion": ("rrf", "weighted")}
+
+
+def test_the_same_run_differs_in_nothing(kept: Path) -> None:
+    compared = compare(report(then_cases(), fusion="rrf"), load(kept))
+    assert {row.difference.mean for row in compared.rows} == {0.0}
+    assert {(row.higher, row.lower) for row in compared.rows} == {(0, 0)}
+    assert compared.settings == {}
+
+
+def test_an_id_with_another_question_is_another_case(kept: Path) -> None:
+    now = [one(n, {"recall@5": 1.0}, question="Something else?") for n in range(19)]
+    with pytest.raises(RequestError, match="no case in common"):
+        compare(report(now), load(kept))
+    both = compare(report([*now, one(19, {"recall@5": 1.0})]), load(kept))
+    assert both.cases == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"format": 1}', '{"format": 99}', '{"format": 1, "cases": [1]}']
+)
+def test_a_file_that_is_no_kept_run(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RequestError, match=r"other\.json is not a kept evaluation run"):
+        load(path)
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="cannot be read"):
+        load(tmp_path / "none.json")
+    with pytest.raises(RequestError, match="cannot be written"):
+        save(report(then_cases()), tmp_path / "no folder" / "run.json")
+
+
+def test_the_json_holds_every_case_and_every_figure() -> None:
+    made = report(then_cases())
+    plain = json.loads(json.dumps(body(made)))
+    assert len(plain["cases"]) == 20
+    assert plain["cases"][3]["failed"] == "it broke"
+    assert plain["cases"][3]["scores"] == {"recall@5": 1, "answer_match": 0.0}
+    assert plain["figures"]["all"]["recall@5"]["n"] == 20
+    assert plain["figures"]["tag:even | odd"]["recall@5"]["mean"] == 1.0
+    assert plain["latency"]["total"]["p90"]["mean"] == pytest.approx(0.1)
+    assert [each["right"]["n"] for each in plain["curve"]] == [5, 5, 5, 5]
+
+
+def test_the_page_has_a_table_for_each_part(kept: Path) -> None:
+    made = report(then_cases())
+    thresholds = [Threshold(measure="recall@5", least=0.9), Threshold(measure="hit@1", least=0.1)]
+    text = page(
+        made,
+        checks=check(made, thresholds),
+        comparison=compare(made, load(kept)),
+        picture="run.svg",
+    )
+    lines = text.splitlines()
+    assert "# set.jsonl · 20 cases · full answers · 2 documents, 3 passages" in lines
+    assert "| recall@5 | 0.500 | 0.300 – 0.700 | 20 |" in lines
+    assert "| failed | 0.050 | 0.000 – 0.150 | 20 |" in lines
+    assert "| recall@5 | ≥ 0.9 | 0.500 [0.300, 0.700] | **✗** |" in lines
+    assert "| hit@1 | ≥ 0.1 | not measured | **✗** |" in lines
+    assert any(line.startswith("| tag:even \\| odd | 10 | 1.000") for line in lines)
+    assert "| total | 100 [100, 100] | 100 [100, 100] |" in lines
+    assert "![Share of right answers by confidence](run.svg)" in lines
+    assert "- line 3 failed: it broke" in lines
+    assert "- line 4: not in the knowledge base: document b\\|c.md" in lines
+    assert any("at most 8 passages" in line for line in lines)
+    assert "- retrieval.fusion: rrf → None" in lines
+    for line in lines:
+        if line.startswith("|"):
+            assert line.endswith("|")
+
+
+def test_the_curve_is_a_picture_with_a_point_for_each_bin() -> None:
+    made = report(then_cases())
+    drawn = ElementTree.fromstring(curve(made.curve))
+    points = drawn.findall("{http://www.w3.org/2000/svg}circle")
+    assert len(points) == len(made.curve) == 4
+    across = [float(point.attrib["cx"]) for point in points]
+    down = [float(point.attrib["cy"]) for point in points]
+    assert across == sorted(across)
+    assert down[0] > down[-1]  # the surer ones are right, and up is more
+    assert all(56 <= x <= 336 for x in across)
+    assert all(16 <= y <= 296 for y in down)

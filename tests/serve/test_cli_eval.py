@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.kb import open_kb
+from wellread.serve.cli import app
+from wellread.testing.embedding import ReadableEmbedder
+
+CASES: list[dict[str, Any]] = [
+    {
+        "id": "ferry",
+        "question": "How much was the ferry Osprey bought for?",
+        "scope": {"collections": "town"},
+        "expected": {
+            "spans": {"document": "ferry.md", "quote": "2.6 million euros"},
+            "answer": "2.6 million",
+        },
+        "tags": ["boats"],
+    },
+    {
+        "id": "seagrass",
+        "question": "How many hectares of seagrass did volunteers plant?",
+        "expected": {"documents": "seagrass.md", "answer": "two hectares"},
+        "type": "counting",
+    },
+    {"id": "comet", "question": "Which comet was seen?", "expected": {"answerable": False}},
+]
+
+
+@pytest.fixture
+def cases(tmp_path: Path, filled_home: Path, home: Path) -> Path:
+    """A set of three cases; the home holds the material that answers two of them."""
+    shutil.copytree(filled_home, home)
+    return write(tmp_path / "set.jsonl", CASES)
+
+
+def write(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    return path
+
+
+def run(runner: CliRunner, *words: str | Path) -> tuple[int, str, str]:
+    result = runner.invoke(app, ["eval", *(str(word) for word in words)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_run_shows_figures_groups_and_latency(runner: CliRunner, cases: Path) -> None:
+    code, out, _ = run(runner, cases)
+    assert code == 0
+    assert "set.jsonl · 3 cases · full answers · 4 documents" in out
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.split()}
+    assert rows["recall@5"] == ["1.000", "1.000", "–", "1.000", "2"]
+    assert rows["span_recall@5"][-1] == "1"
+    assert rows["refusal_accuracy"][-1] == "3"
+    assert {"tag:boats", "type:counting", "retrieval", "total"} <= rows.keys()
+    assert "failed" not in rows
+
+
+def test_nothing_is_recorded_in_the_home(runner: CliRunner, cases: Path, home: Path) -> None:
+    assert run(runner, cases)[0] == 0
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        assert kb.catalogue.answers() == []
+        assert kb.catalogue.gaps() == []
+
+
+def test_json_is_one_value_with_every_case(runner: CliRunner, cases: Path) -> None:
+    code, out, err = run(runner, cases, "--json", "--retrieval-only", "--limit", "2", "--k", "3")
+    assert (code, err) == (0, "")
+    body = json.loads(out)
+    assert [each["id"] for each in body["cases"]] == ["ferry", "seagrass"]
+    assert body["depths"] == [3]
+    assert body["retrieval_only"] is True
+    assert body["figures"]["all"]["recall@3"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2}
+    assert "gate" not in body
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "shown"),
+    [
+        ("recall@5: 0.9\nrefusal_accuracy: {min: 0.5, bound: mean}\n", 0, "Go: every threshold"),
+        ("recall@5: 0.9\nbrier: -0.1\n", 1, "No-go: 1 of 2 thresholds missed"),
+        ("tag:none/recall@5: 0.1\n", 1, "not measured"),
+        ("recall@2: 0.1\n", 0, "recall@2"),
+    ],
+)
+def test_a_gate_decides_the_exit_status(
+    runner: CliRunner, cases: Path, tmp_path: Path, gate: str, code: int, shown: str
+) -> None:
+    path = tmp_path / "gate.yaml"
+    path.write_text(gate, encoding="utf-8")
+    found, out, _ = run(runner, cases, "--gate", path)
+    assert found == code
+    assert shown in out
+    found, out, _ = run(runner, cases, "--gate", path, "--json")
+    assert found == code
+    assert json.loads(out)["gate"]["passed"] is (code == 0)
+
+
+def test_a_kept_run_is_compared(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "then.json"
+    assert run(runner, cases, "--save", kept)[0] == 0
+    code, out, _ = run(runner, cases, "--compare", kept, "-o", "retrieval.vector_weight=0.123")
+    assert code == 0
+    assert "3 cases in common" in out
+    (changed,) = [line for line in out.splitlines() if line.startswith("retrieval.")]
+    assert changed.startswith("retrieval.vector_weight: ")
+    assert changed.endswith(" → 0.123")
+    code, out, _ = run(runner, cases, "--compare", kept, "--json")
+    compared = json.loads(out)["comparison"]
+    assert compared["cases"] == 3
+    assert compared["settings"] == {}
+    assert {row["difference"]["mean"] for row in compared["rows"]} == {0.0}
+
+
+def test_a_page_and_its_picture_are_written(runner: CliRunner, cases: Path, tmp_path: Path) -> None:
+    path = tmp_path / "my run.md"
+    assert run(runner, cases, "--report", path)[0] == 0
+    page = path.read_text(encoding="utf-8")
+    assert "| recall@5 | 1.000 | 1.000 – 1.000 | 2 |" in page
+    assert "](my%20run.svg)" in page
+    assert path.with_suffix(".svg").read_text(encoding="utf-8").startswith("<svg ")
+    assert run(runner, cases, "--retrieval-only", "--report", tmp_path / "other.md")[0] == 0
+    assert "![" not in (tmp_path / "other.md").read_text(encoding="utf-8")
+    assert not (tmp_path / "other.svg").exists()
+
+
+def test_another_collection_can_be_asked(runner: CliRunner, cases: Path) -> None:
+    code, out, _ = run(runner, cases, "--topic", "nature", "--retrieval-only")
+    assert code == 0
+    assert "line 1: not in the knowledge base: document ferry.md" in out
+    (row,) = [line for line in out.splitlines() if line.startswith("recall@5 ")]
+    assert row.split()[1] == "0.500"
+
+
+def test_a_case_that_fails_is_told_and_scores_zero(
+    runner: CliRunner, cases: Path, tmp_path: Path
+) -> None:
+    lost = {"question": "Who?", "scope": {"collections": "mars"}, "expected": {"answer": "Ann"}}
+    path = write(tmp_path / "lost.jsonl", [*CASES, lost])
+    code, out, _ = run(runner, path)
+    assert code == 0
+    assert "line 4 failed: there is no collection named 'mars'" in out
+    (row,) = [line for line in out.splitlines() if line.startswith("failed ")]
+    assert row.split()[1] == "0.250"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["none.jsonl"], "none.jsonl cannot be read"),
+        (["SET", "--topic", "mars"], "no collection named 'mars'"),
+        (["SET", "-o", "fusion=rrf"], "'fusion=rrf' is not a setting"),
+        (["SET", "-o", "retrieval.fusion=best"], "setting retrieval.fusion"),
+        (["SET", "-o", "retrieval.fuse=rrf"], "setting retrieval.fuse"),
+        (["SET", "--gate", "none.yaml"], "none.yaml cannot be read"),
+        (["SET", "--compare", "none.json"], "none.json cannot be read"),
+        (["SET", "--save", "no folder/run.json"], "its folder is not there"),
+        (["SET", "--report", "no folder/run.md"], "its folder is not there"),
+    ],
+)
+def test_what_is_wrong_is_told_before_the_run(
+    runner: CliRunner, cases: Path, words: list[str], reason: str
+) -> None:
+    code, out, err = run(runner, *(str(cases) if word == "SET" else word for word in words))
+    assert (code, out) == (1, "")
+    assert reason in " ".join(err.split())
+
+
+def test_a_malformed_case_is_told_with_its_line(
+    runner: CliRunner, cases: Path, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "bad.jsonl", [*CASES, {"question": "Who?", "expect": {}}])
+    code, _, err = run(runner, path)
+    assert code == 1
+    assert "bad.jsonl, line 4: unknown field expect" in " ".join(err.split())

@@ -1,0 +1,112 @@
+"""``search``, ``context``, ``documents``, ``media``, ``transcript`` and ``timeline``."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.serve.cli import app
+
+
+@pytest.fixture
+def harbour(runner: CliRunner, harbour_home: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
+    """Runs commands on the harbour and the hills."""
+    monkeypatch.setenv("WELLREAD_HOME", str(harbour_home))
+    return runner
+
+
+def run(runner: CliRunner, *words: str) -> str:
+    result = runner.invoke(app, list(words))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def told(runner: CliRunner, *words: str) -> Any:
+    return json.loads(run(runner, *words, "--json"))
+
+
+def failed(runner: CliRunner, *words: str) -> str:
+    result = runner.invoke(app, list(words))
+    assert (result.exit_code, result.stdout) == (1, "")
+    return result.stderr
+
+
+def test_search_within_limits_and_the_context_of_what_it_finds(harbour: CliRunner) -> None:
+    out = run(harbour, "search", "anchors on hook", "--mode", "text", "--limit", "1")
+    known = re.search(r"psg_[0-9a-f]{8}\b", out)
+    assert known
+    assert "§ Handbook › Anchors" in out
+    body = told(harbour, "search", "ferry prize", "--field", "sectors=food", "--author", "tarn")
+    assert [one["title"] for one in body["results"]] == ["Bakery wins prize for rye bread"]
+    assert body["limits"]["authors"] == ["Jon Tarn"]
+    around = run(harbour, "context", known[0], "--before", "1", "--after", "0")
+    assert "Handbook  passage 2 of 5" in around
+    assert "Ropes of pattern 6 hang in the shed on hook 6." in around
+    assert "Lamps" not in around
+    assert told(harbour, "context", known[0])["ordinal"] == 1
+
+
+def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
+    out = run(harbour, "search", "--speaker", "holm", "--limit", "1")
+    assert "Harbour meeting, 00:10 · Ana Holm" in out
+    assert "“We will measure the noise in April. The bakery has offered bread.”" in out
+    out = run(harbour, "search", "--topic", "harbour", "--from", "2026", "--limit", "2")
+    assert re.search(r"^1\. Ferry Osprey back in service.*article, 2026-03-20", out, re.MULTILINE)
+    assert "the newest of 5 documents" in out
+    assert "Nothing there within these limits." in run(harbour, "search", "--to", "2001")
+    assert "nothing to look for" in failed(harbour, "search")
+    assert "similar: Ben Reed" in failed(harbour, "search", "x", "--speaker", "Ben Rede")
+    assert "dimension=value" in failed(harbour, "search", "x", "--field", "food")
+
+
+def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
+    out = run(harbour, "documents", "--order", "title", "--limit", "1", "--offset", "1")
+    assert re.search(r"^no date +transcript +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE)
+    assert "2 to 2 of 9 documents" in out
+    assert "No documents: there are 9" in run(harbour, "documents", "--offset", "9")
+    body = told(harbour, "documents", "--kind", "article", "--language", "en")
+    assert [one["title"] for one in body["documents"]] == ["Bakery wins prize for rye bread"]
+    out = run(harbour, "media", "-c", "harbour")
+    assert re.search(
+        r"^2026-03-01 +1:00:06 +Harbour meeting +Ana Holm, Ben Reed,", out, re.MULTILINE
+    )
+    assert "3 recordings" in out
+    assert told(harbour, "media", "--speaker", "cem")["total"] == 1
+
+
+def test_a_transcript_whole_or_in_part(harbour: CliRunner) -> None:
+    out = run(harbour, "transcript", "harbour meeting")
+    assert "1:00:06 · 4 of 4 turns" in out
+    assert re.search(r"^00:06  Ben Reed *\nThe new engine is loud\. *$", out, re.MULTILINE)
+    out = run(harbour, "transcript", "harbour", "--from", "0:06", "--to", "10", "--speaker", "ana")
+    assert "1 of 4 turns" in out
+    assert "Ben Reed" not in out
+    assert "Nothing is said there." in run(harbour, "transcript", "captions", "--from", "1:00")
+    body = told(harbour, "transcript", "harbour meeting", "--to", "0:05")
+    assert [turn["speaker"] for turn in body["turns"]] == ["Ana Holm"]
+    assert "MM:SS" in failed(harbour, "transcript", "harbour meeting", "--from", "noon")
+    assert "there are 4 recordings" in failed(harbour, "transcript", "zzz")
+
+
+def test_a_timeline_has_bars_and_entries(harbour: CliRunner) -> None:
+    out = run(harbour, "timeline", "harbour", "--by", "month")
+    assert re.search(r"^harbour  collection *$", out, re.MULTILINE)
+    assert re.search(r"^2026-01  1 █{15}$", out, re.MULTILINE)
+    assert re.search(r"^2026-02  2 █{30}$", out, re.MULTILINE)
+    assert "2026-01-05  Ferry Osprey breaks down  2 news, to 2026-03-20" in out
+    assert "3 without a date are not shown" in out
+    out = run(harbour, "timeline", "Osprey", "--limit", "1")
+    assert "Osprey  entity  in harbour" in out
+    assert "“The ferry Osprey is back in service with a new engine.”" in out
+    assert "and 1 older (--limit" in out
+    body = told(harbour, "timeline", "rye bread", "--as", "story")
+    assert (body["taken"], body["entries"][0]["kind"]) == ("story", "news")
+    assert "Nothing with a date" in run(harbour, "timeline", "hills", "--to", "2001")
+    assert "similar names: harbour" in failed(harbour, "timeline", "harbor")

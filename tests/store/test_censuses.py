@@ -1,0 +1,238 @@
+"""Exhaustive queries: every document that meets all limits, and none that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from sqlalchemy import update
+
+from wellread.identity import document_id, passage_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.database import Database
+from wellread.store.catalogue.mention_scans import FoundName
+from wellread.store.catalogue.schema_graph import mention_scans
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, EntityFacts, Filters, Passage, Span
+
+SECTORS = ("energy", "food", "repair")
+PEOPLE = ("Ada Moss", "Bo Reed", "Ömer Dağ")
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def put(catalogue: Catalogue, *documents: Document, speakers: Sequence[str] = ()) -> list[str]:
+    """Keep the documents, each with one passage in which the speakers speak; their ids."""
+    changes, ids = [], []
+    for one in documents:
+        known, version = document_id(one.collection, one.uri), version_of(one.text, one.marks)
+        span = Span(start=0, end=len(one.text))
+        passage = Passage(
+            id=passage_id(known, version, span),
+            document_id=known,
+            version=version,
+            span=span,
+            text=one.text,
+            speakers=tuple(speakers),
+        )
+        change = DocumentChange(document=one, passages=[passage])
+        record = SourceRecord(collection=one.collection, uri=one.uri)
+        changes.append(SourceChange(record=record, documents=[change]))
+        ids.append(known)
+    catalogue.commit(changes)
+    return ids
+
+
+def article(name: str, day: str = "", **fields: Any) -> Document:
+    moment = datetime.fromisoformat(day).replace(tzinfo=UTC) if day else None
+    fields = {"collection": "news", "kind": "article", "text": "Words."} | fields
+    return Document(uri=f"file:///{name}", title=name, published_at=moment, **fields)
+
+
+def titles(catalogue: Catalogue, *limits: Filters) -> list[str]:
+    return [entry.title for entry in catalogue.censuses.entries(limits)]
+
+
+def test_entries_are_in_order_of_date_and_the_undated_last(catalogue: Catalogue) -> None:
+    put(catalogue, article("b", "2025-02-01"), article("none"), article("a", "2025-02-01"))
+    put(catalogue, article("early", "2024-12-31"))
+    assert titles(catalogue) == ["early", "a", "b", "none"]
+
+
+def test_a_window_takes_both_its_ends_and_no_document_without_a_date(catalogue: Catalogue) -> None:
+    put(catalogue, *(article(day, day) for day in ("2025-01-31", "2025-02-01", "2025-02-28")))
+    put(catalogue, article("2025-03-01", "2025-03-01"), article("none"))
+    window = Filters(
+        published_from=datetime(2025, 2, 1, tzinfo=UTC),
+        published_to=datetime(2025, 2, 28, tzinfo=UTC),
+    )
+    assert titles(catalogue, window) == ["2025-02-01", "2025-02-28"]
+
+
+def test_limits_add_up_also_where_they_are_of_one_field(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        article("both", authors=("Ada Moss", "Bo Reed"), taxonomy={"sectors": ("energy", "food")}),
+        article("ada", authors=("Ada Moss",), taxonomy={"sectors": ("energy",)}),
+        article("bo", authors=("Bo Reed",), taxonomy={"sectors": ("food",)}),
+    )
+    ada, bo = Filters(authors=("ada moss",)), Filters(authors=("BO REED",))
+    assert titles(catalogue, ada) == ["ada", "both"]
+    assert titles(catalogue, ada, bo) == ["both"]
+    assert titles(catalogue, Filters(authors=("ada moss", "bo reed"))) == ["ada", "bo", "both"]
+    energy, food = (Filters(taxonomy=(("sectors", value),)) for value in ("energy", "food"))
+    assert titles(catalogue, energy, food) == ["both"]
+    assert titles(catalogue, Filters(taxonomy=(("scales", "energy"),))) == []
+
+
+def test_speakers_are_found_whatever_the_case_beyond_ascii(catalogue: Catalogue) -> None:
+    put(catalogue, article("talk", kind="transcript"), speakers=["Ömer Dağ"])
+    put(catalogue, article("other", kind="transcript"), speakers=["Ada Moss"])
+    assert titles(catalogue, Filters(speakers=("ömer DAĞ",))) == ["talk"]
+    assert titles(catalogue, Filters(speakers=("Omer",))) == []
+
+
+def test_more_ids_than_a_query_takes_values(catalogue: Catalogue) -> None:
+    ids = put(catalogue, *(article(f"{number:04d}") for number in range(40)))
+    many = (*ids[:30], *(f"doc_{number}" for number in range(40_000)))
+    assert len(titles(catalogue, Filters(document_ids=many))) == 30
+
+
+def test_values_join_spellings_and_count_each_document_once(catalogue: Catalogue) -> None:
+    first, second = put(
+        catalogue,
+        article("a", "2025-01-01", authors=("Ada Moss", "ADA MOSS")),
+        article("b", "2025-01-02", authors=("ada moss", "Bo Reed")),
+    )
+    assert catalogue.censuses.values("author") == {"Ada Moss": [first, second], "Bo Reed": [second]}
+    assert catalogue.censuses.values("language") == {}
+    assert catalogue.censuses.values("kind") == {"article": [first, second]}
+
+
+def test_taxonomy_and_sizes_agree_with_the_documents(catalogue: Catalogue) -> None:
+    one, two, _ = put(
+        catalogue,
+        article("a", "2024-05-01", taxonomy={"sectors": ("energy",), "scales": ("small",)}),
+        article("b", "2025-05-01", taxonomy={"sectors": ("energy", "food")}),
+        article("c", kind="page"),
+    )
+    censuses = catalogue.censuses
+    assert censuses.taxonomy() == {
+        ("scales", "small"): [one],
+        ("sectors", "energy"): [one, two],
+        ("sectors", "food"): [two],
+    }
+    sizes = {pair: len(ids) for pair, ids in censuses.taxonomy().items()}
+    assert censuses.taxonomy_sizes() == sizes
+    assert censuses.sizes(("kind", "year")) == {
+        ("article", "2024"): 1,
+        ("article", "2025"): 1,
+        ("page", ""): 1,
+    }
+    totals = censuses.totals([Filters(kinds=("article",))])
+    assert (totals.documents, totals.passages, totals.dated) == (2, 2, 2)
+    assert totals.first == datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def test_mentions_are_told_by_name_and_only_of_live_versions(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    ferry = Document(
+        collection="news",
+        uri="file:///ferry.md",
+        kind="entity",
+        title="Ferry",
+        text="A ferry.",
+        entity=EntityFacts(entity_id="ferry", entity_type="thing", aliases=("the boat",)),
+    )
+    told = article("told", text="The ferry and the boat and the ferry.")
+    known, _ = put(catalogue, told, ferry)
+    version = version_of(told.text, told.marks)
+    names = [
+        FoundName(entity_id="ferry", span=Span(start=start, end=end), name=told.text[start:end])
+        for start, end in ((4, 9), (14, 22), (31, 36))
+    ]
+    catalogue.graph.scans.keep("hash", {(known, version): names})
+    mentioning = catalogue.censuses.mentioning(("news", "ferry"))
+    assert mentioning == {known: {"ferry": 2, "the boat": 1}}
+    assert catalogue.censuses.mentioning(("other", "ferry")) == {}
+    assert catalogue.censuses.named_in("news", [known]) == {"ferry": 1}
+    with Database(tmp_path / "catalogue.db").write() as connection:
+        connection.execute(update(mention_scans).values(version="of another text"))
+    assert catalogue.censuses.mentioning(("news", "ferry")) == {}
+    assert catalogue.censuses.named_in("news", [known]) == {}
+
+
+def test_whole_texts_come_with_their_titles(catalogue: Catalogue) -> None:
+    long = "word " * 4_000
+    ids = put(catalogue, article("short"), article("long", text=long))
+    assert dict(catalogue.censuses.texts(ids)) == {ids[0]: "short\nWords.", ids[1]: f"long\n{long}"}
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Catalogue, list[Document]]]:
+    """Sixty documents that differ in everything, in a fixed pattern."""
+    made = [
+        article(
+            f"{number:02d}",
+            f"2025-{1 + number % 12:02d}-{1 + number % 28:02d}" if number % 5 else "",
+            collection=("news", "club")[number % 2],
+            kind=("article", "page", "paper")[number % 3],
+            authors=PEOPLE[: number % 4],
+            taxonomy={"sectors": SECTORS[number % 3 : number % 3 + number % 2 + 1]},
+        )
+        for number in range(60)
+    ]
+    catalogue = Catalogue.open(tmp_path_factory.mktemp("crowd") / "catalogue.db")
+    put(catalogue, *made)
+    yield catalogue, made
+    catalogue.close()
+
+
+def meets(one: Document, limit: Filters) -> bool:
+    when = one.published_at
+    return (
+        (not limit.collections or one.collection in limit.collections)
+        and (not limit.kinds or one.kind in limit.kinds)
+        and (not limit.authors or bool(set(limit.authors) & set(one.authors)))
+        and (not limit.published_from or bool(when and when >= limit.published_from))
+        and (
+            not limit.taxonomy
+            or any(value in one.taxonomy.get(name, ()) for name, value in limit.taxonomy)
+        )
+    )
+
+
+limits = st.builds(
+    Filters,
+    collections=st.sets(st.sampled_from(("news", "club", "nobody"))).map(tuple),
+    kinds=st.sets(st.sampled_from(("article", "page", "qa"))).map(tuple),
+    authors=st.sets(st.sampled_from(PEOPLE)).map(tuple),
+    published_from=st.none()
+    | st.dates(datetime(2025, 1, 1).date(), datetime(2025, 12, 31).date()).map(
+        lambda day: datetime(day.year, day.month, day.day, tzinfo=UTC)
+    ),
+    taxonomy=st.sets(st.sampled_from([("sectors", value) for value in SECTORS])).map(tuple),
+)
+
+
+@examples(max_examples=60, deadline=None)
+@given(chosen=st.lists(limits, max_size=3))
+def test_the_query_means_what_the_words_of_filters_say(
+    crowd: tuple[Catalogue, list[Document]], chosen: list[Filters]
+) -> None:
+    catalogue, made = crowd
+    wanted = {one.title for one in made if all(meets(one, limit) for limit in chosen)}
+    assert set(titles(catalogue, *chosen)) == wanted
+    assert catalogue.censuses.totals(chosen).documents == len(wanted)

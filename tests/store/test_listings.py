@@ -1,0 +1,170 @@
+"""Pages of documents and passages, and finding the place of a passage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wellread.identity import document_id, passage_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.listings import ORDERS, Order
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, Filters, Passage, Span
+
+TEXT = "Ropes. Lamps. Bells."
+CUTS = (Span(start=0, end=6), Span(start=7, end=13), Span(start=14, end=20))
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path_factory.mktemp("listings") / "catalogue.db")
+    put(opened, "b", title="beta", published_at=day(2), authors=("Zoë Ames",), media_url="m.mp3")
+    put(opened, "a", title="Alpha", published_at=day(3), kind="transcript", speakers=(0, 2))
+    put(opened, "d", title="delta", taxonomy={"scale": ("town",)}, speakers=(1,))
+    put(opened, "c", title="Gamma", published_at=day(2), taxonomy={"scale": ("city", "town")})
+    put(opened, "e", title="empty", collection="south", text="", published_at=day(1))
+    yield opened
+    opened.close()
+
+
+def day(of: int) -> datetime:
+    return datetime(2026, 1, of, tzinfo=UTC)
+
+
+def put(
+    catalogue: Catalogue,
+    name: str,
+    *,
+    collection: str = "north",
+    text: str = TEXT,
+    speakers: Sequence[int] = (),
+    **facts: Any,
+) -> None:
+    """Add a document; in the passages ``speakers`` Ida and Bo speak."""
+    facts = {"kind": "article"} | facts
+    document = Document(collection=collection, uri=f"u:{name}", text=text, **facts)
+    known, version = document_id(collection, document.uri), version_of(text, ())
+    passages = [
+        Passage(
+            id=passage_id(known, version, span),
+            document_id=known,
+            version=version,
+            span=span,
+            text=span.of(text),
+            speakers=("Bo", "IDA") if number in speakers else (),
+        )
+        for number, span in enumerate(CUTS if text else ())
+    ]
+    change = DocumentChange(document=document, passages=passages)
+    record = SourceRecord(collection=collection, uri=document.uri)
+    catalogue.commit([SourceChange(record=record, documents=[change])])
+
+
+def known(name: str, collection: str = "north") -> str:
+    return document_id(collection, f"u:{name}")
+
+
+def names(catalogue: Catalogue, limits: Filters, order: Order = "newest") -> str:
+    page = catalogue.listings.documents(limits, 99, 0, order)
+    assert page.total == len(page.documents)
+    return "".join(one.facts.uri[-1] for one in page.documents)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [("newest", "acbed"), ("oldest", "ecbad"), ("title", "abdec"), ("added", "ecdab")],
+)
+def test_orders(catalogue: Catalogue, order: Order, expected: str) -> None:
+    assert names(catalogue, Filters(), order) == expected
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        (Filters(collections=("south",)), "e"),
+        (Filters(kinds=("transcript",)), "a"),
+        (Filters(authors=("zoë ames",)), "b"),
+        (Filters(speakers=("ida",)), "ad"),
+        (Filters(taxonomy=(("scale", "town"),)), "cd"),
+        (Filters(published_from=day(2), published_to=day(2)), "cb"),
+        (Filters(document_ids=(known("a"), known("b"))), "ab"),
+        (Filters(speakers=("ida",), taxonomy=(("scale", "city"),)), ""),
+    ],
+)
+def test_limits(catalogue: Catalogue, limits: Filters, expected: str) -> None:
+    assert names(catalogue, limits) == expected
+
+
+@settings(deadline=None, max_examples=25)  # each example is several reads
+@given(st.integers(1, 6), st.sampled_from(ORDERS))
+def test_pages_join_to_the_whole(catalogue: Catalogue, size: int, order: Order) -> None:
+    pages = [
+        catalogue.listings.documents(Filters(), size, start, order) for start in range(0, 6, size)
+    ]
+    assert {page.total for page in pages} == {5}
+    joined = "".join(one.facts.uri[-1] for page in pages for one in page.documents)
+    assert joined == names(catalogue, Filters(), order)
+
+
+def test_media_are_transcripts_and_what_has_a_recording(catalogue: Catalogue) -> None:
+    page = catalogue.listings.media(Filters(collections=("north",)), 9)
+    assert ([one.facts.title for one in page.documents], page.total) == (["Alpha", "beta"], 2)
+    assert [one.title for one in catalogue.listings.titles(["north"], media=True)] == [
+        "Alpha",
+        "beta",
+    ]
+    assert len(catalogue.listings.titles([])) == 5
+
+
+def test_one_document_as_lists_show_it(catalogue: Catalogue) -> None:
+    gamma = catalogue.listings.listed(known("c"))
+    assert gamma is not None
+    assert (gamma.facts.title, gamma.passages) == ("Gamma", 3)
+    assert gamma.taxonomy == {"scale": ("city", "town")}
+    assert catalogue.listings.listed("doc_0") is None
+
+
+def test_dates_are_of_dated_documents_within_the_limits(catalogue: Catalogue) -> None:
+    assert catalogue.listings.dates(Filters()) == [day(1), day(2), day(2), day(3)]
+    assert catalogue.listings.dates(Filters(collections=("north",), published_from=day(3))) == [
+        day(3)
+    ]
+
+
+def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:
+    limits = Filters(speakers=("Ida",))
+    page = catalogue.listings.said(limits, 9)
+    assert [(one.document_id, one.text) for one in page.passages] == [
+        (known("a"), "Ropes."),
+        (known("a"), "Bells."),
+        (known("d"), "Lamps."),
+    ]
+    second = catalogue.listings.said(limits, 1, 1)
+    assert (second.total, second.passages) == (3, page.passages[1:2])
+    assert catalogue.listings.said(Filters(speakers=("Id",)), 9).total == 0
+    assert catalogue.listings.speakers_of([known("a"), known("b")]) == {known("a"): ("Bo", "IDA")}
+
+
+def test_openings_and_the_passage_at_a_character(catalogue: Catalogue) -> None:
+    openings = catalogue.listings.openings([known("b"), known("e", "south")])
+    assert {name: one.text for name, one in openings.items()} == {known("b"): "Ropes."}
+    ids = [row.id for row in catalogue.passages(known("b"))]
+    places = [(known("b"), place) for place in (0, 5, 6, 13, 19, 20)] + [("doc_0", 0)]
+    assert catalogue.listings.covering(places) == [ids[0], ids[0], *ids[1:], ids[2], "", ""]
+
+
+def test_a_passage_is_found_by_how_its_id_begins(catalogue: Catalogue) -> None:
+    row = catalogue.passages(known("b"))[1]
+    for name in (row.id, row.id[:12]):
+        (place,) = catalogue.listings.place(name)
+        assert (place.id, place.document_id) == (row.id, known("b"))
+        assert (place.ordinal, place.passages) == (1, 3)
+    assert catalogue.listings.place(row.id, ["south"]) == []
+    assert len(catalogue.listings.place("psg_")) == 2
+    assert catalogue.listings.place("psg_zz") == []
+    assert catalogue.listings.place("") == []

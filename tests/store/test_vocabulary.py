@@ -1,0 +1,146 @@
+"""The words of a collection: what its documents are described with, read again when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wellread.identity import document_id, passage_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, EntityFacts, Passage, Span
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def put(catalogue: Catalogue, document: Document, *speakers: tuple[str, ...]) -> None:
+    known = document_id(document.collection, document.uri)
+    version = version_of(document.text, document.marks)
+    passages = [
+        Passage(
+            id=passage_id(known, version, Span(start=place, end=place + 1)),
+            document_id=known,
+            version=version,
+            span=Span(start=place, end=place + 1),
+            text=document.text[place : place + 1],
+            speakers=names,
+        )
+        for place, names in enumerate(speakers)
+    ]
+    record = SourceRecord(collection=document.collection, uri=document.uri)
+    change = DocumentChange(document=document, passages=passages)
+    catalogue.commit([SourceChange(record=record, documents=[change])])
+
+
+def note(name: str, **fields: Any) -> Document:
+    whole = {"collection": "main", "kind": "article", "title": name, "text": f"About {name}."}
+    return Document(uri=f"file:///{name}", **(whole | fields))
+
+
+def test_all_that_documents_are_described_with_is_counted(catalogue: Catalogue) -> None:
+    put(
+        catalogue,
+        note(
+            "walk",
+            kind="transcript",
+            source_type="podcast",
+            language="en",
+            authors=("Ada Moor",),
+            taxonomy={"scales": ("local", "regional")},
+        ),
+        ("Ben Hill", "Cleo Ray"),
+        ("Ben Hill",),
+    )
+    put(
+        catalogue,
+        note(
+            "mill",
+            kind="entity",
+            authors=("Ada Moor", "Dev Lane"),
+            taxonomy={"scales": ("local",)},
+            entity=EntityFacts(entity_id="mill", entity_type="place"),
+        ),
+    )
+    (words,) = catalogue.vocabulary.of(["main"])
+    assert dict(words.kinds) == {"entity": 1, "transcript": 1}
+    assert dict(words.source_types) == {"podcast": 1}
+    assert dict(words.languages) == {"en": 1}
+    assert dict(words.authors) == {"Ada Moor": 2, "Dev Lane": 1}
+    assert dict(words.speakers) == {"Ben Hill": 2, "Cleo Ray": 1}
+    assert {name: dict(values) for name, values in words.taxonomy.items()} == {
+        "scales": {"local": 2, "regional": 1}
+    }
+    assert dict(words.entity_types) == {"place": 1}
+
+
+def test_titles_and_aliases_have_dates_unless_documents_disagree(catalogue: Catalogue) -> None:
+    first, second = datetime(2024, 3, 1, tzinfo=UTC), datetime(2024, 5, 2, 23, 30, tzinfo=UTC)
+    facts = EntityFacts(entity_id="merger", aliases=("the union",))
+    put(catalogue, note("Merger", published_at=first, entity=facts))
+    put(catalogue, note("a", title="Bulletin", published_at=first))
+    put(catalogue, note("b", title="Bulletin", published_at=second))
+    put(catalogue, note("undated"))
+    (words,) = catalogue.vocabulary.of(["main"])
+    assert dict(words.dated) == {"Merger": date(2024, 3, 1), "the union": date(2024, 3, 1)}
+    assert words.published == (date(2024, 3, 1), date(2024, 5, 2))
+
+
+def test_nothing_dated_has_no_range(catalogue: Catalogue) -> None:
+    put(catalogue, note("undated"))
+    (words,) = catalogue.vocabulary.of(["main"])
+    assert words.published is None
+    assert not words.dated
+
+
+def test_a_collection_knows_its_own_words_only(catalogue: Catalogue) -> None:
+    put(catalogue, note("here", authors=("Ada Moor",)))
+    put(catalogue, note("there", collection="other", authors=("Dev Lane",)))
+    (main,) = catalogue.vocabulary.of(["main", "unknown"])
+    assert list(main.authors) == ["Ada Moor"]
+    assert [one.collection for one in catalogue.vocabulary.of()] == ["main", "other"]
+
+
+def test_the_words_are_held_until_a_document_changes(catalogue: Catalogue) -> None:
+    put(catalogue, note("here", authors=("Ada Moor",)))
+    put(catalogue, note("there", collection="other"))
+    (before,) = catalogue.vocabulary.of(["main"])
+    catalogue.record_gap("what is missing?", "nothing is known")
+    (same,) = catalogue.vocabulary.of(["main"])
+    assert same is before
+
+    put(catalogue, note("here", authors=("Dev Lane",)))
+    (after,) = catalogue.vocabulary.of(["main"])
+    assert list(after.authors) == ["Dev Lane"]
+    assert after.stamp != before.stamp
+
+    (other,) = catalogue.vocabulary.of(["other"])
+    catalogue.remove_sources("main", ["file:///here"])
+    assert catalogue.vocabulary.of(["main"]) == []
+    assert catalogue.vocabulary.of(["other"]) == [other]
+
+
+def test_another_process_is_noticed(catalogue: Catalogue, tmp_path: Path) -> None:
+    put(catalogue, note("here", authors=("Ada Moor",)))
+    catalogue.vocabulary.of(["main"])
+    other = Catalogue.open(tmp_path / "catalogue.db")
+    put(other, note("new", authors=("Eve Fenn",)))
+    other.close()
+    (words,) = catalogue.vocabulary.of(["main"])
+    assert list(words.authors) == ["Ada Moor", "Eve Fenn"]
+
+
+def test_new_settings_of_the_collection_make_new_words(catalogue: Catalogue) -> None:
+    put(catalogue, note("here"))
+    (before,) = catalogue.vocabulary.of(["main"])
+    catalogue.collection_settings.set_settings("main", {"relations": {}})
+    (after,) = catalogue.vocabulary.of(["main"])
+    assert after.stamp != before.stamp
