@@ -63,8 +63,8 @@ class Analysis:
     """What a question asks for, read from its words alone.
 
     Attributes:
-        terms: the content words, lower case, in order, without repeats.
-        names: capitalised or quoted names, and numbers, as written.
+        terms: the content words of the subject, lower case, in order, without repeats.
+        names: its capitalised or quoted names, and numbers, as written.
         filters: the limits that the asker set; those of ``constraints`` are not among them.
         subject: the question without the words of its constraints: what is searched for.
         sides: of a comparison, what each side is called; empty otherwise.

@@ -242,6 +242,8 @@ def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) 
     found = ask(kb, "What should I see also when I read about the fog box?")
     assert names(found) == ["Wind machine"]
     assert names(ask(kb, "Name the devices that are needed for Paper moon.")) == ["Fog box"]
+    plays = ask(kb, "Show the plays that need the fog box.")  # "shows" is a relation here
+    assert names(plays) == ["Paper moon", "Tempest night"]
     shared = ask(kb, "Which other plays share a season with Tempest night?")
     assert names(shared) == ["Paper moon"]
 

@@ -251,7 +251,7 @@ def test_lists_go_on_where_the_page_before_ended(kb: KnowledgeBase) -> None:
     dated = [moment for moment in days if moment]
     assert dated == sorted(dated, reverse=True)
     assert days[-2:] == [None, None]
-    pages = [newest(kb, limits, limit=3, offset=start).results for start in (0, 3, 6)]
+    pages = [newest(kb, limits, limit=3, offset=start).results for start in (0, 3, 6, 9)]
     assert [one.hit.passage.id for page in pages for one in page] == [
         one.hit.passage.id for one in whole_list.results
     ]

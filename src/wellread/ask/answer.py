@@ -222,7 +222,7 @@ def _assemble(
         notes=found.notes,
         table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,
-        usage=written.usage if written else Usage(),
+        usage=replace(written.usage if written else Usage(), clusters=found.clusters),
         steps=tuple(steps),
     )
 

@@ -13,6 +13,7 @@ from wellread.ask.strategies.coverage import coverage
 from wellread.ask.strategies.direct import direct
 from wellread.ask.strategies.explore import explore
 from wellread.ask.strategies.gaps import gaps
+from wellread.ask.strategies.news import news
 from wellread.ask.strategies.persona import persona
 from wellread.ask.strategies.related import clearly_related, related
 from wellread.ask.strategies.sides import compare, synthesis
@@ -24,7 +25,7 @@ Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
-    "synthesis": (synthesis,),
+    "synthesis": (news, synthesis),
     "persona": (persona,),
     "counting": (counts,),
     "gap_finding": (gaps,),
@@ -32,7 +33,8 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "trend": (trends,),
     "relational": (related,),
     "exploratory": (clearly_related, explore),
-    "factual": (clearly_related,),
+    "factual": (news, clearly_related),
+    "temporal": (news,),
 }
 
 

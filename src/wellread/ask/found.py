@@ -28,6 +28,7 @@ class Tally:
         number: what was counted, for a counting question.
         columns: what the cells of each row are called.
         rows: all of them.
+        absent: nothing of what was asked for is there, which is a gap of the material.
         method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
             the collections news, commons, published from 2025-10-01").
     """
@@ -37,6 +38,7 @@ class Tally:
     number: int | None = None
     columns: tuple[str, ...] = ()
     rows: tuple[TallyRow, ...] = ()
+    absent: bool = False
     method: str = ""
 
 
@@ -82,6 +84,7 @@ class Found:
         strategy: which one it was, in words.
         tally: set when the answer is an exhaustive result rather than passages.
         paths: the ways through the graph that explain a relational answer.
+        clusters: how many stories the hits come from.
         notes: what the answer has to say about how it was found ("nothing from last week; looked
             at all dates").
     """
@@ -93,3 +96,4 @@ class Found:
     notes: tuple[str, ...] = ()
     looks: tuple[Look, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=())
+    clusters: int = 0

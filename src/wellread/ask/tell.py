@@ -38,7 +38,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
         by=CATALOGUE,
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
-        data_gaps=(tally.sentence,) if tally.kind == "gap" and not tally.rows else (),
+        data_gaps=(tally.sentence,) if tally.absent else (),
         table=_table(tally),
     )
 

@@ -73,15 +73,16 @@ def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis
     if sort != "persona":  # whose views are asked for need not be in their own words
         limits += _inside(people_of(text, people), asking)
     limits.sort(key=lambda one: one.constraint.span.start)
+    subject = _subject(text, limits)
     mode, why = _mode_of(text, sort, question.mode)
     return Analysis(
         question=text,
         type=sort,
-        terms=words.terms(text),
-        names=words.names(text),
+        terms=words.terms(subject),
+        names=words.names(subject),
         filters=question.filters,
         mode=mode,
-        subject=_subject(text, limits),
+        subject=subject,
         constraints=tuple(one.constraint for one in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Callable, Mapping
 
 from wellread.ask.found import Found, Tally
-from wellread.ask.tally_count import Count, Result
-from wellread.ask.tally_documents import count_documents, count_mentions, count_passages
-from wellread.ask.tally_entities import count_entities, count_relation_types, count_relations
-from wellread.ask.tally_nouns import What
-from wellread.ask.tally_relations import relation_words
-from wellread.ask.tally_request import read_request
-from wellread.ask.tally_rows import there_are
-from wellread.ask.tally_scope import in_words, scope_of
-from wellread.ask.tally_values import count_stories, count_values
+from wellread.ask.tally.count import Count, Result
+from wellread.ask.tally.documents import count_documents, count_mentions, count_passages
+from wellread.ask.tally.entities import count_entities, count_relation_types, count_relations
+from wellread.ask.tally.nouns import What
+from wellread.ask.tally.relations import relation_words
+from wellread.ask.tally.request import read_request
+from wellread.ask.tally.rows import there_are
+from wellread.ask.tally.scope import in_words, scope_of
+from wellread.ask.tally.values import count_stories, count_values
 from wellread.ask.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 from wellread.ask.found import Found, Tally, TallyRow
-from wellread.ask.tally_items import items_of
-from wellread.ask.tally_nouns import said, spelling
-from wellread.ask.tally_rows import amount, day
-from wellread.ask.tally_scope import Scope, scope_of
-from wellread.ask.tally_topics import Topic, documents_about, read_topic
+from wellread.ask.tally.items import items_of
+from wellread.ask.tally.nouns import said, spelling
+from wellread.ask.tally.rows import amount, day
+from wellread.ask.tally.scope import Scope, scope_of
+from wellread.ask.tally.topics import Topic, documents_about, read_topic
 from wellread.ask.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from wellread.ask.found import Found, Tally, TallyRow
 from wellread.ask.strategies.coverage import empty_cells
-from wellread.ask.tally_items import Item, items_of
-from wellread.ask.tally_nearby import nearby
-from wellread.ask.tally_nouns import Noun, nouns, spelling
-from wellread.ask.tally_rows import DOCUMENTS, NAMED, amount, document_rows
-from wellread.ask.tally_scope import Scope, scope_of
-from wellread.ask.tally_topics import Topic, documents_about, nodes_of, read_topic
+from wellread.ask.tally.items import Item, items_of
+from wellread.ask.tally.nearby import nearby
+from wellread.ask.tally.nouns import Noun, nouns, spelling
+from wellread.ask.tally.rows import DOCUMENTS, NAMED, amount, document_rows
+from wellread.ask.tally.scope import Scope, scope_of
+from wellread.ask.tally.topics import Topic, documents_about, nodes_of, read_topic
 from wellread.ask.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -121,6 +121,7 @@ def _there_is_within(scope: Scope) -> Tally:
         kind="gap",
         sentence=f"Yes: {number} {limits}." if entries else f"Not found: no document {limits}.",
         number=len(entries),
+        absent=not entries,
         columns=DOCUMENTS,
         rows=document_rows(entries),
         method=f"all documents {limits}; in {scope.where}",
@@ -151,6 +152,7 @@ def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) ->
         kind="gap",
         sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{known}",
         number=0,
+        absent=True,
         columns=("Near", "Why"),
         rows=tuple(near),
         method=f"{method}; near are names and words that look like it, and its words one by one",

@@ -15,10 +15,10 @@ from typing import Literal
 
 from wellread.ask import words
 from wellread.ask.found import Found, Tally, TallyRow
-from wellread.ask.tally_items import Item, items_of
-from wellread.ask.tally_rows import day
-from wellread.ask.tally_scope import Scope, scope_of
-from wellread.ask.tally_topics import Topic, documents_about, nodes_of, read_topic
+from wellread.ask.tally.items import Item, items_of
+from wellread.ask.tally.rows import day
+from wellread.ask.tally.scope import Scope, scope_of
+from wellread.ask.tally.topics import Topic, documents_about, nodes_of, read_topic
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.censuses import Entry

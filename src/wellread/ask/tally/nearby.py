@@ -6,9 +6,9 @@ from rapidfuzz import fuzz, process, utils
 
 from wellread.ask import words
 from wellread.ask.found import TallyRow
-from wellread.ask.tally_rows import amount
-from wellread.ask.tally_scope import Scope
-from wellread.ask.tally_words import holding
+from wellread.ask.tally.rows import amount
+from wellread.ask.tally.scope import Scope
+from wellread.ask.tally.words import holding
 
 MOST_ALIKE = 5
 LEAST_ALIKE = 80.0  # of 100, of words

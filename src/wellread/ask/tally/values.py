@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wellread.ask.found import TallyRow
-from wellread.ask.tally_count import Count, Result, entries_of, narrowed
-from wellread.ask.tally_rows import value_rows
+from wellread.ask.tally.count import Count, Result, entries_of, narrowed
+from wellread.ask.tally.rows import value_rows
 
 
 def count_values(count: Count) -> Result:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wellread.ask.found import TallyRow
-from wellread.ask.tally_nouns import Noun
-from wellread.ask.tally_relations import related
-from wellread.ask.tally_request import Request
-from wellread.ask.tally_scope import Scope
-from wellread.ask.tally_topics import Holding, documents_about
+from wellread.ask.tally.nouns import Noun
+from wellread.ask.tally.relations import related
+from wellread.ask.tally.request import Request
+from wellread.ask.tally.scope import Scope
+from wellread.ask.tally.topics import Holding, documents_about
 from wellread.store.catalogue.censuses import Entry
 from wellread.store.catalogue.nodes import EntityNode
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wellread.ask import words
 from wellread.ask.analysis.tokens import tokens_of
-from wellread.ask.tally_items import Item, place_of
+from wellread.ask.tally.items import Item, place_of
 from wellread.questions import NamedEntity
 from wellread.store.catalogue.graph import Graph
 from wellread.store.catalogue.network import Neighbour, Side

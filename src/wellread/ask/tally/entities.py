@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wellread.ask.found import TallyRow
-from wellread.ask.tally_count import Count, Result, entries_of, nodes_near
-from wellread.ask.tally_rows import ENTITIES, entity_rows
+from wellread.ask.tally.count import Count, Result, entries_of, nodes_near
+from wellread.ask.tally.rows import ENTITIES, entity_rows
 
 
 def count_entities(count: Count) -> Result:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.ask import words
-from wellread.ask.tally_scope import Scope
+from wellread.ask.tally.scope import Scope
 from wellread.store.catalogue.names import singular
 from wellread.types import Filters
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.ask.analysis.tokens import key_of
-from wellread.ask.tally_items import Item
-from wellread.ask.tally_scope import Scope
-from wellread.ask.tally_words import holding, tokens
+from wellread.ask.tally.items import Item
+from wellread.ask.tally.scope import Scope
+from wellread.ask.tally.words import holding, tokens
 from wellread.questions import NamedEntity
 from wellread.store.catalogue.nodes import EntityNode
 

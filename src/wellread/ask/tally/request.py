@@ -14,10 +14,10 @@ from itertools import takewhile
 from typing import Literal
 
 from wellread.ask.analysis.tokens import key_of
-from wellread.ask.tally_items import Item, items_of, place_of
-from wellread.ask.tally_nouns import MOST_WORDS, Noun, nouns, said, spelling
-from wellread.ask.tally_relations import Asked, RelationWords, asked_relation
-from wellread.ask.tally_topics import Topic, read_topic
+from wellread.ask.tally.items import Item, items_of, place_of
+from wellread.ask.tally.nouns import MOST_WORDS, Noun, nouns, said, spelling
+from wellread.ask.tally.relations import Asked, RelationWords, asked_relation
+from wellread.ask.tally.topics import Topic, read_topic
 from wellread.ask.vocabulary import Vocabulary
 from wellread.questions import Analysis
 from wellread.store.catalogue.names import singular

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wellread.ask.found import TallyRow
-from wellread.ask.tally_count import Count, Result, entries_of
-from wellread.ask.tally_nouns import said
-from wellread.ask.tally_rows import DOCUMENTS, NAMED, amount, document_rows, there_are
-from wellread.ask.tally_topics import documents_about
+from wellread.ask.tally.count import Count, Result, entries_of
+from wellread.ask.tally.nouns import said
+from wellread.ask.tally.rows import DOCUMENTS, NAMED, amount, document_rows, there_are
+from wellread.ask.tally.topics import documents_about
 from wellread.store.catalogue.censuses import FIELDS, Entry
 
 MOST_ROWS = 20_000  # of a count; a list has all
