@@ -25,7 +25,8 @@ from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask import rank
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve import search
+from wellread.ask.closeness import closeness
+from wellread.ask.retrieve import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
@@ -116,7 +117,7 @@ async def _answers(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, Any]:
 
 
 def steps(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, dict[str, float]]:
-    """The parts of a search one after the other: embedding, each list, fusion, catalogue."""
+    """The parts of a search one after the other, from embedding to the facts of what is shown."""
     seconds: dict[str, Seconds] = {}
 
     def note(name: str, since: float) -> float:
@@ -132,13 +133,15 @@ def steps(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, dict[str, float]
         clock = note("text list", clock)
         lists["vector"] = kb.index.search_vector(vector, Filters(), DEPTH)
         clock = note("vector list", clock)
-        fused = rank.weighted(lists, {"text": 0.5, "vector": 0.5})
+        fused = rank.weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
         clock = note("fusion", clock)
-        kb.catalogue.facts({item.candidate.document_id for item in fused})
-        kb.catalogue.texts(
-            [(item.candidate.document_id, item.candidate.span) for item in fused[:SHOWN]]
-        )
-        note("catalogue", clock)
+        best = fused[:CLOSER_LOOKED]
+        held = kb.catalogue.live_passages([item.candidate.passage_id for item in best])
+        clock = note("texts of the best 60", clock)
+        closeness(text, [(passage.context, passage.text) for passage in held.values()])
+        clock = note("closeness", clock)
+        kb.catalogue.facts({item.candidate.document_id for item in fused[:SHOWN]})
+        note("facts", clock)
     return {name: spread(found[WARM_UP:]) for name, found in seconds.items()}
 
 

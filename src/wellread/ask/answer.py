@@ -33,6 +33,7 @@ from wellread.ask.evidence import pack
 from wellread.ask.find import find
 from wellread.ask.found import Found
 from wellread.ask.reply import NOBODY, Reply, deliver, no_data
+from wellread.ask.spelling import notes_of, respelt
 from wellread.ask.tell import CATALOGUE, sureness, tell
 from wellread.ask.verify import verify
 from wellread.ask.vocabulary import vocabulary_of
@@ -63,9 +64,11 @@ async def answer(
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = _Clock()
     known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
-    analysis = analyse(question, known, date.today())
+    read, changed = await to_thread.run_sync(respelt, kb, question, known)
+    analysis = analyse(read, known, date.today())
     yield clock.lap("analysis", len(analysis.terms))
     found = await to_thread.run_sync(find, kb, analysis)
+    found = replace(found, notes=notes_of(changed, found.notes))
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
@@ -207,7 +210,7 @@ def _assemble(
     asked_at = datetime.now(UTC).isoformat()
     return Answer(
         id=tagged_hash("ans", question.text, asked_at),
-        question=analysis.question,
+        question=" ".join(question.text.split()),
         text=reply.text,
         citations=reply.citations,
         sentences=reply.sentences,

@@ -118,8 +118,14 @@ class Index(Protocol):
         """
         ...
 
-    def search_text(self, query: str, filters: Filters, limit: int) -> list[Candidate]:
+    def search_text(
+        self, query: str, filters: Filters, limit: int, *, differences: int = 0
+    ) -> list[Candidate]:
         """The best ``limit`` rows by BM25 over context and text, best first.
+
+        With ``differences`` (1 or 2) the query is one word's stem, and words whose stem differs
+        from it in so many letters count as well; the first letter has to be the same. Rows that
+        are not yet folded in (``optimize``) may be missed.
 
         ``query`` is a person's words: no character in it is an operator, and a query without
         a searchable word finds nothing. Ties are in a repeatable order.

@@ -138,13 +138,15 @@ class LanceIndex:
                 removed += rows
         return removed
 
-    def search_text(self, query: str, filters: Filters, limit: int) -> list[Candidate]:
+    def search_text(
+        self, query: str, filters: Filters, limit: int, *, differences: int = 0
+    ) -> list[Candidate]:
         """See ``Index.search_text``."""
         if limit < 1 or not query.strip():
             return []
 
         def run() -> pa.Table:
-            search = LanceFtsQueryBuilder(self._table, _words(query))
+            search = LanceFtsQueryBuilder(self._table, _words(query, differences))
             search.select(["key", "_score"]).limit(limit + TIE_SLACK)
             if condition := where(filters):
                 search.where(condition, prefilter=True)
@@ -304,15 +306,15 @@ class LanceIndex:
                 return run()
 
 
-def _words(query: str) -> MatchQuery:
-    """Any of the words, exactly as stemmed; no character of ``query`` is an operator."""
+def _words(query: str, differences: int) -> MatchQuery:
+    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
     return MatchQuery(
         query.encode("utf-8", "replace").decode("utf-8"),  # a lone surrogate is no word
         "search_text",
         boost=1.0,
-        fuzziness=0,
+        fuzziness=differences,
         max_expansions=50,
         operator=FullTextOperator.OR,
-        prefix_length=0,
+        prefix_length=1 if differences else 0,
         document_granularity=None,
     )

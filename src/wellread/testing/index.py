@@ -54,6 +54,16 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert ids(index.search_text("timetable", ANY, 5)) == ["a"]
         assert ids(index.search_text("noon", ANY, 5)) == ["a"]
 
+    def test_words_that_differ_a_little_are_found_when_asked_for(self, index: Index) -> None:
+        write(
+            index, [make_row("a", "kittiwake"), make_row("b", "mittiwake"), make_row("c", "gull")]
+        )
+        index.optimize()
+        assert index.search_text("kitiwak", ANY, 5) == []
+        assert ids(index.search_text("kitiwak", ANY, 5, differences=1)) == ["a"]
+        assert ids(index.search_text("ktiwak", ANY, 5, differences=2)) == ["a"]
+        assert index.search_text("ktiwak", ANY, 5, differences=1) == []
+
     def test_a_row_with_a_known_id_replaces_the_old_one(self, index: Index) -> None:
         write(index, [make_row("a", "kittiwake"), make_row("b", "gannet")])
         index.write([make_row("a", "puffin", version="v2")], axes(3))
