@@ -19,6 +19,7 @@ from wellread.answers import Question
 from wellread.ask import words
 from wellread.ask.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase
+from wellread.models.tokens import count_tokens
 from wellread.store.base import Index
 from wellread.types import Filters
 
@@ -62,6 +63,7 @@ def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
         for word in _LETTERS.findall(text)
         if len(word) >= SHORTEST
         and word.lower() not in words.STOP_WORDS
+        and count_tokens(word.lower()) > 1  # a piece of its own is a common word, rightly spelt
         and not any(word.casefold() in known for known in names)
     )
     return list(found)[:MOST_WORDS]
