@@ -157,6 +157,7 @@ class Question:
     Attributes:
         filters: limits that the asker set; those found in the question's words are added.
         strict: drop unsupported sentences; None takes the setting.
+        max_clusters: most stories that news is told from; None takes the setting.
     """
 
     text: str
@@ -164,6 +165,7 @@ class Question:
     mode: Mode = "auto"
     session_id: str = ""
     strict: bool | None = None
+    max_clusters: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

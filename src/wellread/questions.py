@@ -69,6 +69,7 @@ class Analysis:
         subject: the question without the words of its constraints: what is searched for.
         sides: of a comparison, what each side is called; empty otherwise.
         reasons: why this type and this mode, in words.
+        max_clusters: most stories that news is told from; None takes the setting.
     """
 
     question: str
@@ -82,3 +83,4 @@ class Analysis:
     entities: tuple[NamedEntity, ...] = ()
     sides: tuple[str, ...] = ()
     reasons: tuple[str, ...] = field(default=())
+    max_clusters: int | None = None

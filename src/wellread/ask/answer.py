@@ -32,6 +32,7 @@ from wellread.ask.cite import Checked, cite
 from wellread.ask.evidence import pack
 from wellread.ask.find import find
 from wellread.ask.found import Found
+from wellread.ask.limits import said
 from wellread.ask.reply import NOBODY, Reply, deliver, no_data
 from wellread.ask.spelling import notes_of, respelt
 from wellread.ask.tell import CATALOGUE, sureness, tell
@@ -117,6 +118,8 @@ async def _from_passages(
     checked = await to_thread.run_sync(_check, kb, written, evidence)
     yield clock.lap("verification", len(checked))
     sure = _judge(kb, analysis, evidence, written, checked)
+    if any(said(constraint) in found.notes for constraint in analysis.constraints):
+        sure = confidence.without_a_limit(sure)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
     if sure.band == "none" or written is None or not kept:
         yield _Outcome(reply=no_data(analysis, evidence), sure=replace(sure, band="none"))

@@ -22,6 +22,7 @@ WEIGHT_COVERAGE = 4.5
 WEIGHT_NAMES = 1.5
 WEIGHT_SUPPORT = 0.8
 HIGH, MEDIUM = 0.75, 0.5
+RELAXED = 0.6  # at most, when a limit of the question was let go of
 
 Band = Literal["high", "medium", "low", "none"]
 
@@ -64,7 +65,7 @@ def read(
         if piece.key in used
     )
     inside = frozenset(words.stems(held))
-    asked = frozenset(words.stems(analysis.question))
+    asked = frozenset(words.stems(analysis.subject or analysis.question))
     named = [stem for name in analysis.names for stem in words.stems(name)]
     similarity = max(
         [best_similarity, *(piece.hit.similarity or 0.0 for piece in evidence)], default=0.0
@@ -104,6 +105,14 @@ def judge(readings: Readings, threshold: float, model_claim: float | None = None
         reasoning=_reason(readings),
         model_claim=model_claim,
     )
+
+
+def without_a_limit(sure: Confidence) -> Confidence:
+    """The same when the answer does not keep to a limit of the question: never highly sure."""
+    if sure.score <= RELAXED:
+        return sure
+    reason = f"{sure.reasoning}; but a limit of the question had to be left out"
+    return replace(sure, score=RELAXED, band="medium", reasoning=reason)
 
 
 def _support(verdicts: Sequence[Verdict]) -> float:

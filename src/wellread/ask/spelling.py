@@ -23,7 +23,7 @@ from wellread.models.tokens import count_tokens
 from wellread.store.base import Index
 from wellread.types import Filters
 
-SHORTEST = 5  # letters of a word that can be told misspelt
+SHORTEST, LONGEST = 5, 40  # letters of a word that can be told misspelt
 LONG = 8  # letters from which two differences are allowed
 MOST_WORDS = 12  # of a question, that are looked up
 LOOKED_AT = 20  # passages in which the nearest word is looked for
@@ -61,7 +61,7 @@ def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
     found = dict.fromkeys(
         word
         for word in _LETTERS.findall(text)
-        if len(word) >= SHORTEST
+        if SHORTEST <= len(word) <= LONGEST
         and word.lower() not in words.STOP_WORDS
         and count_tokens(word.lower()) > 1  # a piece of its own is a common word, rightly spelt
         and not any(word.casefold() in known for known in names)

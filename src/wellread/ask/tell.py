@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
+from wellread.ask.confidence import RELAXED
 from wellread.ask.found import Found, Tally, TallyRow
 from wellread.ask.reply import Reply
 from wellread.kb import KnowledgeBase
@@ -17,7 +18,7 @@ CATALOGUE = "catalogue"
 SHOWN_ROWS = 25  # in the text; the table has all
 CITED_DOCUMENTS = 3  # of one row
 QUOTED = 400  # characters of a document's beginning that a quote is taken from
-SURE, RELAXED = 0.95, 0.6
+SURE = 0.95
 
 
 def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:

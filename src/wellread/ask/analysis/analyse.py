@@ -83,6 +83,7 @@ def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis
         filters=question.filters,
         mode=mode,
         subject=subject,
+        max_clusters=question.max_clusters,
         constraints=tuple(one.constraint for one in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),

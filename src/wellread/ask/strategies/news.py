@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from wellread.ask.choose import varied
 from wellread.ask.found import Found, Look
-from wellread.ask.limits import narrowed, said
+from wellread.ask.limits import narrowed, said, search_within
 from wellread.ask.retrieve import look
 from wellread.ask.stories import FoundStory, StoryQuery, find_stories
 from wellread.kb import KnowledgeBase
@@ -17,6 +17,7 @@ from wellread.questions import Analysis, Constraint
 from wellread.types import Hit
 
 DEPTH = 100
+OF_A_STORY = 1.1  # times its score, for a passage that tells a story of the time
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 _NEWS = re.compile(
     r"\b(?:latest|newest|news|recent(?:ly)?|happen(?:ed|ing|s)?|going on|what(?:'s| is) new"
@@ -27,7 +28,8 @@ _NOT_RECENT = "no story of the last 30 days is about this, so all dates were sea
 
 
 def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
-    """The best items of the stories that fit; None where news is not asked for, or none fits.
+    """The best items of the stories that fit, and what else is found; None where news is not
+    asked for, or no story fits.
 
     Without a time in the question the stories of the last 30 days come first; where there is
     none, those of all times, and a note says so.
@@ -38,15 +40,29 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     hits, looked = _passages(kb, analysis, told) if told else ([], None)
     if not hits or looked is None:
         return None
-    chosen, dropped = varied(hits, kb.settings.retrieval.top_k, 1.0)
+    settings = kb.settings.retrieval
+    text = analysis.subject or analysis.question
+    beside = search_within(kb, analysis, text, settings.top_k, purpose="beside the stories")
+    chosen, dropped = varied(_joined(hits, beside.hits), settings.top_k, settings.diversity)
     return Found(
         strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in told),
         hits=tuple(chosen),
-        notes=notes,
-        looks=(looked,),
+        notes=tuple(dict.fromkeys((*notes, *beside.notes))),
+        looks=(looked, *beside.looks),
         dropped=tuple(dropped),
         clusters=len(told),
     )
+
+
+def _joined(told: Sequence[Hit], beside: Sequence[Hit]) -> list[Hit]:
+    """Both, best first; a passage of a story counts a little more."""
+    joined = {hit.passage.id: hit for hit in beside}
+    for hit in told:
+        other = joined.get(hit.passage.id, hit)
+        joined[hit.passage.id] = replace(
+            hit, score=min(1.0, max(hit.score, other.score) * OF_A_STORY)
+        )
+    return sorted(joined.values(), key=lambda hit: (-hit.score, hit.passage.id))
 
 
 def _stories(kb: KnowledgeBase, analysis: Analysis) -> tuple[list[FoundStory], tuple[str, ...]]:
@@ -65,6 +81,7 @@ def _query(analysis: Analysis, time: Constraint | None) -> StoryQuery:
     return StoryQuery(
         text=analysis.subject or analysis.question,
         collections=filters.collections,
+        top_k=analysis.max_clusters,
         since=filters.published_from,
         until=filters.published_to,
     )

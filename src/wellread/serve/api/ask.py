@@ -83,6 +83,7 @@ def question_of(request: AskRequest) -> Question:
         mode=request.mode,
         session_id=request.session_id or "",
         strict=request.options.strict,
+        max_clusters=request.options.max_clusters,
     )
 
 

@@ -61,7 +61,7 @@ class AskOptions(_RequestBody):
     max_clusters: int | None = Field(
         default=None,
         ge=1,
-        description="most stories used; none are built yet, so it limits nothing",
+        description="most stories that news is told from",
     )
     kinds: tuple[Kind, ...] = ()
     speakers: tuple[str, ...] = ()

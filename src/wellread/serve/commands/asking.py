@@ -44,6 +44,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     since: Since = None,
     until: Until = None,
     mode: Annotated[ModeName, typer.Option(help="How thoroughly.")] = ModeName.AUTO,
+    max_clusters: Annotated[
+        int | None, typer.Option(min=1, help="Most stories that news is told from.")
+    ] = None,
     sources_only: Annotated[
         bool, typer.Option("--sources-only", help="List the passages, write no answer.")
     ] = False,
@@ -73,6 +76,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         filters=filters_of(topic, kind, speaker, since, until),
         mode=mode.value,
         strict=strict,
+        max_clusters=max_clusters,
     )
     with terminal.open() as kb:
         warn_if_outdated(kb)
