@@ -192,7 +192,9 @@ async def test_a_body_that_is_no_json_is_a_bad_request(client: httpx.AsyncClient
 
 
 def failing(error: Exception, *, late: bool) -> Any:
-    async def answer(_kb: KnowledgeBase, _question: Question) -> AsyncIterator[Event]:
+    async def answer(
+        _kb: KnowledgeBase, _question: Question, **_options: object
+    ) -> AsyncIterator[Event]:
         if late:
             yield StepEvent(step=Step(name="analysis", seconds=0.0))
         raise error
