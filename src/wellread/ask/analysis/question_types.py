@@ -151,7 +151,9 @@ _META = _says(
     rf"\b(?:what|which)\s+\w+(?:\s+\w+)?\s+(?:does|do)\s+(?:this|the|your|our)\s+{_HOLDINGS}\s+cover\b",
     r"\b(?:what|which)\s+(?:topics|areas|years|subjects|periods|themes)\s+are\s+covered\b",
     rf"\bwhat\s+is\s+(?:this|the|your)\s+{_HOLDINGS}\s+about\b|\bmain\s+areas?\s+of\s+this\b",
-    r"\bwhat\s+do\s+you\s+know\s*\?*$|\bwhat\s+can\s+(?:you\s+tell\s+me\s+about\s*\?|i\s+ask\b)",
+    r"\bwhat\s+is\s+in\s+(?:here|there|this)\s*\?*$"
+    r"|\bwhat\s+(?:\w+\s+)?(?:do|does)\s+(?:you|we|it|this)\s+cover\s*\?*$",
+    r"\bwhat\s+do\s+(?:you|we)\s+(?:know|have|hold)\s*\?*$|\bwhat\s+can\s+(?:you\s+tell\s+me\s+about\s*\?|i\s+ask\b)",
     r"\bwhat\s+questions\s+can\b|\bwhat\s+(?:kinds?|sorts?|types?)\s+of\s+(?:sources|documents|material)",
     r"\bhow\s+complete\s+(?:is|are)\b|\bhow\s+much\s+(?:material|content)\b|"
     r"\bdistribution\s+of\s+(?:the\s+)?(?:sources|documents|entries|material|topics|articles)\b",
