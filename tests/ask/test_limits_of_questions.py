@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.ask import limits
 from wellread.ask.limits import narrowed, search_within
+from wellread.ask.retrieve import Searched, look
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -154,6 +157,34 @@ def test_what_passes_both_passes_the_joined_and_nothing_else(
         assert not passes or (one.speakers and other.speakers)
     else:
         assert lets_through(joined, author, at) == passes
+
+
+def test_names_are_the_same_in_any_case(kb: KnowledgeBase) -> None:
+    own = Filters(collections=("town",), speakers=("INES ROTH",))
+    found = search_within(kb, asking(said_by("Ines Roth"), filters=own), "crane", 10)
+    assert found.notes == ()
+    assert "crane" in found.hits[0].passage.text
+
+
+def test_a_limit_is_tried_alone_at_most_once(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def counted(*given: Any, purpose: str, **more: Any) -> Searched:
+        tried.append(purpose)
+        return look(*given, purpose=purpose, **more)
+
+    monkeypatch.setattr(limits, "look", counted)
+    by_tom = limit("author", "Tom Vale", Filters(authors=("Tom Vale",)))
+    talks = limit("kind", "transcript", Filters(kinds=("transcript",)))
+    found = search_within(kb, asking(year(2024), by_tom, talks), "opened", 10)
+    assert [hit.document.title for hit in found.hits] == ["Harbour"]
+    assert tried.count("whether the limit matches") == 3
+    tried.clear()
+    alone = limit("author", "Nobody", Filters(authors=("Nobody",)))
+    assert search_within(kb, asking(alone), "opened", 10).hits
+    assert tried == ["the question", "the question"]
 
 
 def test_joining_nothing_changes_nothing() -> None:

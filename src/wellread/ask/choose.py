@@ -15,7 +15,8 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit]
     """The ``limit`` hits to use, in order of maximal marginal relevance, and those left out.
 
     Args:
-        relevance: 1 keeps the order of ``hits``, less makes the hits differ more.
+        relevance: 1 keeps the order of ``hits``, whatever their scores; less makes them differ
+            more.
     """
     bags = [frozenset(words.stems(hit.passage.text)) for hit in hits]
     kept: list[int] = []
@@ -29,12 +30,14 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit]
         else:
             why = f"nearly the same text as a passage of “{hits[twin].document.title}”"
             dropped.append(Dropped(hit=hits[place], why=why))
-    order = rank.diversify(
-        [hits[place].score for place in kept],
-        lambda one, other: rank.overlap(bags[kept[one]], bags[kept[other]]),
-        limit=limit,
-        relevance=relevance,
-    )
+    order: Sequence[int] = range(min(limit, len(kept)))
+    if relevance < 1:
+        order = rank.diversify(
+            [hits[place].score for place in kept],
+            lambda one, other: rank.overlap(bags[kept[one]], bags[kept[other]]),
+            limit=limit,
+            relevance=relevance,
+        )
     chosen = [kept[place] for place in order]
     left = [place for place in kept if place not in set(chosen)]
     dropped += [Dropped(hit=hits[place], why=f"not among the best {limit}") for place in left]

@@ -14,7 +14,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.ask import words
@@ -55,7 +55,7 @@ class _Asked:
 
     worth: dict[str, float]
     total: float
-    pairs: tuple[tuple[str, str], ...]
+    pairs: dict[tuple[str, str], float]
     pairs_total: float
 
 
@@ -65,12 +65,16 @@ def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]
     The passages should be the candidates of one search: the fewer of them hold a word, the more
     it counts. A question without a word to look for is close to none.
     """
-    asked = [words.stem(word) for word in _WORD.findall(question.lower()) if word not in _EMPTY]
+    written = [word for word in _WORD.findall(question.lower()) if word not in _EMPTY]
+    asked = [words.stem(word) for word in written]
     known = dict.fromkeys(list(dict.fromkeys(asked))[:LONGEST_QUESTION])
     if not known or not passages:
         return [0.0] * len(passages)
-    pattern = _pattern(known)
-    texts = [f"{context}\n{text}".lower() for context, text in passages]
+    pattern = _pattern([word for word, stem in zip(written, asked, strict=True) if stem in known])
+    contexts = [context.lower() for context, _ in passages]
+    texts = [
+        f"{context}\n{text.lower()}" for context, (_, text) in zip(contexts, passages, strict=True)
+    ]
     places = [
         [
             _Place(match.start(), match.end(), stem)
@@ -82,7 +86,7 @@ def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]
     weighed = _weighed([stem for stem in asked if stem in known], places)
     return [
         _close(found, weighed, len(context))
-        for found, (context, _) in zip(places, passages, strict=True)
+        for found, context in zip(places, contexts, strict=True)
     ]
 
 
@@ -99,13 +103,19 @@ def room_for_words(question: str, texts: Sequence[str]) -> float:
     return min(1.0, max(0.0, (ratio - 1) / (FULL_RATIO - 1)))
 
 
-def _pattern(stems: dict[str, None]) -> re.Pattern[str]:
+def _pattern(written: Iterable[str]) -> re.Pattern[str]:
     """Finds words that begin as one of the stems does; whether they are it, the stemmer says."""
-    heads = {stem[:-1] if len(stem) > 3 and stem[-1] in "iey" else stem for stem in stems}
+    heads = {head for word in written for head in _heads(word, words.stem(word))}
     either = "|".join(
         re.escape(head) for head in sorted(heads, key=lambda head: (-len(head), head))
     )
     return re.compile(rf"(?<![^\W_])(?:{either})[^\W_]*")
+
+
+def _heads(word: str, stem: str) -> tuple[str, ...]:
+    """What the forms of a word begin with; the stemmer writes the ends of some anew."""
+    head = stem[:-1] if len(stem) > 2 and (stem[-1] in "iey" or stem.endswith("bl")) else stem
+    return (head,) if word.startswith(head) else (head, word)
 
 
 def _weighed(asked: Sequence[str], places: Sequence[Sequence[_Place]]) -> _Asked:
@@ -116,12 +126,15 @@ def _weighed(asked: Sequence[str], places: Sequence[Sequence[_Place]]) -> _Asked
         stem: math.log(1 + (count - held[stem] + 0.5) / (held[stem] + 0.5))
         for stem in dict.fromkeys(asked)
     }
-    pairs = tuple((one, other) for one, other in itertools.pairwise(asked) if one != other)
+    times = Counter((one, other) for one, other in itertools.pairwise(asked) if one != other)
+    pairs = {
+        (one, other): count * (worth[one] + worth[other]) for (one, other), count in times.items()
+    }
     return _Asked(
         worth=worth,
         total=sum(worth.values()) or 1.0,
         pairs=pairs,
-        pairs_total=sum(worth[one] + worth[other] for one, other in pairs) or 1.0,
+        pairs_total=sum(pairs.values()) or 1.0,
     )
 
 
@@ -134,30 +147,36 @@ def _close(found: Sequence[_Place], asked: _Asked, title_end: int) -> float:
         asked.worth[stem] for stem, places in by_stem.items() if places[0].start < title_end
     )
     adjacent = near = 0.0
-    for one, other in asked.pairs:
+    for (one, other), worth in asked.pairs.items():
         if one in by_stem and other in by_stem:
             together, close_by = _together(by_stem[one], by_stem[other])
-            worth = asked.worth[one] + asked.worth[other]
             adjacent += worth * together
             near += worth * close_by
-    return (
+    close = (
         WEIGHT_COVERAGE * covered / asked.total
         + WEIGHT_TITLE * titled / asked.total
         + WEIGHT_ADJACENT * adjacent / asked.pairs_total
         + WEIGHT_NEAR * near / asked.pairs_total
         + WEIGHT_WINDOW * _best_window(found, asked.worth) / asked.total
     ) / WEIGHT
+    return min(1.0, close)  # sums of the same numbers in another order may differ a little
 
 
 def _together(ones: Sequence[_Place], others: Sequence[_Place]) -> tuple[bool, bool]:
-    """Whether one of ``ones`` is followed by one of ``others``, and whether two are near."""
-    near = False
+    """Whether one of ``ones`` is followed by one of ``others``, and whether two are near.
+
+    Both are in the order of the text, so each is gone through once.
+    """
+    near, at = False, 0
     for one in ones:
-        for other in others:
-            if 0 <= other.start - one.end <= GAP:
-                return True, True
-            if abs(other.start - one.start) <= NEAR:
-                near = True
+        while at < len(others) and others[at].start < one.end:
+            at += 1
+        # Nearest to it are the last one before and the first one after it.
+        if at < len(others) and others[at].start - one.end <= GAP:
+            return True, True
+        near = near or any(
+            abs(other.start - one.start) <= NEAR for other in others[max(0, at - 1) : at + 1]
+        )
     return False, near
 
 

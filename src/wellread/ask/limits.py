@@ -88,7 +88,7 @@ def search_within(
             looks.append(found.look)
         if (found is not None and found.hits) or not kept:
             break
-        for constraint in _unmet(kb, analysis, text, kept):
+        for constraint in _unmet(kb, analysis, text, kept) if not gone else _least_sure(kept):
             kept.remove(constraint)
             gone.append(constraint)
     hits, failure = _second_look(kb, text, found.hits if found else [])
@@ -123,15 +123,19 @@ def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose
 def _unmet(
     kb: KnowledgeBase, analysis: Analysis, text: str, kept: Sequence[Constraint]
 ) -> list[Constraint]:
-    """The constraints to let go of next: those that match nothing by themselves, else one."""
+    """The constraints to let go of first: those that match nothing by themselves, else one."""
+    if len(kept) == 1:
+        return list(kept)
     alone = [
         constraint
         for constraint in kept
         if (filters := narrowed(analysis.filters, [constraint])) is None
         or not _sources(kb, text, filters, 1, "whether the limit matches").hits
     ]
-    if alone:
-        return alone
+    return alone or _least_sure(kept)
+
+
+def _least_sure(kept: Sequence[Constraint]) -> list[Constraint]:
     return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
 
 
@@ -147,6 +151,9 @@ def _both(one: Filters, other: Filters) -> Filters | None:
             both = _taxonomy(mine, theirs)
         elif isinstance(mine, datetime):
             both = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
+        elif field.name in ("authors", "speakers"):  # as the index does, names without case
+            names = {name.casefold() for name in theirs}
+            both = tuple(name for name in mine if name.casefold() in names)
         else:
             both = tuple(value for value in mine if value in theirs)
         if not both:

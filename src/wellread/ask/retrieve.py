@@ -79,8 +79,8 @@ def look(
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            share = settings.closeness if mode == "hybrid" else 0.0
-            hits = _hits(kb, _fuse(lists, settings, mode), limit, _Closer(text=text, share=share))
+            closer = _Closer(text=text, share=_closer_share(settings, mode))
+            hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
         except StoreError:
             if kb.live() is parts:
                 raise
@@ -145,14 +145,19 @@ def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
     return {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
 
 
+def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
+    """The share of closeness; none beside reciprocal ranks, which are no scores from 0 to 1."""
+    return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
+
+
 def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
     """How the lists were joined, in words."""
     if mode == "hybrid" and settings.fusion == "rrf":
         return f"reciprocal ranks, k = {rank.RRF_K}"
     share = _vector_share(settings, mode)
     joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
-    if mode == "hybrid" and settings.closeness:
-        joined += f"; then {settings.closeness:.2f} of the score is how close the words stand"
+    if closer := _closer_share(settings, mode):
+        joined += f"; then {closer:.2f} of the score is how close the words stand"
     return joined
 
 

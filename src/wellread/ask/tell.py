@@ -9,6 +9,7 @@ from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
 from wellread.ask.confidence import RELAXED
 from wellread.ask.found import Found, Tally, TallyRow
 from wellread.ask.reply import Reply
+from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
 from wellread.sentences import sentence_spans
@@ -16,8 +17,10 @@ from wellread.types import DocumentFacts, Span
 
 CATALOGUE = "catalogue"
 SHOWN_ROWS = 25  # in the text; the table has all
+SENTENCE_WORDS = 4  # at least, of what is quoted as a sentence
 CITED_DOCUMENTS = 3  # of one row
 QUOTED = 400  # characters of a document's beginning that a quote is taken from
+TRIES = 3  # of reading what is cited, while documents go
 SURE = 0.95
 
 
@@ -31,7 +34,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
     page.say(tally.sentence, ())
     for row in shown:
         page.text += "\n- "
-        page.say(_line(row), row.document_ids[:CITED_DOCUMENTS])
+        page.say(_line(row), _cited(row))
     if len(tally.rows) > len(shown):
         page.text += f"\n\n{len(tally.rows) - len(shown):,} more are in the table."
     return Reply(
@@ -134,15 +137,8 @@ def _line(row: TallyRow) -> str:
 
 def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[str, _Source]:
     """What can be cited of the rows' documents: the passage that was found, else the beginning."""
-    wanted = dict.fromkeys(known for row in rows for known in row.document_ids[:CITED_DOCUMENTS])
-    facts = kb.catalogue.facts(wanted)
-    passages = {hit.document.id: hit.passage for hit in reversed(found.hits)}
-    places = [
-        (known, passages[known].span if known in passages else Span(start=0, end=size))
-        for known in facts
-        if (size := min(QUOTED, facts[known].characters))
-    ]
-    texts = kb.catalogue.texts(places)
+    wanted = dict.fromkeys(known for row in rows for known in _cited(row))
+    facts, places, texts = _texts(kb, tuple(wanted), found)
     quoted = [
         (known, _first_sentence(text, span))
         for (known, span), text in zip(places, texts, strict=True)
@@ -159,7 +155,45 @@ def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[
     }
 
 
+def _texts(
+    kb: KnowledgeBase, wanted: Sequence[str], found: Found, tries: int = TRIES
+) -> tuple[dict[str, DocumentFacts], list[tuple[str, Span]], list[str]]:
+    """The facts of those documents that are there, and of those with a text its cited part.
+
+    Raises:
+        StoreError: documents go again and again while they are read.
+    """
+    passages = {hit.document.id: hit.passage for hit in reversed(found.hits)}
+    facts = kb.catalogue.facts(wanted)
+    places = []
+    for known, there in facts.items():
+        passage = passages.get(known)
+        if passage is not None and passage.version == there.version:
+            places.append((known, passage.span))
+        elif there.characters:
+            places.append((known, Span(start=0, end=min(QUOTED, there.characters))))
+    try:
+        return facts, places, kb.catalogue.texts(places)
+    except StoreError:  # one went between the two looks
+        if tries == 1:
+            raise
+        return _texts(kb, wanted, found, tries - 1)
+
+
+def _cited(row: TallyRow) -> tuple[str, ...]:
+    """The documents of a row that its line cites."""
+    return tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
+
+
 def _first_sentence(text: str, place: Span) -> Span:
-    """The first sentence of ``text``, which stands at ``place`` of its document."""
-    first = next(iter(sentence_spans(text)), Span(start=0, end=len(text)))
+    """The first whole sentence of ``text``, which stands at ``place`` of its document.
+
+    A heading says less than the sentence after it, so it is taken only where nothing follows.
+    """
+    spans = sentence_spans(text) or [Span(start=0, end=len(text))]
+    first = next((span for span in spans if _is_sentence(span.of(text))), spans[0])
     return Span(start=place.start + first.start, end=place.start + first.end)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) >= SENTENCE_WORDS and text.rstrip("\"'”’)").endswith((".", "!", "…"))

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 
 from wellread.ask.choose import varied
 from wellread.ask.found import Found, Look
-from wellread.ask.limits import narrowed, said, search_within
+from wellread.ask.limits import Within, search_within
 from wellread.ask.retrieve import look
 from wellread.ask.stories import FoundStory, StoryQuery, find_stories
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
-from wellread.types import Hit
+from wellread.questions import Analysis
+from wellread.types import Filters, Hit
 
 DEPTH = 100
 OF_A_STORY = 1.1  # times its score, for a passage that tells a story of the time
@@ -32,25 +32,31 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     asked for, or no story fits.
 
     Without a time in the question the stories of the last 30 days come first; where there is
-    none, those of all times, and a note says so.
+    none, those of all times, and a note says so. Stories keep to the limits that passages do.
     """
     if not _NEWS.search(analysis.question):
-        return None
-    told, notes = _stories(kb, analysis)
-    hits, looked = _passages(kb, analysis, told) if told else ([], None)
-    if not hits or looked is None:
         return None
     settings = kb.settings.retrieval
     text = analysis.subject or analysis.question
     beside = search_within(kb, analysis, text, settings.top_k, purpose="beside the stories")
+    told, notes = _stories(kb, analysis, beside)
+    if not told:
+        return None
+    hits, looked = _passages(kb, text, beside.filters, told)
     chosen, dropped = varied(_joined(hits, beside.hits), settings.top_k, settings.diversity)
+    used = {
+        hit.document.id for hit in chosen if hit.passage.id in {each.passage.id for each in hits}
+    }
+    stories = [each for each in told if any(item.document.id in used for item in each.items)]
+    if not stories:
+        return None
     return Found(
-        strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in told),
+        strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in stories),
         hits=tuple(chosen),
-        notes=tuple(dict.fromkeys((*notes, *beside.notes))),
+        notes=(*beside.notes, *notes),
         looks=(looked, *beside.looks),
         dropped=tuple(dropped),
-        clusters=len(told),
+        clusters=len(stories),
     )
 
 
@@ -60,43 +66,45 @@ def _joined(told: Sequence[Hit], beside: Sequence[Hit]) -> list[Hit]:
     for hit in told:
         other = joined.get(hit.passage.id, hit)
         joined[hit.passage.id] = replace(
-            hit, score=min(1.0, max(hit.score, other.score) * OF_A_STORY)
+            other, score=min(1.0, max(hit.score, other.score) * OF_A_STORY)
         )
     return sorted(joined.values(), key=lambda hit: (-hit.score, hit.passage.id))
 
 
-def _stories(kb: KnowledgeBase, analysis: Analysis) -> tuple[list[FoundStory], tuple[str, ...]]:
+def _stories(
+    kb: KnowledgeBase, analysis: Analysis, beside: Within
+) -> tuple[list[FoundStory], tuple[str, ...]]:
     """The stories of the asked or the last time, else of all times; and what has to be said."""
-    time = next((each for each in analysis.constraints if each.kind == "time"), None)
-    asked = _query(analysis, time)
-    told = find_stories(kb, asked)
-    if told:
-        return told, ()
-    told = find_stories(kb, replace(asked, since=BEGINNING, until=None))
-    return told, (said(time) if time else _NOT_RECENT,) if told else ()
-
-
-def _query(analysis: Analysis, time: Constraint | None) -> StoryQuery:
-    filters = narrowed(analysis.filters, [time] if time else []) or analysis.filters
-    return StoryQuery(
+    filters = beside.filters
+    query = StoryQuery(
         text=analysis.subject or analysis.question,
         collections=filters.collections,
         top_k=analysis.max_clusters,
         since=filters.published_from,
         until=filters.published_to,
     )
+    timed = filters.published_from is not None or filters.published_to is not None
+    if not timed and any(each.kind == "time" for each in analysis.constraints):
+        # The time was let go of, which the notes of ``beside`` say.
+        return find_stories(kb, replace(query, since=BEGINNING)), ()
+    told = find_stories(kb, query)
+    if told or timed:
+        return told, ()
+    told = find_stories(kb, replace(query, since=BEGINNING))
+    return told, (_NOT_RECENT,) if told else ()
 
 
 def _passages(
-    kb: KnowledgeBase, analysis: Analysis, told: Sequence[FoundStory]
+    kb: KnowledgeBase, text: str, filters: Filters, told: Sequence[FoundStory]
 ) -> tuple[list[Hit], Look]:
-    """The best passage of each item, story by story, within the asker's filters."""
+    """The best passage of each item, story by story, within ``filters``."""
     documents = tuple(dict.fromkeys(item.document.id for each in told for item in each.items))
-    wanted = tuple(known for known in documents if known in analysis.filters.document_ids)
-    filters = replace(analysis.filters, document_ids=wanted or documents)
+    if filters.document_ids:
+        documents = tuple(known for known in documents if known in filters.document_ids) or ("",)
+    filters = replace(filters, document_ids=documents)
     searched = look(
         kb,
-        analysis.subject or analysis.question,
+        text,
         filters,
         limit=DEPTH,
         purpose="the items of the stories",

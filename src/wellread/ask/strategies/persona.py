@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from wellread.ask.analysis.tokens import key_of
 from wellread.ask.choose import varied
 from wellread.ask.found import Found
 from wellread.ask.limits import search_within
+from wellread.ask.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.types import Hit
@@ -19,7 +22,8 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         return None
     settings = kb.settings.retrieval
     text = analysis.subject or analysis.question
-    spoken = _as_speaker(analysis, name)
+    known = vocabulary_of(kb, analysis.filters.collections).speakers
+    spoken = _as_speaker(analysis, known.get(key_of(name), (name,)))
     own = None
     if spoken is not None:
         own = search_within(kb, spoken, text, settings.top_k, purpose=f"what {name} said")
@@ -35,18 +39,23 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     return Found(
         strategy=f"stated views of {name}",
         hits=tuple(hits),
-        notes=(*others.notes, note),
+        # Limits that were let go of in search of what somebody never said are nobody's concern.
+        notes=(*dict.fromkeys((*(own.notes if own and own.hits else ()), *others.notes)), note),
         looks=(*(own.looks if own else ()), *others.looks),
         dropped=tuple(dropped),
     )
 
 
-def _as_speaker(analysis: Analysis, name: str) -> Analysis | None:
-    """The question limited to what ``name`` said; None where the asker asks for other speakers."""
+def _as_speaker(analysis: Analysis, names: tuple[str, ...]) -> Analysis | None:
+    """The question limited to what they said; None where the asker asks for other speakers.
+
+    Args:
+        names: of one person, as the material writes them.
+    """
     filters = analysis.filters
-    if filters.speakers and name.casefold() not in {each.casefold() for each in filters.speakers}:
-        return None
-    return replace(analysis, filters=replace(filters, speakers=(name,)))
+    asked = {each.casefold() for each in filters.speakers}
+    meant = tuple(name for name in names if not asked or name.casefold() in asked)
+    return replace(analysis, filters=replace(filters, speakers=meant)) if meant else None
 
 
 def _people(analysis: Analysis) -> list[str]:
@@ -55,9 +64,10 @@ def _people(analysis: Analysis) -> list[str]:
 
 
 def _names(hit: Hit, name: str) -> bool:
-    last = name.split()[-1].casefold()
+    last = re.escape(name.split()[-1].casefold())
     passage = hit.passage
-    return last in f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
+    held = f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
+    return re.search(rf"(?<!\w){last}(?!\w)", held) is not None
 
 
 def _not_in(hits: list[Hit], others: list[Hit]) -> list[Hit]:

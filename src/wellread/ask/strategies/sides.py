@@ -15,6 +15,9 @@ from wellread.types import Hit
 MOST_SOURCES = 5  # documents that a comparison or a synthesis rests on
 DEPTH = 3  # times as many candidates as are used
 SYNTHESIS_DIVERSITY = 0.6
+_COMPARING = frozenset(
+    words.stems("compare comparison contrast differ difference different similar similarity versus")
+)
 
 
 def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
@@ -26,13 +29,14 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         return None
     settings = kb.settings.retrieval
     topic = _shared_topic(analysis)
+    sides = [_whole(side, analysis.sides) for side in analysis.sides]
     searched = [
         search_within(
             kb, analysis, f"{side} {topic}".strip(), settings.top_k, purpose=f"side: {side}"
         )
-        for side in analysis.sides
+        for side in sides
     ]
-    about = [_about(side, each.hits) for side, each in zip(analysis.sides, searched, strict=True)]
+    about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
     together = search_within(
         kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
     )
@@ -40,11 +44,11 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     kept, dropped = varied(hits, settings.top_k, 1.0)
     missing = [
         f"nothing was found about “{side}”"
-        for side, found in zip(analysis.sides, about, strict=True)
-        if not found
+        for side, found in zip(sides, about, strict=True)
+        if side in analysis.sides and not found and not _about(side, together.hits)
     ]
     return Found(
-        strategy=f"a search for each side ({', '.join(analysis.sides)}), then together",
+        strategy=f"a search for each side ({', '.join(sides)}), then together",
         hits=tuple(kept),
         notes=(*_notes([*searched, together]), *missing),
         looks=tuple(look for each in [*searched, together] for look in each.looks),
@@ -70,9 +74,18 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     )
 
 
+def _whole(side: str, sides: Sequence[str]) -> str:
+    """A side that leans on another's noun ("recent ones") with that noun in its place."""
+    *words_before, last = side.split()
+    if last.lower() not in ("one", "ones"):
+        return side
+    noun = next((other.split()[-1] for other in sides if other != side), last)
+    return " ".join([*words_before, noun])
+
+
 def _shared_topic(analysis: Analysis) -> str:
-    """The terms of the question that belong to no side."""
-    named = {stem for side in analysis.sides for stem in words.stems(side)}
+    """The terms of the question that belong to no side and do not just ask to compare."""
+    named = {stem for side in analysis.sides for stem in words.stems(side)} | _COMPARING
     return " ".join(term for term in analysis.terms if not named.issuperset(words.stems(term)))
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Response
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from wellread.answers import Event, Question
+from wellread.answers import Event, FinalEvent, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.found import Found
 from wellread.ask.retrieve import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.serve.api.explain_schemas import ExplainedResponse
+from wellread.serve.api.explain_schemas import ExplainedResponse, ExplanationBody
 from wellread.serve.api.failures import ProblemError
 from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, ErrorBody
 from wellread.serve.dates import first_moment, last_moment
@@ -26,6 +26,8 @@ from wellread.serve.problems import INTERNAL, QA_SWITCHED_OFF, Problem, problem_
 from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
+
+Explaining = Callable[[], Awaitable[ExplanationBody]]
 
 
 def ask_router(kb: KnowledgeBase) -> APIRouter:
@@ -51,7 +53,10 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
         },
     )
     async def ask(request: AskRequest) -> Response | AskResponse:
-        """Answer a question; with ``stream`` the events step, token, sentence, final or error."""
+        """Answer a question; with ``stream`` the events step, token, sentence, final or error.
+
+        With ``options.explain`` the event explanation comes before final.
+        """
         question = question_of(request)
         # Before a stream begins, what retrieval would raise in the middle of it.
         await to_thread.run_sync(check_collections, kb, question.filters)
@@ -61,12 +66,12 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
             body = answer_body(await final(events))
             if not request.options.explain:
                 return body
-            why = await to_thread.run_sync(explanation, kb, *told[0])
-            return ExplainedResponse(**dict(body), explanation=why)
+            return ExplainedResponse(**dict(body), explanation=await _explaining(kb, told)())
         # The first event comes before the response starts: what is wrong with the question
         # itself still ends in an HTTP status.
         first = await anext(events)
-        return EventSourceResponse(_stream(first, events))
+        why = _explaining(kb, told) if request.options.explain else None
+        return EventSourceResponse(_stream(first, events, why))
 
     return router
 
@@ -102,11 +107,25 @@ def _filters(topic: str | None, options: AskOptions) -> Filters:
     )
 
 
-async def _stream(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[ServerSentEvent]:
+def _explaining(kb: KnowledgeBase, told: list[tuple[Analysis, Found]]) -> Explaining:
+    """Gives the explanation of the answer, once there is one."""
+
+    async def explain() -> ExplanationBody:
+        return await to_thread.run_sync(explanation, kb, *told[0])
+
+    return explain
+
+
+async def _stream(
+    first: Event, events: AsyncIterator[Event], explain: Explaining | None
+) -> AsyncIterator[ServerSentEvent]:
     """The events as server-sent ones; an error on the way is the last of them."""
     try:
         yield _sent(first)
         async for event in events:
+            if explain is not None and isinstance(event, FinalEvent):
+                why = await explain()
+                yield ServerSentEvent(event="explanation", data=why.model_dump_json())
             yield _sent(event)
     except WellreadError as error:
         yield _failed(problem_of(error))

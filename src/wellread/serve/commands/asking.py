@@ -129,10 +129,13 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
     from wellread.ask.analysis.analyse import analyse  # noqa: PLC0415 - loads the stores
     from wellread.ask.evidence import pack  # noqa: PLC0415
     from wellread.ask.find import find  # noqa: PLC0415
+    from wellread.ask.spelling import respelt  # noqa: PLC0415
     from wellread.ask.vocabulary import vocabulary_of  # noqa: PLC0415
     from wellread.serve import present, render  # noqa: PLC0415
 
-    analysis = analyse(question, vocabulary_of(kb, question.filters.collections), date.today())
+    known = vocabulary_of(kb, question.filters.collections)
+    read, _ = respelt(kb, question, known)
+    analysis = analyse(read, known, date.today())
     bodies = [present.evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
     if terminal.json:
         sources = [body.model_dump(mode="json") for body in bodies]

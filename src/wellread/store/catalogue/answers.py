@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,13 +10,13 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.removed import RemovedWords, blacked
+from wellread.store.catalogue.removed_rows import REMOVED, listed, without_rows
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, gaps, texts
 from wellread.store.catalogue.values import Gap, StoredAnswer
 from wellread.types import Locator
 
-REMOVED = "(removed)"
-AT_ONCE = 500
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]
 
@@ -26,15 +26,18 @@ def record_answer(connection: Connection, answer: Answer) -> None:
 
     It is stale from the start when a source changed or went while it was being written.
     """
-    live = _live(connection, {citation.document_id for citation in answer.citations})
-    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
     body = to_plain(answer)
-    if passed:
-        ids = {one.document_id for one in passed}
+    in_rows = listed(body)
+    live = _live(connection, in_rows | {citation.document_id for citation in answer.citations})
+    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    ids = {one.document_id for one in passed} | in_rows.difference(live)
+    if ids:
         removed = RemovedWords(
             [one.quote for one in passed], stored_texts(connection, ids.intersection(live))
         )
-        body = forgotten(body, ids, removed, unknown=ids.difference(live))
+        titles = {one.document_id: one.title for one in answer.citations}
+        gone = {known: titles.get(known, "") for known in ids.difference(live)}
+        body = forgotten(body, ids, removed, gone=gone)
     connection.execute(delete(answers).where(answers.c.id == answer.id))
     connection.execute(
         insert(answers),
@@ -45,23 +48,24 @@ def record_answer(connection: Connection, answer: Answer) -> None:
             "question": body["question"],
             "answered_by": answer.answered_by,
             "confidence": answer.confidence.score,
-            "stale": bool(passed),
+            "stale": bool(ids),
             "body": body,
         },
     )
-    if answer.citations:
+    evidence = [
+        (one.document_id, one.version, one.source_span.start, one.source_span.end)
+        for one in answer.citations
+    ]
+    # What only a row of the table rests on has no place, since nothing is quoted of it.
+    cited = {known for known, *_ in evidence}
+    evidence += [(known, live[known], 0, 0) for known in sorted(in_rows - cited) if known in live]
+    if evidence:
+        names = ("document_id", "version", "start", "end")
         connection.execute(
             insert(answer_evidence),
             [
-                {
-                    "answer_id": answer.id,
-                    "ordinal": ordinal,
-                    "document_id": citation.document_id,
-                    "version": citation.version,
-                    "start": citation.source_span.start,
-                    "end": citation.source_span.end,
-                }
-                for ordinal, citation in enumerate(answer.citations)
+                {"answer_id": answer.id, "ordinal": ordinal} | dict(zip(names, each, strict=True))
+                for ordinal, each in enumerate(evidence)
             ],
         )
 
@@ -82,21 +86,36 @@ def list_answers(connection: Connection, limit: int) -> list[StoredAnswer]:
 
 
 def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
-    """Those of the documents that an answer cites."""
-    return {known for known, _ in _citing(connection, document_ids)}
+    """Those of the documents that an answer quotes."""
+    return {known for known, _ in _resting(connection, document_ids, quoted=True)}
+
+
+def titles_at_rest(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
+    """Those of the documents that an answer rests on, with their titles."""
+    ids = sorted({known for known, _ in _resting(connection, document_ids)})
+    columns = (documents.c.id, documents.c.title)
+    return {
+        row.id: row.title
+        for some in chunks(ids)
+        for row in connection.execute(select(*columns).where(documents.c.id.in_(some)))
+    }
 
 
 def forget_documents(
-    connection: Connection, document_ids: Iterable[str], removed: RemovedWords, *, gone: bool
+    connection: Connection,
+    document_ids: Iterable[str],
+    removed: RemovedWords,
+    gone: Mapping[str, str] | None = None,
 ) -> None:
-    """Mark the answers that cite these documents and take out what they quote of them.
+    """Mark the answers that rest on these documents and take out what they quote of them.
 
-    ``gone``: the documents are not there any more; else they have new versions.
+    Args:
+        gone: those that are not there any more, with their titles; the others have new versions.
     """
     ids = set(document_ids)
-    for answer_id in sorted({answer_id for _, answer_id in _citing(connection, ids)}):
+    for answer_id in sorted({answer_id for _, answer_id in _resting(connection, ids)}):
         row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
-        body = forgotten(row.body, ids, removed, unknown=ids if gone else set())
+        body = forgotten(row.body, ids, removed, gone=gone or {})
         _rewrite(connection, answer_id, body, stale=True)
 
 
@@ -111,7 +130,7 @@ def forget_words(connection: Connection, removed: RemovedWords) -> int:
     known = list(connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars())
     for answer_id in known:
         row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
-        body = forgotten(row.body, set(), removed, unknown=set())
+        body = forgotten(row.body, set(), removed, gone={})
         if body != row.body:
             _rewrite(connection, answer_id, body, stale=True)
             changed += 1
@@ -123,20 +142,22 @@ def forget_words(connection: Connection, removed: RemovedWords) -> int:
 
 
 def forgotten(
-    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, unknown: set[str]
+    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, gone: Mapping[str, str]
 ) -> Plain:
     """An answer's body without what it took from these documents.
 
     Quotes that are said nowhere any more become empty, with the links that carry their words. A
     sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
-    that all spans still fit the text. Of documents that are ``unknown`` now, title, address and
-    place go as well.
+    that all spans still fit the text. Of documents that are ``gone``, title, address and place go
+    as well, and the rows of a table that rest on nothing else.
     """
+    body = without_rows(body, gone)
     ids = set(document_ids)
     lost = {
         cited["id"]
         for cited in body["citations"]
-        if cited["document_id"] in ids and not removed.still_said(cited["quote"])
+        if cited["document_id"] in gone
+        or (cited["document_id"] in ids and not removed.still_said(cited["quote"]))
     }
     text: str = removed.blanked(body["text"])
     for sentence in body["sentences"]:
@@ -147,7 +168,7 @@ def forgotten(
     sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
     blanked = removed.blanked_in({**body, "sentences": sentences})
     citations = [
-        _without_quote(cited, named=cited["document_id"] not in unknown)
+        _without_quote(cited, named=cited["document_id"] not in gone)
         if cited["id"] in lost
         else cited
         for cited in blanked["citations"]
@@ -196,19 +217,23 @@ def stored_texts(connection: Connection, document_ids: Iterable[str]) -> Iterato
             yield from row
 
 
-def _citing(connection: Connection, document_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Document and answer, for every citation of one of the documents."""
-    ids = sorted(document_ids)
+def _resting(
+    connection: Connection, document_ids: Iterable[str], *, quoted: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Document and answer, for every answer that rests on one of the documents, or quotes it."""
     columns = (answer_evidence.c.document_id, answer_evidence.c.answer_id)
-    for first in range(0, len(ids), AT_ONCE):
-        chunk = ids[first : first + AT_ONCE]
-        statement = select(*columns).where(answer_evidence.c.document_id.in_(chunk)).distinct()
+    for ids in chunks(sorted(document_ids)):
+        statement = select(*columns).where(answer_evidence.c.document_id.in_(ids)).distinct()
+        if quoted:
+            statement = statement.where(answer_evidence.c.end > answer_evidence.c.start)
         for row in connection.execute(statement):
             yield row.document_id, row.answer_id
 
 
 def _live(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
-    statement = select(documents.c.id, documents.c.version).where(
-        documents.c.id.in_(sorted(document_ids))
-    )
-    return {row.id: row.version for row in connection.execute(statement)}
+    columns = (documents.c.id, documents.c.version)
+    return {
+        row.id: row.version
+        for ids in chunks(sorted(document_ids))
+        for row in connection.execute(select(*columns).where(documents.c.id.in_(ids)))
+    }

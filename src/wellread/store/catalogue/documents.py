@@ -20,7 +20,12 @@ from sqlalchemy import (
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
-from wellread.store.catalogue.answers import cited_documents, forget_documents, stored_texts
+from wellread.store.catalogue.answers import (
+    cited_documents,
+    forget_documents,
+    stored_texts,
+    titles_at_rest,
+)
 from wellread.store.catalogue.batches import chunks, rows_in
 from wellread.store.catalogue.mention_scans import forget_described
 from wellread.store.catalogue.pending import note_deletion, plan_removals, settle
@@ -81,7 +86,7 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
     _clear(connection, [known for known, _ in replaced], FOUND)
     _write(connection, rows, before)
     removed = RemovedWords(old, stored_texts(connection, cited))
-    forget_documents(connection, cited, removed, gone=False)
+    forget_documents(connection, [known for known, _ in replaced], removed)
     delete_documents(connection, gone)
     record_sources(connection, [change.record for change in changes])
     settle(connection, [(row["id"], row["version"]) for row, _ in rows.values()])
@@ -106,13 +111,14 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         return
     cited = cited_documents(connection, versions)
     removed = RemovedWords(stored_texts(connection, cited))
+    titles = titles_at_rest(connection, versions)
     forget_described(connection, versions)
     mark_dirty(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
         _forget_staged(connection, ids)
     plan_removals(connection, list(versions.items()))
-    forget_documents(connection, cited, removed, gone=True)
+    forget_documents(connection, titles, removed, gone=titles)
     note_deletion(connection)
 
 

@@ -14,6 +14,7 @@ from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.database import BUSY_SECONDS, Database
 from wellread.store.catalogue.pending import DELETED, note_deletion
 from wellread.store.catalogue.removed import RemovedWords
+from wellread.store.catalogue.removed_rows import REMOVED, listed
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, properties, sources
 from wellread.store.catalogue.schema_graph import collections, stories
 from wellread.store.catalogue.schema_runs import jobs
@@ -104,7 +105,7 @@ class Forgetting:
                 connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
 
     def quoting_removed(self) -> dict[str, set[str]]:
-        """Answer id to documents that are not there any more and that it still quotes."""
+        """Answer id to documents that are not there any more and that it still quotes or lists."""
         there = exists().where(documents.c.id == answer_evidence.c.document_id)
         gone = (
             select(answers.c.id)
@@ -116,9 +117,14 @@ class Forgetting:
         with self._database.read() as connection:
             for answer_id in connection.execute(gone).scalars().all():
                 body = _body(connection, answer_id)
-                quoted = {each["document_id"] for each in body["citations"] if each["quote"]}
-                known = select(documents.c.id).where(documents.c.id.in_(quoted))
-                lost = quoted.difference(connection.execute(known).scalars())
+                lost = {
+                    each["document_id"]
+                    for each in body["citations"]
+                    if each["quote"] or each["title"] != REMOVED
+                } | listed(body)
+                for ids in chunks(sorted(lost)):
+                    known = select(documents.c.id).where(documents.c.id.in_(ids))
+                    lost.difference_update(connection.execute(known).scalars())
                 if lost:
                     found[answer_id] = lost
         return found
@@ -129,7 +135,9 @@ class Forgetting:
             with self._database.write() as connection:
                 cited = _body(connection, answer_id)["citations"]
                 quotes = [each["quote"] for each in cited if each["document_id"] in lost]
-                forget_documents(connection, lost, RemovedWords(quotes), gone=True)
+                titles = {each["document_id"]: each["title"] for each in cited}
+                gone = {known: titles.get(known, "") for known in lost}
+                forget_documents(connection, lost, RemovedWords(quotes), gone)
 
     # --- bytes ---
 

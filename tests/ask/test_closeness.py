@@ -1,0 +1,171 @@
+"""How close a passage's words come to a question's: a value for each passage, from 0 to 1."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wellread.ask import closeness as close_by
+from wellread.ask.closeness import closeness, room_for_words
+
+WORDS = "ferry harbour engine tide possibility dying sky news kelp lichen 2021 café".split()
+
+word = st.sampled_from([*WORDS, "the", "of"])
+sentence = st.lists(word, max_size=40).map(" ".join)
+passages = st.lists(st.tuples(sentence, sentence), max_size=6)
+
+
+def close(question: str, *texts: str) -> list[float]:
+    return closeness(question, [("", text) for text in texts])
+
+
+@given(st.text(max_size=80), st.lists(st.tuples(st.text(max_size=40), st.text()), max_size=4))
+def test_any_text_gets_a_share(question: str, held: list[tuple[str, str]]) -> None:
+    values = closeness(question, held)
+    assert len(values) == len(held)
+    assert all(0 <= value <= 1 for value in values)
+
+
+@given(sentence, passages)
+def test_words_give_shares_too(question: str, held: list[tuple[str, str]]) -> None:
+    assert all(0 <= value <= 1 for value in closeness(question, held))
+
+
+@given(sentence, passages, st.randoms(use_true_random=False))
+def test_the_order_of_the_passages_changes_none_of_them(
+    question: str, held: list[tuple[str, str]], dice: random.Random
+) -> None:
+    order = list(range(len(held)))
+    dice.shuffle(order)
+    values = closeness(question, held)
+    shuffled = closeness(question, [held[place] for place in order])
+    assert shuffled == pytest.approx([values[place] for place in order])
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=2, max_size=8, unique=True),
+    st.lists(sentence, max_size=5),
+)
+def test_nothing_comes_closer_than_the_question_itself(asked: list[str], others: list[str]) -> None:
+    question = " ".join(asked)
+    own, *rest = close(question, question, *others)
+    assert own >= max(rest, default=0.0) - 1e-9
+    # All but what a title is worth, which it has none of.
+    assert own == pytest.approx(1 - close_by.WEIGHT_TITLE / close_by.WEIGHT)
+
+
+def test_the_question_as_title_and_text_is_all_there_is() -> None:
+    assert closeness("ferry harbour", [("Ferry harbour", "A ferry harbour.")]) == [1.0]
+
+
+def test_what_holds_more_of_the_question_is_closer() -> None:
+    both, one, none = close("harbour engine", "an engine, a harbour", "an engine", "a lamp")
+    assert both > one > none == 0.0
+
+
+def test_a_title_that_holds_the_words_brings_closer() -> None:
+    inside, outside = closeness(
+        "harbour", [("The harbour", "It is deep."), ("Notes", "The harbour is deep.")]
+    )
+    assert inside > outside
+
+
+def test_words_in_their_order_are_closer_than_near_ones_and_those_than_far_ones() -> None:
+    gap = " It rains here." * 30
+    row, turned, far = close(
+        "engine room", "the engine room", "room for an engine", f"the engine.{gap} A room."
+    )
+    assert row > turned > far > 0
+
+
+def test_a_pair_is_found_wherever_it_stands_among_repeats() -> None:
+    other = f"engine {'room ' * 3}"
+    value, apart = close("kelp tide", f"tide {other} kelp kelp tide", f"tide {other} kelp {other}")
+    assert value > apart
+
+
+def test_a_rare_word_counts_more() -> None:
+    rare, common = close("lichen harbour", "lichen", "harbour", "harbour", "harbour", "harbour")[:2]
+    assert rare > common
+
+
+def test_case_and_inflection_do_not_count() -> None:
+    assert close("Ferries LEAVE", "the ferry leaves", "FERRY, LEAVING") == pytest.approx(
+        close("ferry leave", "the ferry leaves", "ferry, leaving")
+    )
+    for asked, held in (
+        ("possibility", "possible"),
+        ("possible", "possibilities"),
+        ("dying", "they die"),
+        ("sky", "the skies"),
+        ("happy", "happiness"),
+    ):
+        assert close(asked, held)[0] > 0.4, (asked, held)
+
+
+def test_letters_that_grow_in_lower_case_do_not_move_the_title() -> None:
+    plain, grown = closeness("harbour", [("A" * 40, "harbour"), ("İ" * 40, "harbour")])
+    assert plain == grown
+
+
+@pytest.mark.parametrize("question", ["", "  ", "?!…", "who is the", ".*", "(?:", "[", "\\", "🦭"])
+def test_a_question_without_a_word_is_close_to_nothing(question: str) -> None:
+    assert close(question, "who is the seal", ".*(?:[\\ 🦭") == [0.0, 0.0]
+
+
+def test_characters_with_a_meaning_in_patterns_are_none() -> None:
+    found, other = close("c++ (a.b) [kelp", "kelp and c", "ccc aab")
+    assert found > 0
+    assert other == 0
+
+
+def test_no_passages_give_no_values() -> None:
+    assert closeness("ferry", []) == []
+
+
+def test_of_a_very_long_question_only_so_many_words_are_looked_for() -> None:
+    many = [f"word{number}" for number in range(5_000)]
+    first, last = close(" ".join(many), many[0], many[-1])
+    assert first > 0
+    assert last == 0
+
+
+class Counted:
+    """A place that counts how often its beginning is looked at, over all places."""
+
+    looks = 0
+
+    def __init__(self, start: int, end: int, stem: str) -> None:
+        self.at, self.end, self.stem = start, end, stem
+
+    @property
+    def start(self) -> int:
+        Counted.looks += 1
+        return self.at
+
+
+def looks_at(times: int) -> int:
+    """How often places are looked at when two words stand far apart so many times."""
+    Counted.looks = 0
+    gap = "rain " * 12
+    assert close("kelp tide", f"tide {gap}kelp {gap}" * times)[0] > 0
+    return Counted.looks
+
+
+def test_words_that_repeat_cost_no_more_than_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(close_by, "_Place", Counted)
+    assert looks_at(400) < 2.5 * looks_at(200)
+
+
+def test_passages_that_room_is_made_for_are_long_beside_the_question() -> None:
+    assert room_for_words("abcd", ["abcd"]) == 0
+    assert room_for_words("abcd", ["abcdefgh"]) == 0.5
+    assert room_for_words("abcd", ["x" * 12, "x" * 400, "x"]) == 1
+    assert room_for_words("abcd", ["x"]) == 0
+    assert room_for_words("", ["x"]) == 0
+    assert room_for_words("abcd", []) == 0

@@ -1,0 +1,182 @@
+"""News is told from stories, within all limits; looking beyond the last days is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.found import Found
+from wellread.ask.strategies.news import news
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint, ConstraintKind
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+TODAY = datetime.now(UTC)
+NEWS = Filters(collections=("news",))
+OSPREY = "What is the latest news about the ferry Osprey?"
+ITEMS = (
+    ("Ferry Osprey is full", 3, "Ada Moss", "The ferry Osprey was full, as never before."),
+    ("Ferry Osprey is back", 9, "Bo Reed", "The ferry Osprey is back with a new engine."),
+    ("Ferry Osprey breaks down", 500, "Ada Moss", "The ferry Osprey broke down at the pier."),
+    ("Rye bread wins prize", 400, "Bo Reed", "The bakery won a prize for rye bread, caraway."),
+    ("Night tram starts", 5, "Ada Moss", "The night tram started, without the mayor."),
+)
+
+
+def day(ago: int) -> str:
+    return f"{TODAY - timedelta(days=ago):%Y-%m-%d}"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("news")
+    lines = [
+        {"title": title, "published_at": day(ago), "author": author, "text": text,
+         "url": f"https://a.example/{number}"}
+        for number, (title, ago, author, text) in enumerate(ITEMS)
+    ]  # fmt: skip
+    (root / "news.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    secret = {**lines[0], "title": "Secret Osprey", "url": "https://b.example/1"}
+    (root / "club.jsonl").write_text(json.dumps(secret) + "\n", encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(root / "news.jsonl")], collection="news")
+        add(kb, [str(root / "club.jsonl")], collection="club")
+    return root / "home"
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def asking(
+    text: str, *constraints: Constraint, filters: Filters = NEWS, subject: str = "", most: int = 9
+) -> Analysis:
+    return Analysis(
+        question=text,
+        type="factual",
+        terms=(),
+        names=(),
+        filters=filters,
+        constraints=constraints,
+        subject=subject or "ferry Osprey",
+        max_clusters=most,
+    )
+
+
+def limit(kind: ConstraintKind, value: str, filters: Filters) -> Constraint:
+    return Constraint(kind=kind, span=Span(start=0, end=1), value=value, filters=filters)
+
+
+def days(first: int, last: int) -> Filters:
+    """From so many days ago to so many."""
+    return Filters(
+        published_from=TODAY - timedelta(days=first), published_to=TODAY - timedelta(days=last)
+    )
+
+
+def titles(found: Found | None) -> list[str]:
+    assert found is not None
+    return [hit.document.title for hit in found.hits]
+
+
+def test_stories_of_the_last_days_come_first(kb: KnowledgeBase) -> None:
+    found = news(kb, asking(OSPREY))
+    assert set(titles(found)[:2]) == {"Ferry Osprey is full", "Ferry Osprey is back"}
+    assert found is not None
+    assert found.notes == ()
+    assert "Ferry Osprey" in found.strategy
+    assert found.clusters >= 1
+    assert "Secret Osprey" not in titles(found)
+
+
+def test_where_the_last_days_tell_nothing_all_dates_are_searched_and_that_is_told(
+    kb: KnowledgeBase,
+) -> None:
+    found = news(kb, asking("Any news about rye bread?", subject="rye bread prize"))
+    assert titles(found)[0] == "Rye bread wins prize"
+    assert found is not None
+    assert found.notes == (
+        "no story of the last 30 days is about this, so all dates were searched",
+    )
+
+
+def test_a_time_that_is_asked_for_is_kept_to(kb: KnowledgeBase) -> None:
+    long_ago = limit("time", "long ago", days(600, 450))
+    found = news(kb, asking(OSPREY, long_ago))
+    assert titles(found) == ["Ferry Osprey breaks down"]
+    assert found is not None
+    assert found.notes == ()
+
+
+def test_a_time_longer_than_the_last_days_is_looked_at_as_a_whole(kb: KnowledgeBase) -> None:
+    lately = limit("time", "two years", Filters(published_from=TODAY - timedelta(days=700)))
+    found = news(kb, asking("Any news about rye bread?", lately, subject="rye bread prize"))
+    assert titles(found)[0] == "Rye bread wins prize"
+    assert found is not None
+    assert found.notes == ()
+
+
+def test_a_time_without_anything_is_let_go_of_and_told(kb: KnowledgeBase) -> None:
+    found = news(kb, asking(OSPREY, limit("time", "1990", days(12_000, 11_000))))
+    assert set(titles(found)) >= {"Ferry Osprey is full", "Ferry Osprey breaks down"}
+    assert found is not None
+    assert found.notes == ("nothing was found from 1990, so all dates were searched",)
+
+
+def test_the_asker_s_own_window_is_never_left(kb: KnowledgeBase) -> None:
+    window = days(600, 350)
+    own = Filters(
+        collections=("news",),
+        published_from=window.published_from,
+        published_to=window.published_to,
+    )
+    found = news(kb, asking(OSPREY, filters=own))
+    if found is not None:
+        assert set(titles(found)) <= {"Ferry Osprey breaks down", "Rye bread wins prize"}
+    nothing = Filters(collections=("news",), published_to=TODAY - timedelta(days=9_000))
+    assert news(kb, asking(OSPREY, filters=nothing)) is None
+
+
+def test_who_wrote_it_is_kept_to(kb: KnowledgeBase) -> None:
+    by_bo = limit("author", "Bo Reed", Filters(authors=("Bo Reed",)))
+    found = news(kb, asking(OSPREY, by_bo))
+    assert set(titles(found)) <= {"Ferry Osprey is back", "Rye bread wins prize"}
+    assert titles(found)[0] == "Ferry Osprey is back"
+
+
+def test_documents_and_kinds_that_the_asker_chose_are_kept_to(kb: KnowledgeBase) -> None:
+    tram = next(one for one in kb.catalogue.documents("news") if "tram" in one.title)
+    found = news(kb, asking(OSPREY, filters=Filters(document_ids=(tram.id,))))
+    assert found is None or set(titles(found)) == {tram.title}
+    talks = Filters(collections=("news",), kinds=("transcript",))
+    assert news(kb, asking(OSPREY, filters=talks)) is None
+
+
+def test_no_more_stories_are_told_than_asked_for(kb: KnowledgeBase) -> None:
+    found = news(kb, asking("What is new?", subject="ferry Osprey night tram", most=1))
+    assert found is not None
+    assert found.clusters == 1
+
+
+def test_what_is_no_question_for_news_is_left_to_others(kb: KnowledgeBase) -> None:
+    assert news(kb, asking("How long is the ferry Osprey?")) is None
+
+
+async def test_the_answer_counts_the_stories_it_is_told_from(kb: KnowledgeBase) -> None:
+    given: Answer = await final(answer(kb, Question(text=OSPREY, filters=NEWS)))
+    assert given.usage.clusters >= 1
+    assert date.fromisoformat(day(3)) in {
+        one.published_at.date() for one in given.citations if one.published_at
+    }

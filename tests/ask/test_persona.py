@@ -1,0 +1,139 @@
+"""What somebody would say is drawn from what they said, and the answer says that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
+from wellread.ask.strategies.persona import persona
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+TOWN = Filters(collections=("town",))
+TALK = """WEBVTT
+
+NOTE
+title: Harbour meeting
+date: 2025-03-01
+
+00:00:01.000 --> 00:00:05.000
+<v Ana Holm>A night tram is too loud for the old town.
+
+00:10:06.000 --> 00:10:09.500
+<v Ben Reed>The night tram, the night tram, the night tram is what this town needs.
+"""
+OTHERS = {
+    "trams.md": "---\ndate: 2024-05-01\n---\n\n# Night trams\n\n"
+    "The night tram runs. Night tram, night tram: Holm opposed it.\n",
+    "holmes.md": "# Night trams of Holmestead\n\nThe night tram of Holmestead runs at two.\n",
+}
+SECRET = "# Night tram\n\nAna Holm likes a night tram, in secret.\n"
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("persona")
+    town, club = root / "town", root / "club"
+    for folder in (town, club):
+        folder.mkdir()
+    (town / "talk.vtt").write_text(TALK, encoding="utf-8")
+    for name, text in OTHERS.items():
+        (town / name).write_text(text, encoding="utf-8")
+    (club / "secret.md").write_text(SECRET, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(town)], collection="town")
+        add(opened, [str(club)], collection="club")
+        yield opened
+
+
+def asking(*names: str, filters: Filters = TOWN) -> Analysis:
+    return Analysis(
+        question=f"What would {' '.join(names)} say about the night tram?",
+        type="persona",
+        terms=("night", "tram"),
+        names=names,
+        filters=filters,
+        subject="night tram",
+    )
+
+
+def titles(kb: KnowledgeBase, analysis: Analysis) -> list[str]:
+    found = persona(kb, analysis)
+    return [hit.document.title for hit in found.hits] if found else []
+
+
+def test_their_own_words_come_first_then_what_names_them(kb: KnowledgeBase) -> None:
+    found = persona(kb, asking("Ana Holm"))
+    assert found is not None
+    first = found.hits[0].passage
+    assert "too loud" in first.text
+    assert "Ana Holm" in first.speakers
+    assert "Night trams" in [hit.document.title for hit in found.hits]
+    assert found.strategy == "stated views of Ana Holm"
+    assert "Ana Holm was not asked this" in found.notes[-1]
+    assert [look.purpose for look in found.looks] == ["what Ana Holm said", "what names Ana Holm"]
+
+
+def test_a_part_of_the_name_finds_the_speaker(kb: KnowledgeBase) -> None:
+    found = persona(kb, asking("Ana"))
+    assert found is not None
+    assert found.looks[0].filters.speakers == ("Ana Holm",)
+    assert "too loud" in found.hits[0].passage.text
+
+
+def test_a_longer_name_that_holds_it_is_another_one(kb: KnowledgeBase) -> None:
+    assert "Night trams of Holmestead" not in titles(kb, asking("Ana Holm"))
+
+
+def test_other_collections_are_not_asked(kb: KnowledgeBase) -> None:
+    found = persona(kb, asking("Ana Holm"))
+    assert found is not None
+    assert {hit.document.collection for hit in found.hits} == {"town"}
+    assert titles(kb, asking("Ana Holm", filters=Filters(collections=("club",)))) == ["Night tram"]
+
+
+def test_speakers_that_the_asker_chose_are_kept_to(kb: KnowledgeBase) -> None:
+    ben = replace(TOWN, speakers=("ben reed",))
+    found = persona(kb, asking("Ana Holm", filters=ben))
+    if found is not None:
+        assert all("Ben Reed" in hit.passage.speakers for hit in found.hits)
+        assert all(look.filters.speakers == ("ben reed",) for look in found.looks)
+    own = persona(kb, asking("Ana Holm", filters=replace(TOWN, speakers=("ANA HOLM",))))
+    assert own is not None
+    assert "too loud" in own.hits[0].passage.text
+
+
+def test_a_limit_let_go_of_for_their_own_words_is_told(kb: KnowledgeBase) -> None:
+    late = Constraint(
+        kind="time",
+        span=Span(start=0, end=1),
+        value="2024",
+        filters=Filters(published_to=datetime(2024, 12, 31, tzinfo=UTC)),
+    )
+    found = persona(kb, replace(asking("Ana Holm"), constraints=(late,)))
+    assert found is not None
+    assert "too loud" in found.hits[0].passage.text
+    assert found.notes.count("nothing was found from 2024, so all dates were searched") == 1
+
+
+@pytest.mark.parametrize("names", [(), ("2025",), ("tram",)])
+def test_without_a_person_it_is_left_to_others(kb: KnowledgeBase, names: tuple[str, ...]) -> None:
+    assert persona(kb, asking(*names)) is None
+
+
+def test_of_somebody_nobody_names_nothing_is_said(kb: KnowledgeBase) -> None:
+    assert persona(kb, asking("Zoe Quill")) is None
+
+
+async def test_the_answer_says_that_it_is_drawn_from_their_views(kb: KnowledgeBase) -> None:
+    asked = Question(text="What would Ana Holm say about the night tram?", filters=TOWN)
+    given = await final(answer(kb, asked))
+    assert any("Ana Holm was not asked this" in note for note in given.notes)

@@ -1,0 +1,101 @@
+"""A reranker joins in the order of every search that a question makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.answers import Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.answer import answer, final
+from wellread.ask.find import find
+from wellread.ask.found import Found
+from wellread.ask.vocabulary import vocabulary_of
+from wellread.errors import ModelError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.rerank import Reranker
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.rerank import ReadableReranker
+
+QUESTION = "When does the ferry leave the harbour?"
+TEXTS = {
+    "ferry": "# Ferry harbour\n\nThe ferry leaves the harbour; the ferry leaves the harbour.\n",
+    "does": "# Boats\n\nWhen does it leave? The ferry does leave the harbour at six.\n",
+    "pier": "# Pier\n\nThe pier is old.\n",
+}
+
+
+class Failing:
+    """Never gives a score."""
+
+    identity = "failing"
+
+    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise ModelError("no reply", hint="start the server")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("reranked")
+    (root / "town").mkdir()
+    for name, text in TEXTS.items():
+        (root / "town" / f"{name}.md").write_text(text, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(root / "town")], collection="town")
+    return root / "home"
+
+
+def opened(home: Path, reranker: Reranker | None) -> KnowledgeBase:
+    weights: dict[str, dict[str, object]] = {
+        "rerank": {"weight": 1.0},
+        "qa": {"confidence_threshold": 0.05},
+        "retrieval": {"diversity": 1.0},
+    }
+    return open_kb(home, overrides=weights, embedder=ReadableEmbedder(), reranker=reranker)
+
+
+def found(kb: KnowledgeBase, text: str = QUESTION) -> Found:
+    return find(kb, analyse(Question(text=text), vocabulary_of(kb, ()), date(2025, 1, 1)))
+
+
+def titles(hits: Found) -> list[str]:
+    return [hit.document.title for hit in hits.hits]
+
+
+def test_the_reranker_s_order_is_the_one_of_the_passages(home: Path) -> None:
+    with opened(home, None) as kb:
+        before = found(kb, "ferry harbour when does")
+    reranker = ReadableReranker()
+    with opened(home, reranker) as kb:
+        after = found(kb, "ferry harbour when does")
+    assert titles(before)[0] == "Ferry harbour"
+    assert titles(after)[0] == "Boats"
+    assert "rerank" in {place.name for hit in after.hits for place in hit.ranks}
+    assert after.notes == before.notes == ()
+    assert {query for query, _ in reranker.asked} == {"ferry harbour when does"}
+
+
+async def test_one_that_fails_leaves_the_order_and_the_answer_says_so(home: Path) -> None:
+    with opened(home, None) as kb:
+        before = found(kb)
+    with opened(home, Failing()) as kb:
+        after = found(kb)
+        given = await final(answer(kb, Question(text=QUESTION)))
+    assert titles(after) == titles(before)
+    (note,) = given.notes
+    assert "the order is the search's own" in note
+    assert "start the server" in note
+    assert given.answered_by == "extractive"
+
+
+async def test_of_several_searches_a_failure_is_told_once(home: Path) -> None:
+    with opened(home, Failing()) as kb:
+        question = Question(text="What is the difference between the ferry and the pier?")
+        given = await final(answer(kb, question))
+    assert len([note for note in given.notes if "the reranker failed" in note]) == 1

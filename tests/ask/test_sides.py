@@ -1,0 +1,138 @@
+"""Comparisons rest on every side, and say which is missing; syntheses rest on few sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
+from wellread.ask.strategies.sides import MOST_SOURCES, compare, synthesis
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+TOWN = Filters(collections=("town",))
+# The trams outscore the ferries in every list, so only turns give the ferries a place.
+TRAMS = [
+    f"Comparing costs: costs of trams in street {number}. Trams have costs, trams compare well."
+    for number in range(12)
+]
+FERRIES = ["A ferry was repaired again in winter, which nobody had planned; the bill was high."]
+
+
+def lines(texts: list[str], title: str, year: int = 2024) -> str:
+    items = [
+        {"title": f"{title} {number}", "text": text, "published_at": f"{year}-01-01",
+         "url": f"https://town.example/{title}/{number}"}
+        for number, text in enumerate(texts)
+    ]  # fmt: skip
+    return "".join(json.dumps(item) + "\n" for item in items)
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("sides")
+    town, club = root / "town", root / "club"
+    for folder in (town, club):
+        folder.mkdir()
+    (town / "trams.jsonl").write_text(lines(TRAMS, "Trams"), encoding="utf-8")
+    (town / "ferries.jsonl").write_text(lines(FERRIES, "Ferries", 2020), encoding="utf-8")
+    balloon = ["A balloon costs less than trams and ferries do."]
+    (club / "balloons.jsonl").write_text(lines(balloon, "Balloons"), encoding="utf-8")
+    few = {"retrieval": {"top_k": 6}}
+    with open_kb(root / "home", overrides=few, embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(town)], collection="town")
+        add(opened, [str(club)], collection="club")
+        yield opened
+
+
+def asking(text: str, *sides: str, filters: Filters = TOWN) -> Analysis:
+    return Analysis(
+        question=text,
+        type="comparative",
+        terms=("compare", "differences", "costs"),
+        names=(),
+        filters=filters,
+        sides=sides,
+    )
+
+
+def test_every_side_has_a_passage_also_the_one_that_fits_less(kb: KnowledgeBase) -> None:
+    found = compare(kb, asking("Compare the costs of trams and ferry", "trams", "ferry"))
+    assert found is not None
+    titles = [hit.document.title for hit in found.hits]
+    assert titles[0].startswith("Trams")
+    assert "Ferries 0" in titles
+    assert len(titles) == MOST_SOURCES
+    assert found.notes == ()
+    assert [look.purpose for look in found.looks] == ["side: trams", "side: ferry", "all sides"]
+    assert [look.query for look in found.looks][:2] == ["trams costs", "ferry costs"]
+    assert len({hit.document.id for hit in found.hits}) <= MOST_SOURCES
+
+
+def test_a_side_that_nothing_is_about_is_named(kb: KnowledgeBase) -> None:
+    found = compare(kb, asking("Compare trams and zeppelins", "trams", "zeppelins"))
+    assert found is not None
+    assert found.notes == ("nothing was found about “zeppelins”",)
+    assert found.hits
+
+
+def test_a_comparison_stays_within_its_collection(kb: KnowledgeBase) -> None:
+    found = compare(kb, asking("Compare trams and balloons", "trams", "balloon"))
+    assert found is not None
+    assert {hit.document.collection for hit in found.hits} == {"town"}
+    assert found.notes == ("nothing was found about “balloon”",)
+
+
+def test_a_limit_that_nothing_meets_is_told_once(kb: KnowledgeBase) -> None:
+    in_1990 = Constraint(
+        kind="time",
+        span=Span(start=0, end=1),
+        value="1990",
+        filters=Filters(published_to=datetime(1990, 12, 31, tzinfo=UTC)),
+    )
+    asked = asking("Compare trams and ferry", "trams", "ferry")
+    found = compare(kb, replace(asked, constraints=(in_1990,)))
+    assert found is not None
+    assert found.notes == ("nothing was found from 1990, so all dates were searched",)
+    assert {hit.document.title.split()[0] for hit in found.hits} == {"Trams", "Ferries"}
+
+
+def test_without_two_sides_it_is_no_comparison(kb: KnowledgeBase) -> None:
+    assert compare(kb, asking("Compare the trams", "trams")) is None
+
+
+def test_a_synthesis_rests_on_few_sources_that_differ(kb: KnowledgeBase) -> None:
+    found = synthesis(kb, asking("What do sources say of costs of trams and ferries?"))
+    assert found is not None
+    assert len({hit.document.id for hit in found.hits}) == MOST_SOURCES
+    assert found.strategy == f"a wide search, up to {MOST_SOURCES} sources"
+
+
+def test_a_synthesis_of_nothing_leaves_it_to_others(kb: KnowledgeBase) -> None:
+    nothing = Filters(collections=("town",), authors=("Nobody",))
+    assert synthesis(kb, asking("What do sources say?", filters=nothing)) is None
+
+
+async def test_the_answer_says_what_is_missing(kb: KnowledgeBase) -> None:
+    question = Question(text="What is the difference between trams and zeppelins?", filters=TOWN)
+    given: Any = await final(answer(kb, question))
+    assert "nothing was found about “zeppelins”" in given.notes
+
+
+def test_a_side_that_leans_on_the_other_is_searched_with_its_noun(kb: KnowledgeBase) -> None:
+    found = compare(kb, asking("Do old trams cost more than new ones?", "old trams", "new ones"))
+    assert found is not None
+    assert [look.purpose for look in found.looks if look.purpose.startswith("side")] == [
+        "side: old trams",
+        "side: new trams",
+    ]
+    assert not any("new" in note for note in found.notes)

@@ -1,0 +1,250 @@
+"""Exhaustive results as answers: a line with citations for each row, the table, and the record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.found import Found, Tally, TallyRow
+from wellread.ask.reply import Reply
+from wellread.ask.tell import SHOWN_ROWS, sureness, tell
+from wellread.errors import StoreError
+from wellread.ingest.checking.verify import verify
+from wellread.ingest.remove import remove_documents
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import DocumentFacts, Filters, Hit, Span
+
+TOWN = Filters(collections=("town",))
+
+
+def item(number: int) -> dict[str, str]:
+    return {
+        "title": f"Bulletin {number}",
+        "published_at": f"2025-01-{number:02}",
+        "text": f"Ferry number {number} sails. It is number {number} of many.",
+        "url": f"https://news.example/{number}",
+    }
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    folder = tmp_path / "material"
+    folder.mkdir()
+    lines = [item(number) for number in range(1, SHOWN_ROWS + 4)]
+    news = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "news.jsonl").write_text(news, encoding="utf-8")
+    (folder / "osprey.md").write_text(
+        "---\nid: osprey\ntype: ship\ntitle: Osprey\nsectors: [transport]\n---\n\nA ship.\n",
+        encoding="utf-8",
+    )
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder)], collection="town")
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, text: str, filters: Filters = TOWN) -> Answer:
+    return await final(answer(kb, Question(text=text, filters=filters)))
+
+
+def by_title(kb: KnowledgeBase) -> dict[str, DocumentFacts]:
+    return {facts.title: facts for facts in kb.catalogue.documents("town")}
+
+
+def told(kb: KnowledgeBase, *rows: TallyRow, hits: Sequence[Hit] = ()) -> Reply:
+    tally = Tally(kind="list", sentence="So many are there.", columns=("What",), rows=rows)
+    return tell(kb, tally, Found(strategy="a list", tally=tally, hits=tuple(hits)))
+
+
+def check_spans(kb: KnowledgeBase, given: Answer | Reply) -> None:
+    for sentence in given.sentences:
+        assert sentence.span.of(given.text) == sentence.text
+    for number, citation in enumerate(given.citations, 1):
+        assert citation.id == number
+        assert citation.answer_span.of(given.text)
+        (stored,) = kb.catalogue.texts([(citation.document_id, citation.source_span)])
+        assert citation.quote == stored != ""
+        assert f"[{number}]" in given.text
+
+
+async def test_a_list_is_an_answer_with_citations_and_a_whole_table(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "List all articles")
+    check_spans(kb, given)
+    assert given.answered_by == "catalogue"
+    assert given.table is not None
+    assert len(given.table.rows) == len(given.table.documents) == SHOWN_ROWS + 3
+    assert {row[0] for row in given.table.rows} == {
+        f"Bulletin {number}" for number in range(1, SHOWN_ROWS + 4)
+    }
+    assert len(given.sentences) == 1 + SHOWN_ROWS
+    assert given.text.endswith("3 more are in the table.")
+    assert {one.verdict.method for one in given.sentences} == {"catalogue"}
+    assert {one.verdict.name for one in given.sentences} == {"supported"}
+    assert {one.verdict.reason for one in given.sentences} == {given.table.method}
+    assert given.confidence.band == "high"
+    line = next(one for one in given.sentences if one.text.startswith("Bulletin 7 "))
+    (number,) = line.citations
+    cited = given.citations[number - 1]
+    assert cited.title == "Bulletin 7"
+    assert cited.quote == "Ferry number 7 sails."
+    assert cited.link.startswith("https://news.example/7")
+
+
+async def test_the_table_comes_back_from_the_record_as_it_was(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "List all articles")
+    assert kb.catalogue.answer(given.id) == given
+    assert [stored.stale for stored in kb.catalogue.answers()] == [False]
+
+
+async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "Is there anything about zeppelins?")
+    assert given.answered_by == "catalogue"
+    assert given.data_gaps == (given.sentences[0].text,)
+    (gap,) = kb.catalogue.gaps()
+    assert (gap.question, gap.reason) == (given.question, given.data_gaps[0])
+
+
+async def test_what_is_there_is_no_gap(kb: KnowledgeBase) -> None:
+    await ask(kb, "How many articles are there?")
+    assert kb.catalogue.gaps() == []
+
+
+def test_a_limit_left_out_makes_a_result_less_sure() -> None:
+    tally = Tally(kind="count", sentence="Two.", method="documents")
+    whole = sureness(tally, Found(strategy="", tally=tally))
+    less = sureness(tally, Found(strategy="", tally=tally, notes=("all dates were searched",)))
+    assert (whole.band, less.band) == ("high", "medium")
+    assert less.score < whole.score
+    assert "all dates were searched" in less.reasoning
+
+
+def test_a_passage_that_was_found_is_quoted_rather_than_the_beginning(kb: KnowledgeBase) -> None:
+    facts = by_title(kb)["Bulletin 3"]
+    row = TallyRow(cells=("three",), document_ids=(facts.id,))
+    (later,) = kb.catalogue.passages_of([facts.id])
+    part = Span(start=later.span.start + later.text.index("It is"), end=later.span.end)
+    moved = Hit(passage=replace(later, span=part), document=facts, score=1.0)
+    assert told(kb, row, hits=[moved]).citations[0].quote == "It is number 3 of many."
+    # Of another version it may stand elsewhere by now.
+    old = Hit(passage=replace(later, span=part, version="ver_old"), document=facts, score=1.0)
+    assert told(kb, row, hits=[old]).citations[0].quote == "Ferry number 3 sails."
+
+
+def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeBase) -> None:
+    known = by_title(kb)["Bulletin 1"].id
+    reply = told(
+        kb,
+        TallyRow(cells=("one", "", "first"), document_ids=(known, known, "doc_gone")),
+        TallyRow(cells=("two",), document_ids=(known,)),
+        TallyRow(cells=("three",)),
+    )
+    check_spans(kb, reply)
+    assert [one.document_id for one in reply.citations] == [known]
+    assert [one.citations for one in reply.sentences] == [(), (1,), (1,), ()]
+    assert "- one (first) [1]\n- two [1]\n- three" in reply.text
+
+
+def test_a_document_that_goes_while_it_is_told_is_left_out(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = by_title(kb)
+    stays, goes = known["Bulletin 1"].id, known["Bulletin 2"].id
+    facts_of = kb.catalogue.facts
+
+    def facts(wanted: Any) -> dict[str, DocumentFacts]:
+        found = facts_of(wanted)
+        kb.catalogue.remove_documents([goes])
+        return found
+
+    monkeypatch.setattr(kb.catalogue, "facts", facts)
+    reply = told(
+        kb,
+        TallyRow(cells=("one",), document_ids=(stays,)),
+        TallyRow(cells=("two",), document_ids=(goes,)),
+    )
+    assert [one.document_id for one in reply.citations] == [stays]
+
+
+def test_documents_that_go_again_and_again_are_an_error(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = by_title(kb)["Bulletin 1"]
+    monkeypatch.setattr(kb.catalogue, "facts", lambda _: {known.id: known})
+    kb.catalogue.remove_documents([known.id])
+    with pytest.raises(StoreError, match="ask again"):
+        told(kb, TallyRow(cells=("one",), document_ids=(known.id,)))
+
+
+def test_a_document_without_a_character_is_not_quoted(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty = replace(by_title(kb)["Bulletin 1"], characters=0)
+    monkeypatch.setattr(kb.catalogue, "facts", lambda _: {empty.id: empty})
+    reply = told(kb, TallyRow(cells=("Hollow",), document_ids=(empty.id,)))
+    assert reply.citations == ()
+    assert reply.text.endswith("- Hollow")
+
+
+# --- removing what a table rests on ----------------------------------------------------------
+
+
+async def test_a_removed_document_leaves_the_table_and_the_text(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "List all articles")
+    assert given.table is not None
+    shown, unshown = given.table.rows[2][0], given.table.rows[-1][0]
+    ids = [given.table.documents[place][0] for place in (2, -1)]
+    report = remove_documents(kb, ids)
+    assert report.traces == ()
+    kept = kb.catalogue.answer(given.id)
+    assert kept is not None
+    assert kept.table is not None
+    said = f"{kept} "
+    for title in (shown, unshown):
+        assert f"{title} " not in said
+        assert f"{title}'" not in said
+    assert set(kept.table.rows[2]) == set(kept.table.rows[-1]) == {"(removed)"}
+    assert kept.table.documents[2] == kept.table.documents[-1] == ()
+    assert kept.table.rows[3] == given.table.rows[3]
+    assert [one.span.of(kept.text) for one in kept.sentences] == [
+        one.text for one in kept.sentences
+    ]
+    assert [stored.stale for stored in kb.catalogue.answers()] == [True]
+    assert verify(kb).problems == ()
+
+
+@pytest.mark.parametrize("place", [0, -1])
+async def test_a_changed_document_makes_the_answer_stale(
+    kb: KnowledgeBase, tmp_path: Path, place: int
+) -> None:
+    given = await ask(kb, "List all articles")
+    assert given.table is not None
+    title = given.table.rows[place][0]
+    lines = [item(number) for number in range(1, SHOWN_ROWS + 4)]
+    for line in lines:
+        if line["title"] == title:
+            line["text"] = "It has sunk."
+    news = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "material" / "news.jsonl").write_text(news, encoding="utf-8")
+    add(kb, [str(tmp_path / "material")], collection="town")
+    assert [stored.stale for stored in kb.catalogue.answers()] == [True]
+    kept = kb.catalogue.answer(given.id)
+    assert kept is not None
+    assert kept.table == given.table
+
+
+def test_a_sentence_is_quoted_rather_than_the_heading_above_it(kb: KnowledgeBase) -> None:
+    page = kb.home.parent / "material" / "rule.md"
+    page.write_text("# The rule\n\nEvery ferry carries two boats.\n", encoding="utf-8")
+    add(kb, [str(page)], collection="town")
+    rule = by_title(kb)["The rule"]
+    reply = told(kb, TallyRow(cells=("The rule",), document_ids=(rule.id,)))
+    assert [citation.quote for citation in reply.citations] == ["Every ferry carries two boats."]
+    check_spans(kb, reply)

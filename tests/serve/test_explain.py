@@ -1,0 +1,134 @@
+"""How an answer was found: over the command line, as JSON, and in a stream."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+from typer.testing import CliRunner
+
+from wellread.kb import KnowledgeBase
+from wellread.serve.api.explain_schemas import ExplainedResponse, ExplanationBody
+from wellread.serve.api.schemas import AskResponse
+from wellread.serve.cli import app
+
+QUESTION = "How much was the ferry Osprey bought for?"
+COUNT = "How many transcripts are there?"
+
+
+async def ask(client: httpx.AsyncClient, text: str, **fields: object) -> httpx.Response:
+    body = {"question": text, "options": {"explain": True}, **fields}
+    return await client.post("/api/ask", json=body)
+
+
+def events_of(text: str) -> list[tuple[str, str]]:
+    blocks = text.replace("\r\n", "\n").split("\n\n")
+    found = [
+        dict(line.split(": ", 1) for line in block.split("\n") if ": " in line) for block in blocks
+    ]
+    return [(fields["event"], fields["data"]) for fields in found if "event" in fields]
+
+
+async def test_the_explanation_says_how_each_passage_was_found(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    response = await ask(client, QUESTION, topicId="town")
+    assert response.status_code == 200
+    body = ExplainedResponse.model_validate(response.json())
+    assert body.model_dump(mode="json") == response.json()
+    why = body.explanation
+    assert why.analysis.type == "factual"
+    assert why.analysis.reasons
+    assert why.strategy == "direct retrieval"
+    (search,) = why.searches
+    assert search.purpose == "the question"
+    assert search.filters == {"collections": "town"}
+    assert set(search.lists) == {"text", "vector"}
+    assert search.lists["text"][0].title == "The ferry"
+    assert "how close the words stand" in search.fused
+    best = why.used[0]
+    assert best.title == "The ferry"
+    assert {place.name for place in best.ranks} == {"text", "vector", "closeness"}
+    assert set(kb.catalogue.live_passages([best.passage_id])) == {best.passage_id}
+    scores = [used.score for used in why.used]
+    assert scores[0] == max(scores)
+
+
+async def test_limits_are_told_with_the_words_they_were_read_from(
+    client: httpx.AsyncClient,
+) -> None:
+    response = await ask(client, "What did Ben say about the boathouse roof?", topicId="town")
+    why = ExplainedResponse.model_validate(response.json()).explanation
+    (limit,) = why.analysis.constraints
+    assert (limit.kind, limit.value) == ("speaker", "Ben")
+    assert "Ben" in limit.words
+    assert why.searches[0].filters == {"collections": "town", "speakers": "Ben"}
+
+
+async def test_a_count_says_how_it_was_worked_out(client: httpx.AsyncClient) -> None:
+    response = await ask(client, COUNT)
+    body = ExplainedResponse.model_validate(response.json())
+    assert body.table is not None
+    assert body.explanation.method == body.table.method != ""
+
+
+async def test_without_the_option_there_is_none(client: httpx.AsyncClient) -> None:
+    response = await client.post("/api/ask", json={"question": QUESTION})
+    assert "explanation" not in response.json()
+    response = await client.post("/api/ask", json={"question": QUESTION, "stream": True})
+    assert "explanation" not in [name for name, _ in events_of(response.text)]
+
+
+async def test_in_a_stream_it_comes_just_before_the_answer(client: httpx.AsyncClient) -> None:
+    response = await ask(client, QUESTION, topicId="town", stream=True)
+    events = events_of(response.text)
+    assert [name for name, _ in events[-2:]] == ["explanation", "final"]
+    assert [name for name, _ in events].count("explanation") == 1
+    why = ExplanationBody.model_validate_json(events[-2][1])
+    assert why.used[0].title == "The ferry"
+    assert AskResponse.model_validate_json(events[-1][1]).sentences
+
+
+def run(runner: CliRunner, *words: str) -> str:
+    result = runner.invoke(app, list(words))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_terminal_shows_it_before_the_answer(runner: CliRunner, kb: KnowledgeBase) -> None:
+    kb.close()
+    shown = run(runner, "ask", QUESTION, "--explain")
+    for part in ("Question: factual", "Strategy: direct retrieval", "Search 1: the question"):
+        assert part in shown
+    assert shown.index("Strategy:") < shown.index("2.6 million euros in 2021")
+    assert "joined: weighted sum" in shown
+    assert "closeness" in shown
+    assert "Strategy:" not in run(runner, "ask", QUESTION)
+
+
+def test_the_terminal_s_json_holds_both(runner: CliRunner, kb: KnowledgeBase) -> None:
+    kb.close()
+    given = json.loads(run(runner, "--json", "ask", QUESTION, "--explain"))
+    body = ExplainedResponse.model_validate(given)
+    assert body.explanation.used[0].title == "The ferry"
+    assert "2.6 million" in body.answer
+    assert "explanation" not in json.loads(run(runner, "--json", "ask", QUESTION))
+
+
+def test_the_terminal_shows_how_a_count_was_worked_out(
+    runner: CliRunner, kb: KnowledgeBase
+) -> None:
+    kb.close()
+    assert "Worked out: " in run(runner, "ask", COUNT, "--explain")
+
+
+def test_sources_alone_are_found_for_misspelt_words_too(
+    runner: CliRunner, kb: KnowledgeBase
+) -> None:
+    kb.close()
+    right, wrong = (
+        json.loads(run(runner, "--json", "ask", f"Where is {word} planted?", "--sources-only"))
+        for word in ("seagrass", "seagrsas")
+    )
+    assert right["sources"][0]["title"] == "Seagrass"
+    assert wrong["sources"] == right["sources"]

@@ -1,0 +1,210 @@
+"""Tables of stored answers: rows of removed documents go, and their titles with them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
+from wellread.identity import document_id, version_of
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, Locator, Span
+
+NAMES = ("Osprey", "Heron", "Gannet", "Catalogue")
+METHOD = "what Osprey and Heron are run by"
+LINES = ("Osprey and Heron are ferries.", "Osprey (ferry)", "Osprey and Heron", "Heron (ferry)")
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    opened.commit([change(name) for name in NAMES])
+    yield opened
+    opened.close()
+
+
+def text_of(name: str) -> str:
+    return f"{name} sails."
+
+
+def change(name: str, text: str = "") -> SourceChange:
+    document = Document(
+        collection="main", uri=f"u:{name}", kind="page", title=name, text=text or text_of(name)
+    )
+    return SourceChange(
+        record=SourceRecord(collection="main", uri=name),
+        documents=[DocumentChange(document=document, passages=[])],
+    )
+
+
+def known(name: str) -> str:
+    return document_id("main", f"u:{name}")
+
+
+def citation(number: int, name: str, span: Span) -> Citation:
+    return Citation(
+        id=number,
+        document_id=known(name),
+        version=version_of(text_of(name), ()),
+        title=name,
+        url="u",
+        link="u",
+        kind="page",
+        source_type="md",
+        published_at=None,
+        relevance=1.0,
+        locator=Locator(label=""),
+        quote=text_of(name),
+        answer_span=span,
+        source_span=Span(start=0, end=len(text_of(name))),
+        verdict="supported",
+    )
+
+
+def answer() -> Answer:
+    """Rows on one document, on two, and on one that is not cited."""
+    text, sentences = "", []
+    cited = ((), (1,), (1, 2), ())
+    for line, numbers in zip(LINES, cited, strict=True):
+        span = Span(start=len(text), end=len(text) + len(line))
+        verdict = Verdict(name="supported", method="catalogue", score=1, reason=METHOD)
+        sentences.append(Sentence(text=line, span=span, verdict=verdict, citations=numbers))
+        text += f"{line} [1]\n- "
+    return Answer(
+        id="ans_1",
+        question="Which ferries are there?",
+        text=text,
+        citations=(
+            citation(1, "Osprey", sentences[1].span),
+            citation(2, "Heron", sentences[2].span),
+        ),
+        sentences=tuple(sentences),
+        confidence=Confidence(score=1, band="high", reasoning=f"worked out: {METHOD}"),
+        answered_by="catalogue",
+        notes=("Osprey was looked for everywhere",),
+        table=Table(
+            columns=("What", "How"),
+            rows=(("Osprey", "ferry"), ("Osprey and Heron", ""), ("Heron", "ferry"), ("x", "")),
+            documents=((known("Osprey"),), (known("Osprey"), known("Heron")),
+                       (known("Heron"),), (known("Gannet"), known("Catalogue"))),
+            method=METHOD,
+        ),
+    )  # fmt: skip
+
+
+def kept(catalogue: Catalogue) -> Answer:
+    found = catalogue.answer("ans_1")
+    assert found is not None
+    return found
+
+
+def stale(catalogue: Catalogue) -> bool:
+    (stored,) = catalogue.answers()
+    return stored.stale
+
+
+def test_a_table_is_kept_as_it_was(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    assert kept(catalogue) == answer()
+    assert not stale(catalogue)
+
+
+def test_what_only_the_removed_document_said_goes(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.remove_sources("main", ["Osprey"])
+    left = kept(catalogue)
+    assert left.table is not None
+    assert left.table.rows == (
+        ("(removed)", "(removed)"),
+        ("██████ and Heron", ""),
+        ("Heron", "ferry"),
+        ("x", ""),
+    )
+    assert left.table.documents == ((), (known("Heron"),), *answer_documents()[2:])
+    assert [one.text for one in left.sentences] == [
+        "██████ and Heron are ferries.",
+        "██████ ███████",
+        "██████ and Heron",
+        "Heron (ferry)",
+    ]
+    assert [one.span.of(left.text) for one in left.sentences] == [
+        one.text for one in left.sentences
+    ]
+    assert "Osprey" not in str(left)
+    assert [one.title for one in left.citations] == ["(removed)", "Heron"]
+    assert stale(catalogue)
+    assert catalogue.forgetting.quoting_removed() == {}
+
+
+def answer_documents() -> tuple[tuple[str, ...], ...]:
+    table = answer().table
+    assert table is not None
+    return table.documents
+
+
+def test_a_document_that_only_a_row_rests_on_makes_it_stale(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.commit([change("Gannet", "The gannet rests.")])
+    assert stale(catalogue)
+    assert kept(catalogue) == answer()
+
+
+def test_a_title_that_is_a_word_of_ours_does_no_harm(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer())
+    catalogue.remove_sources("main", ["Catalogue"])
+    left = kept(catalogue)
+    assert {one.verdict.method for one in left.sentences} == {"catalogue"}
+    assert left.table is not None
+    assert left.table.documents[3] == (known("Gannet"),)
+    assert left.table.rows == (answer().table or left.table).rows
+
+
+def test_an_answer_recorded_after_a_row_s_document_went_is_without_it(
+    catalogue: Catalogue,
+) -> None:
+    catalogue.remove_sources("main", ["Gannet", "Catalogue"])
+    catalogue.record_answer(answer())
+    left = kept(catalogue)
+    assert left.table is not None
+    assert left.table.rows[3] == ("(removed)", "(removed)")
+    assert stale(catalogue)
+
+
+def test_what_a_removed_document_left_is_found_and_mended(
+    catalogue: Catalogue, tmp_path: Path
+) -> None:
+    catalogue.record_answer(answer())
+    gone = [known("Osprey"), known("Gannet")]
+    with closing(sqlite3.connect(tmp_path / "catalogue.db")) as plain, plain:
+        plain.executemany("DELETE FROM documents WHERE id = ?", [(each,) for each in gone])
+    assert catalogue.forgetting.quoting_removed() == {"ans_1": set(gone)}
+    catalogue.forgetting.forget_quotes()
+    assert catalogue.forgetting.quoting_removed() == {}
+    assert "Osprey" not in str(kept(catalogue))
+    assert stale(catalogue)
+
+
+def test_a_document_that_changed_and_then_went_leaves_no_name(catalogue: Catalogue) -> None:
+    catalogue.record_answer(replace(answer(), table=None))
+    catalogue.commit([change("Osprey", "Nothing sails any more.")])
+    assert [one.title for one in kept(catalogue).citations] == ["Osprey", "Heron"]
+    catalogue.remove_sources("main", ["Osprey"])
+    assert [one.title for one in kept(catalogue).citations] == ["(removed)", "Heron"]
+
+
+def test_ever_so_many_rows_are_recorded(catalogue: Catalogue) -> None:
+    catalogue.commit([change(f"Boat {number}") for number in range(1_200)])
+    ids = tuple((known(f"Boat {number}"),) for number in range(1_200))
+    table = Table(columns=("What",), rows=tuple(("boat",) for _ in ids), documents=ids)
+    catalogue.record_answer(replace(answer(), citations=(), sentences=(), table=table))
+    assert not stale(catalogue)
+    catalogue.remove_sources("main", ["Boat 1100"])
+    left = kept(catalogue)
+    assert left.table is not None
+    assert [place for place, row in enumerate(left.table.rows) if row != ("boat",)] == [1_100]
