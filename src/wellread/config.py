@@ -150,10 +150,7 @@ class RetrievalSettings(_Section):
         default=0.5, ge=0, le=1, description="weight of vectors in 'weighted'"
     )
     closeness: float = Field(
-        default=0.65,
-        ge=0,
-        le=1,
-        description="share of how the words stand in a passage; 0: off; none in 'rrf'",
+        default=0.65, ge=0, le=1, description="share of how the words stand; 0: off; not in 'rrf'"
     )
     min_similarity: float = Field(
         default=0.3, ge=-1, le=1, description="least cosine of a story and a question"

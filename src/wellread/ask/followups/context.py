@@ -1,0 +1,23 @@
+"""What is searched for when a follow-up names little: the question before goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellread.ask.followups.turns import Rewritten, Turn
+from wellread.ask.words import names, terms
+
+FEW_TERMS = 3
+
+
+def with_context(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
+    """The text to search for: the question, and the last one where it may be about the same.
+
+    That is when nothing was put into the question and it has no name and few words of its own.
+    The text is for retrieval alone; the question as it is understood and shown stays the same.
+    """
+    last = next((turn.question for turn in reversed(earlier) if turn.question), "")
+    text = rewritten.text
+    if rewritten.changed or not last or names(text) or len(terms(text)) > FEW_TERMS:
+        return text
+    return f"{text}\n{last}"
