@@ -40,6 +40,13 @@ def another(row: SettingRow) -> tuple[str, object]:
         "rerank.backend": ("http", "http"),
         "rerank.format": ("tei", "tei"),
         "citations.style": ("auto", "auto"),
+        "verification.judge": ("http", "http"),
+        "generation.input_price": ("0.25", 0.25),
+        "generation.output_price": ("0.75", 0.75),
+        "features.similar_rating": ("70", 70),
+        "features.similar_comparison": ("lte", "lte"),
+        "budget.daily": ("1.5", 1.5),
+        "budget.monthly": ("20", 20.0),
         "sources.exclude": ("*.log, drafts/", ("*.log", "drafts/")),
         "stories.kinds": ("page, paper", ("page", "paper")),
     }

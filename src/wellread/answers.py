@@ -120,14 +120,61 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One side of a disagreement: what is said, and the ids of the citations that say it."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Where sources disagree.
+
+    Attributes:
+        about: what on, in words.
+        views: each side with its sources; empty when only a model says that they disagree.
+        reason: why they may differ (date, scope), in words; may be empty.
+    """
+
+    about: str
+    views: tuple[View, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """Something to explore next.
+
+    Attributes:
+        id: the document's, entity's or story's id.
+        reason: why it is named, in words ("linked: extends", "also about taproot").
+    """
+
+    kind: Literal["document", "entity", "story"]
+    title: str
+    id: str = ""
+    collection: str = ""
+    url: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """A delivered answer: the text with rendered citation markers, and the proof of it.
 
     Attributes:
         answered_by: ``extractive``, the model's name, ``catalogue`` for an exhaustive result, or
             ``none`` for the no-data reply.
+        type: what kind of question it was taken for (``questions.QuestionType``).
+        standalone: the question as it was understood, where a follow-up was rewritten.
         fallback: why another answerer than the configured one wrote it; empty when none did.
+        premises: what the question takes for granted and the sources say otherwise.
+        suggestions: further questions that the material can answer.
+        cached: whether an answer given before was given again.
         hallucinated_citations: how many unknown evidence keys were removed from the draft.
+        repaired_citations: how many sentences got the citation they deserve, or a better one.
+        dropped_sentences: how many sentences of the draft ``strict`` took out.
     """
 
     id: str
@@ -141,11 +188,19 @@ class Answer:
     session_id: str = ""
     fallback: str = ""
     data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
-    related: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    premises: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
+    suggestions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     table: Table | None = None
+    type: str = ""
+    standalone: str = ""
+    owner: str = ""
+    cached: bool = False
     hallucinated_citations: int = 0
+    repaired_citations: int = 0
+    dropped_sentences: int = 0
     usage: Usage = Usage()
     steps: tuple[Step, ...] = ()
 
@@ -158,6 +213,8 @@ class Question:
         filters: limits that the asker set; those found in the question's words are added.
         strict: drop unsupported sentences; None takes the setting.
         max_clusters: most stories that news is told from; None takes the setting.
+        owner: whose question it is; sessions and their answers are private to their owner.
+        fresh: write anew, whatever answer is kept.
     """
 
     text: str
@@ -166,6 +223,8 @@ class Question:
     session_id: str = ""
     strict: bool | None = None
     max_clusters: int | None = None
+    owner: str = ""
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,16 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from wellread.ask_settings import (
+    BudgetSettings,
+    CacheSettings,
+    CitationSettings,
+    ContextSettings,
+    FeaturesSettings,
+    GenerationSettings,
+    QaSettings,
+    VerificationSettings,
+)
 from wellread.errors import SettingsError
 from wellread.rerank_settings import RerankSettings
 
@@ -182,52 +192,6 @@ class StorySettings(_Section):
         return _split(given)
 
 
-class GenerationSettings(_Section):
-    model: str = Field(
-        default="",
-        description="language model, for example openai:gpt-4o-mini; empty: extractive answers",
-    )
-    base_url: str = Field(default="", description="OpenAI-compatible server to use for the model")
-    api_key_env: str = Field(
-        "OPENAI_API_KEY", description="environment variable that holds the model's key"
-    )
-    temperature: float = Field(default=0.3, ge=0, le=2, description="sampling temperature")
-    max_tokens: int = Field(default=2000, ge=1, description="most tokens of one answer")
-    timeout: float = Field(
-        default=120.0, gt=0, description="seconds until a model call is given up"
-    )
-    retries: int = Field(
-        default=2, ge=0, le=10, description="further tries after a retryable failure"
-    )
-
-
-class CitationSettings(_Section):
-    style: Literal["number", "auto"] = Field(
-        default="number", description="how a citation is rendered"
-    )
-    strict: bool = Field(
-        default=False, description="drop unsupported sentences instead of marking them"
-    )
-
-
-class ContextSettings(_Section):
-    max_tokens: int = Field(default=8000, ge=100, description="most tokens of evidence")
-    max_characters: int = Field(default=30_000, ge=500, description="most characters of evidence")
-
-
-class QaSettings(_Section):
-    enabled: bool = Field(default=True, description="whether questions are answered at all")
-    confidence_threshold: float = Field(
-        default=0.3, ge=0, le=1, description="below this there is no answer but the no-data reply"
-    )
-    max_clusters: int = Field(
-        default=5, ge=1, description="most stories of one answer (no effect yet)"
-    )
-    max_sentences: int = Field(
-        default=3, ge=1, le=20, description="most sentences of an extractive answer"
-    )
-
-
 class ServeSettings(_Section):
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8756, ge=0, le=65535, description="port to listen on")
@@ -246,8 +210,12 @@ class Settings(_Section):
     stories: StorySettings = StorySettings()
     generation: GenerationSettings = GenerationSettings()
     citations: CitationSettings = CitationSettings()
+    verification: VerificationSettings = VerificationSettings()
     context: ContextSettings = ContextSettings()
+    features: FeaturesSettings = FeaturesSettings()
     qa: QaSettings = QaSettings()
+    budget: BudgetSettings = BudgetSettings()
+    cache: CacheSettings = CacheSettings()
     serve: ServeSettings = ServeSettings()
 
 

@@ -244,7 +244,7 @@ def test_what_answers_and_gaps_said_of_it_goes_too(kb: KnowledgeBase, papers: Pa
     )
     kb.catalogue.record_answer(answer)
     kb.catalogue.record_answer(
-        replace(answer, id="ans_2", text="?", citations=(), sentences=(), related=(FERRY,))
+        replace(answer, id="ans_2", text="?", citations=(), sentences=(), notes=(FERRY,))
     )
     kb.catalogue.record_gap(f"Who says: {FERRY}", "nobody")
     report = remove_named(kb, "default", [str(papers / "boats")])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wellread.config import GenerationSettings
+from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.endpoint import endpoint_of

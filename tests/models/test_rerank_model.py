@@ -15,7 +15,7 @@ from anyio import to_thread
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.config import GenerationSettings
+from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.llm import open_model

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Step, Usage, Verdict
+from wellread.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Conflict,
+    Related,
+    Sentence,
+    Step,
+    Usage,
+    Verdict,
+    View,
+)
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
@@ -217,8 +228,11 @@ def test_whatever_field_quotes_a_removed_source_is_blacked_out(catalogue: Catalo
         question=f"Is it true that {LONG}?",
         citations=(citation(1, "seals", f"{LONG}. Short one.", Span(start=0, end=4)),),
         data_gaps=(SAID,),
-        conflicts=(SAID,),
-        related=(SAID,),
+        conflicts=(Conflict(about=SAID, views=(View(text=SAID),), reason=SAID),),
+        premises=(SAID,),
+        related=(Related(kind="document", title=SAID, reason=SAID),),
+        suggestions=(SAID,),
+        standalone=SAID,
         notes=(SAID,),
         steps=(Step(name=SAID, seconds=0.5),),
         confidence=Confidence(score=0.75, band="high", reasoning=SAID),
@@ -261,7 +275,7 @@ def test_a_quotation_across_two_sentences_is_blacked_out_in_both(catalogue: Cata
 
 
 def test_answers_that_do_not_cite_it_can_forget_its_words_too(catalogue: Catalogue) -> None:
-    told = replace(answer(), citations=(), related=(SAID, "What else?"))
+    told = replace(answer(), citations=(), suggestions=(SAID, "What else?"))
     catalogue.record_answer(told)
     catalogue.record_answer(replace(answer("ans_2"), citations=()))
     catalogue.record_gap(f"Why is it that {LONG}?", "nothing was found")
@@ -269,7 +283,7 @@ def test_answers_that_do_not_cite_it_can_forget_its_words_too(catalogue: Catalog
     kept = catalogue.answer("ans_1")
     assert kept is not None
     assert "seal" not in str(kept)
-    assert kept.related[1] == "What else?"
+    assert kept.suggestions[1] == "What else?"
     assert catalogue.answer("ans_2") == replace(answer("ans_2"), citations=())
     (gap,) = catalogue.gaps()
     assert "seal" not in gap.question

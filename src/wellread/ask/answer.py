@@ -26,9 +26,11 @@ from wellread.answers import (
     TokenEvent,
     Usage,
 )
-from wellread.ask import confidence
+from wellread.ask import cache, confidence
 from wellread.ask.analysis.analyse import analyse
+from wellread.ask.beside import beside
 from wellread.ask.cite import Checked, cite
+from wellread.ask.conversation import Opened, opened
 from wellread.ask.evidence import pack
 from wellread.ask.find import find
 from wellread.ask.found import Found
@@ -65,6 +67,14 @@ async def answer(
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = _Clock()
     known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
+    turn = await opened(kb, question, known)
+    question = turn.question
+    again = await to_thread.run_sync(cache.held, kb, question)
+    if again is not None:
+        for sentence in again.sentences:
+            yield SentenceEvent(sentence=sentence)
+        yield FinalEvent(answer=again)
+        return
     read, changed = await to_thread.run_sync(respelt, kb, question, known)
     analysis = analyse(read, known, date.today())
     yield clock.lap("analysis", len(analysis.terms))
@@ -88,8 +98,11 @@ async def answer(
     for sentence in outcome.reply.sentences:
         yield SentenceEvent(sentence=sentence)
     yield clock.lap("citation", len(outcome.reply.citations))
-    done = _assemble(analysis, question, found, outcome, clock.steps)
-    await to_thread.run_sync(_record, kb, done)
+    aside = await to_thread.run_sync(beside, kb, analysis, found.hits, outcome.reply)
+    outcome = replace(outcome, reply=replace(outcome.reply, related=aside.related))
+    done = _assemble(analysis, turn, found, outcome, clock.steps)
+    done = replace(done, suggestions=aside.suggestions)
+    await to_thread.run_sync(_record, kb, question, done)
     yield FinalEvent(answer=done)
 
 
@@ -126,7 +139,9 @@ async def _from_passages(
         return
     text = _text(written, checked, kept)
     cited = await to_thread.run_sync(cite, kb, text, kept, evidence)
-    yield _Outcome(reply=deliver(cited, written, analysis, evidence, sure), sure=sure)
+    reply = deliver(cited, written, analysis, evidence, sure)
+    reply = replace(reply, dropped_sentences=len(checked) - len(kept))
+    yield _Outcome(reply=reply, sure=sure)
 
 
 async def final(events: AsyncIterator[Event]) -> Answer:
@@ -206,14 +221,18 @@ def _text(written: Written, checked: Sequence[Checked], kept: Sequence[Checked])
 
 
 def _assemble(
-    analysis: Analysis, question: Question, found: Found, outcome: _Outcome, steps: list[Step]
+    analysis: Analysis, turn: Opened, found: Found, outcome: _Outcome, steps: list[Step]
 ) -> Answer:
+    question = turn.question
     reply = outcome.reply
     written = reply.written
     asked_at = datetime.now(UTC).isoformat()
     return Answer(
         id=tagged_hash("ans", question.text, asked_at),
-        question=" ".join(question.text.split()),
+        question=" ".join(turn.asked.split()),
+        standalone=question.text if question.text != turn.asked else "",
+        type=analysis.type,
+        owner=question.owner,
         text=reply.text,
         citations=reply.citations,
         sentences=reply.sentences,
@@ -223,17 +242,20 @@ def _assemble(
         session_id=question.session_id or tagged_hash("ses", question.text, asked_at),
         fallback=written.fallback if written else "",
         data_gaps=reply.data_gaps,
-        conflicts=written.conflicts if written else (),
+        conflicts=reply.conflicts,
+        premises=reply.premises,
         related=reply.related,
-        notes=found.notes,
+        notes=(*turn.notes, *found.notes),
         table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,
+        dropped_sentences=reply.dropped_sentences,
         usage=replace(written.usage if written else Usage(), clusters=found.clusters),
         steps=tuple(steps),
     )
 
 
-def _record(kb: KnowledgeBase, done: Answer) -> None:
+def _record(kb: KnowledgeBase, question: Question, done: Answer) -> None:
     kb.catalogue.record_answer(done)
+    cache.keep(kb, question, done)
     if done.answered_by == NOBODY or (done.answered_by == CATALOGUE and done.data_gaps):
         kb.catalogue.record_gap(done.question, "; ".join(done.data_gaps))

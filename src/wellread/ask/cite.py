@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Citation, Claim, Sentence, Verdict
+from wellread.ask.bibliography_markers import styled
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, format_time, link_to
-from wellread.types import Evidence, Kind, Span
+from wellread.locators import Marks, link_to
+from wellread.types import Evidence, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +141,4 @@ def _same(citations: Sequence[Citation], other: Citation) -> Citation | None:
 
 def _marker(kb: KnowledgeBase, citation: Citation) -> str:
     """The rendered form of a citation (``citations.style``)."""
-    if kb.settings.citations.style == "number":
-        return f"[{citation.id}]"
-    return _by_kind(citation.kind, citation)
-
-
-def _by_kind(kind: Kind, citation: Citation) -> str:
-    locator = citation.locator
-    if kind == "paper" and locator.page is not None:
-        return f"[{citation.title}, p. {locator.page}]"
-    if kind == "transcript" and locator.begin is not None:
-        return f"[{citation.title} @ {format_time(locator.begin)}]"
-    return f"[{citation.title}]"
+    return styled(kb, citation, kb.settings.citations.style)

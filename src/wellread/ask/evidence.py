@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellread.config import ContextSettings
+from wellread.ask_settings import ContextSettings
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.models.tokens import count_tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Citation, Confidence, Sentence, Table
+from wellread.answers import Citation, Confidence, Conflict, Related, Sentence, Table
 from wellread.ask import words
 from wellread.ask.cite import Cited
 from wellread.ask.write import Written
@@ -28,8 +28,11 @@ class Reply:
     sentences: tuple[Sentence, ...] = ()
     citations: tuple[Citation, ...] = ()
     data_gaps: tuple[str, ...] = ()
-    related: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    premises: tuple[str, ...] = ()
+    related: tuple[Related, ...] = ()
     table: Table | None = None
+    dropped_sentences: int = 0
 
 
 def deliver(
@@ -59,16 +62,32 @@ def deliver(
         sentences=sentences,
         citations=citations,
         data_gaps=gaps,
+        conflicts=written.conflicts,
     )
 
 
 def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
     """Says that the material does not answer, and what it has that is near."""
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
-    related = tuple(dict.fromkeys(piece.hit.document.title for piece in near))[:RELATED]
+    nearest = {piece.hit.document.id: piece.hit.document for piece in near}
+    related = tuple(
+        Related(
+            kind="document",
+            title=document.title,
+            id=document.id,
+            collection=document.collection,
+            url=document.url,
+            reason="near the question",
+        )
+        for document in list(nearest.values())[:RELATED]
+    )
     text = "The sources do not answer this question."
     if related:
-        text += " The nearest material is: " + "; ".join(related) + "."
+        text += (
+            " The nearest material is: "
+            + "; ".join(dict.fromkeys(one.title for one in related))
+            + "."
+        )
     else:
         text += " Nothing in them is about it; add sources on the topic and ask again."
     return Reply(

@@ -1,225 +1,202 @@
 """Checks each sentence of an answer against the passages it cites (SPEC 7).
 
-Steps, each cheaper than the next, the first that decides gives the verdict:
-
-1. ``verbatim``: the sentence stands in the passage, letter by letter or but for white space,
-   quotation marks and case.
-2. ``fuzzy``: it stands there but for a few characters, and every number and name agrees.
-3. ``facts``: a number of the sentence is nowhere in the passage, or the passage negates it.
-4. ``support``: the share of its words that the best one or two sentences of the passage hold,
-   together with the nearness of the two vectors.
+The steps stand in ``checking/steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
+that reports somebody's words is checked against that person's words alone; one that what it cites
+does not bear out is looked for in the rest of the evidence; and a judge, where there is one, rules
+on what stays in doubt.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-import numpy as np
-from rapidfuzz import fuzz
-
-from wellread.answers import Claim, Verdict, VerdictName
+from wellread.answers import Claim, Verdict
 from wellread.ask import words
+from wellread.ask.checking import judging
+from wellread.ask.checking.judging import Settled
+from wellread.ask.checking.parts import whole
+from wellread.ask.checking.speakers import MarksOver, Report, parts_of, reports
+from wellread.ask.checking.steps import quotation, settle
 from wellread.models.base import Embedder
-from wellread.sentences import sentence_spans
-from wellread.types import Evidence, Span
+from wellread.models.judge import Judge
+from wellread.types import Evidence, Mark
 
-FUZZY = 92.0  # per cent of characters that agree, from which a sentence counts as quoted
-SUPPORTED, PARTIAL = 0.62, 0.45  # of the support score
-WEIGHT_WORDS, WEIGHT_MEANING = 0.55, 0.45
-CHECKED_WINDOWS = 4  # of a passage, the best by words, that are embedded
-
-_LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Window:
-    """One or two neighbouring sentences of a piece of evidence."""
-
-    evidence: Evidence
-    span: Span  # in the document
-    text: str
-    lexical: float
+LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
+LEAST_SHARE = 0.4  # of its words that such a piece holds
+RANKS = ("supported", "partial", "unsupported", "uncited", "not_checked")
 
 
 def verify(
-    claims: Sequence[Claim], evidence: Sequence[Evidence], embedder: Embedder
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
 ) -> list[Verdict]:
     """A verdict for each claim, in order.
 
-    A claim that cites nothing is checked against all evidence: borne out, it gets the citation
-    it deserves (the verdict's ``key``); otherwise it is ``uncited``.
+    A claim that its citations do not bear out, or that has none, is looked for in all evidence.
+    Where another piece bears it out, the verdict's ``key`` is that piece's, not one of the claim's;
+    a claim that cites nothing and is borne out by nothing is ``uncited``.
+
+    Args:
+        marks: tells who says what in passages with speakers; None takes each passage as one voice.
+        judge: rules on doubtful claims.
+        most: claims that the judge may be asked about.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
     """
-    by_key = {piece.key: piece for piece in evidence}
-    verdicts = []
-    for claim in claims:
-        cited = [by_key[key] for key in claim.keys if key in by_key]
-        verdict = _check(claim, cited or list(evidence), embedder)
-        if not cited and verdict.name != "supported":
-            verdict = replace(verdict, name="uncited", key="", source=None)
-        verdicts.append(verdict)
-    return verdicts
-
-
-def _check(claim: Claim, cited: Sequence[Evidence], embedder: Embedder) -> Verdict:
-    for piece in cited:
-        found = _verbatim(claim, piece)
-        if found:
-            return found
-    for piece in cited:
-        found = _fuzzy(claim, piece)
-        if found:
-            return found
-    return _supported(claim, cited, embedder)
-
-
-def _verbatim(claim: Claim, piece: Evidence) -> Verdict | None:
-    if claim.source is not None:
-        start = claim.source.start - piece.span.start
-        if start >= 0 and piece.text[start : start + len(claim.text)] == claim.text:
-            return _quoted("verbatim", 1.0, piece, claim.source)
-        return None
-    place = piece.text.find(claim.text)
-    if place >= 0:
-        span = Span(start=place, end=place + len(claim.text))
+    checker = _Checker(evidence=tuple(evidence), embedder=embedder, marks_over=marks)
+    settled = [checker.check(claim) for claim in claims]
+    if judge is not None:
+        verdicts = judging.ruled(settled, judge, most)
     else:
-        loose = _loose_find(claim.text, piece.text)
-        if loose is None:
-            return None
-        span = loose
-    return _quoted("verbatim", 1.0, piece, _in_document(piece, span))
+        verdicts = [each.verdict for each in settled]
+    return [
+        _named(verdict, cited=checker.cites(claim))
+        for claim, verdict in zip(claims, verdicts, strict=True)
+    ]
 
 
-def _loose_find(wanted: str, text: str) -> Span | None:
-    """Where ``wanted`` stands but for white space, quotation marks, case and a final stop."""
-    parts = wanted.translate(_LOOSE).rstrip(" .!?").split()
-    if len(parts) < 3:
-        return None
-    pattern = r"\s+".join(re.escape(part) for part in parts)
-    found = re.search(pattern, text.translate(_LOOSE), re.IGNORECASE)
-    return Span(start=found.start(), end=found.end()) if found else None
+def _named(verdict: Verdict, *, cited: bool) -> Verdict:
+    if cited or verdict.name == "supported":
+        return verdict
+    return replace(verdict, name="uncited", key="", source=None)
 
 
-def _fuzzy(claim: Claim, piece: Evidence) -> Verdict | None:
-    if len(claim.text) > len(piece.text) or len(claim.text.split()) < 4:
-        return None
-    found = fuzz.partial_ratio_alignment(claim.text, piece.text, score_cutoff=FUZZY)
-    if found is None:
-        return None
-    span = _grow_to_words(Span(start=found.dest_start, end=found.dest_end), piece.text)
-    if _disagreement(claim.text, span.of(piece.text), ""):
-        return None
-    return _quoted("fuzzy", found.score / 100, piece, _in_document(piece, span))
+@dataclass(slots=True)
+class _Checker:
+    """Checks the claims of one answer; what is read of the evidence is read once."""
 
+    evidence: tuple[Evidence, ...]
+    embedder: Embedder
+    marks_over: MarksOver | None
+    _marks: dict[str, Sequence[Mark]] | None = None
+    _stems: dict[str, frozenset[str]] = field(default_factory=dict)
 
-def _supported(claim: Claim, cited: Sequence[Evidence], embedder: Embedder) -> Verdict:
-    windows = _best_windows(claim, cited)
-    if not windows:
+    def cites(self, claim: Claim) -> bool:
+        """Whether the claim cites evidence that there is."""
+        return any(piece.key in claim.keys for piece in self.evidence)
+
+    def check(self, claim: Claim) -> Settled:
+        """The verdict by what the claim cites, or by other evidence where that is better."""
+        cited = [piece for piece in self.evidence if piece.key in claim.keys]
+        extracted = _extracted(claim, cited)
+        if extracted is not None:
+            return extracted
+        told = reports(claim.text, self._speakers())
+        first = self._settled(claim, told, cited) if cited else None
+        if first is not None and first.verdict.name == "supported":
+            return first
+        others = [piece for piece in self.evidence if piece.key not in claim.keys]
+        found = self._elsewhere(claim, told, others)
+        if first is None:
+            return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+        return found if found is not None and found.verdict.name == "supported" else first
+
+    def _elsewhere(
+        self, claim: Claim, told: Sequence[Report], pieces: Sequence[Evidence]
+    ) -> Settled | None:
+        """The best verdict by one of ``pieces`` alone."""
+        if len(told) == 1 and not told[0].speakers:
+            found = quotation(claim.text, whole(pieces))
+            if found is not None:
+                return Settled(claim=claim.text, verdict=found, passages=())
+        wanted = frozenset(words.stems(claim.text))
+        shares = [
+            (len(wanted & self._stems_of(piece)) / max(1, len(wanted)), -place)
+            for place, piece in enumerate(pieces)
+        ]
+        near = [
+            pieces[-place]
+            for share, place in sorted(shares, reverse=True)[:LOOKED]
+            if share >= LEAST_SHARE
+        ]
+        found_in = [self._settled(claim, told, [piece]) for piece in near]
+        return min(found_in, key=lambda each: _order(each.verdict), default=None)
+
+    def _settled(self, claim: Claim, told: Sequence[Report], pieces: Sequence[Evidence]) -> Settled:
+        """The verdict by ``pieces`` together: the worst of the claim's clauses."""
+        verdicts = [self._by(report, pieces) for report in told]
+        return Settled(
+            claim=claim.text,
+            verdict=max(verdicts, key=_order),
+            passages=tuple(piece.text for piece in pieces),
+        )
+
+    def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
+        if not report.speakers:
+            return settle(report.text, whole(pieces), self.embedder)
+        parts = parts_of(pieces, report.speakers, self._read_marks())
+        verdict = settle(report.text, parts, self.embedder) if parts else _nothing()
+        if verdict.name == "supported":
+            return verdict
+        anybody = settle(report.text, whole(pieces), self.embedder)
+        if anybody.name != "supported":
+            return verdict
+        who = " or ".join(sorted(report.speakers))
         return Verdict(
             name="unsupported",
-            method="support",
-            score=0.0,
-            reason="the cited passage shares no word with the sentence",
+            method="speaker",
+            score=verdict.score,
+            key=anybody.key,
+            source=anybody.source,
+            reason=f"the passage says so, but not in the words of {who}",
         )
-    vectors = embedder.embed([claim.text, *(window.text for window in windows)], "passage")
-    nearness = np.clip(vectors[1:] @ vectors[0], 0.0, 1.0)
-    scores = [
-        WEIGHT_WORDS * window.lexical + WEIGHT_MEANING * float(near)
-        for window, near in zip(windows, nearness, strict=True)
-    ]
-    best = int(np.argmax(scores))
-    window, score = windows[best], scores[best]
-    whole = " ".join(piece.text for piece in cited)
-    titles = " ".join(piece.hit.document.title for piece in cited)
-    trouble = _disagreement(claim.text, whole, titles) or _negated(claim.text, window.text)
-    if trouble:
-        close = score >= SUPPORTED and not trouble.startswith("number")
-        return Verdict(
-            name="partial" if close else "unsupported",
-            method="facts",
-            score=min(score, PARTIAL),
-            key=window.evidence.key,
-            source=window.span,
-            reason=trouble,
-        )
-    return Verdict(
-        name=_name_for(score),
-        method="support",
-        score=score,
-        key=window.evidence.key,
-        source=window.span,
-        reason=f"{window.lexical:.0%} of its words stand in the passage's best sentences",
-    )
+
+    def _speakers(self) -> list[str]:
+        if self.marks_over is None:
+            return []
+        named = (name for piece in self.evidence for name in piece.hit.passage.speakers)
+        return list(dict.fromkeys(named))
+
+    def _read_marks(self) -> dict[str, Sequence[Mark]]:
+        if self._marks is None:
+            spoken = [piece for piece in self.evidence if piece.hit.passage.speakers]
+            places = [(piece.hit.document.id, piece.span) for piece in spoken]
+            read = self.marks_over(places) if self.marks_over is not None else []
+            self._marks = {piece.key: each for piece, each in zip(spoken, read, strict=True)}
+        return self._marks
+
+    def _stems_of(self, piece: Evidence) -> frozenset[str]:
+        if piece.key not in self._stems:
+            self._stems[piece.key] = frozenset(words.stems(piece.text))
+        return self._stems[piece.key]
 
 
-def _name_for(score: float) -> VerdictName:
-    if score >= SUPPORTED:
-        return "supported"
-    return "partial" if score >= PARTIAL else "unsupported"
-
-
-def _best_windows(claim: Claim, cited: Sequence[Evidence]) -> list[_Window]:
-    """The one- and two-sentence windows with the largest share of the claim's words."""
-    wanted = frozenset(words.stems(claim.text))
-    if not wanted:
-        return []
-    found = []
+def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
+    """The verdict on a sentence that was taken from a place and still stands there."""
+    if claim.source is None:
+        return None
     for piece in cited:
-        title = frozenset(words.stems(piece.hit.document.title))
-        spans = sentence_spans(piece.text)
-        pairs = [Span(start=one.start, end=two.end) for one, two in itertools.pairwise(spans)]
-        for span in [*spans, *pairs]:
-            text = span.of(piece.text)
-            inside = frozenset(words.stems(text))
-            lexical = (len(wanted & inside) + 0.5 * len((wanted - inside) & title)) / len(wanted)
-            found.append(
-                _Window(evidence=piece, span=_in_document(piece, span), text=text, lexical=lexical)
+        start = claim.source.start - piece.span.start
+        if start >= 0 and piece.text[start : start + len(claim.text)] == claim.text:
+            verdict = Verdict(
+                name="supported",
+                method="verbatim",
+                score=1.0,
+                key=piece.key,
+                source=claim.source,
+                reason="quoted from the source",
             )
-    found.sort(key=lambda window: (-window.lexical, len(window.text), window.span.start))
-    return [window for window in found[:CHECKED_WINDOWS] if window.lexical > 0]
+            return Settled(claim=claim.text, verdict=verdict, passages=())
+    return None
 
 
-def _disagreement(claim: str, passage: str, titles: str) -> str:
-    """Which fact of the claim the passage does not hold, in words; empty when none."""
-    missing = words.numbers(claim) - words.numbers(f"{passage} {titles}")
-    if missing:
-        return f"number {', '.join(sorted(missing))} is not in the cited passage"
-    around = f"{passage} {titles}".lower()
-    absent = [
-        name
-        for name in words.names(claim)
-        if not any(part.lower() in around for part in name.split() if len(part) > 2)
-    ]
-    return f"{', '.join(absent)} is not named in the cited passage" if absent else ""
+def _order(verdict: Verdict) -> tuple[int, float]:
+    """Better verdicts first."""
+    return RANKS.index(verdict.name), -verdict.score
 
 
-def _negated(claim: str, window: str) -> str:
-    if words.negations(claim) % 2 != words.negations(window) % 2:
-        return "one of the two is negated"
-    return ""
-
-
-def _quoted(method: str, score: float, piece: Evidence, source: Span) -> Verdict:
+def _nothing() -> Verdict:
     return Verdict(
-        name="supported",
-        method=method,
-        score=score,
-        key=piece.key,
-        source=source,
-        reason="quoted from the source" if method == "verbatim" else "nearly word for word",
+        name="unsupported",
+        method="support",
+        score=0.0,
+        reason="the evidence shares too few words with the sentence",
     )
-
-
-def _in_document(piece: Evidence, span: Span) -> Span:
-    return Span(start=piece.span.start + span.start, end=piece.span.start + span.end)
-
-
-def _grow_to_words(span: Span, text: str) -> Span:
-    start, end = span.start, span.end
-    while start > 0 and text[start - 1].isalnum():
-        start -= 1
-    while end < len(text) and text[end].isalnum():
-        end += 1
-    return Span(start=start, end=end)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from anyio import to_thread
 
-from wellread.answers import Claim, TokenEvent, Usage
+from wellread.answers import Claim, Conflict, TokenEvent, Usage
 from wellread.ask.draft import VisibleStream, parse_draft
 from wellread.ask.extract import extract
 from wellread.ask.prompts import build_prompt
@@ -42,7 +42,7 @@ class Written:
     unknown_keys: int = 0
     model_claim: float | None = None
     data_gaps: tuple[str, ...] = ()
-    conflicts: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
@@ -94,7 +94,7 @@ async def _by_model(
         unknown_keys=draft.unknown_keys,
         model_claim=tail.confidence if tail else None,
         data_gaps=tail.data_gaps if tail else (),
-        conflicts=tail.conflicts if tail else (),
+        conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),
         usage=Usage(
             input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
         ),

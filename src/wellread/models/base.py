@@ -43,10 +43,16 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a language model is asked: instructions, and the user's part with the evidence."""
+    """What a language model is asked: instructions, and the user's part with the evidence.
+
+    Attributes:
+        session: the conversation it belongs to, for models that keep conversations themselves
+            (the command line); empty: none. The others ignore it.
+    """
 
     system: str
     user: str
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
-from wellread.config import GenerationSettings
+from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, SettingsError
 
-OPENAI_URL = "https://api.openai.com/v1"
-OPENAI_PREFIX = "openai:"
+CLAUDE_CLI = "claude-cli"
 # Servers without keys (Ollama, llama.cpp, vLLM) still get a header, since the client insists.
 PLACEHOLDER_KEY = "none"
+
+ProviderName = Literal["openai", "anthropic", "google"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One of the services that are known by name.
+
+    Attributes:
+        name: what stands before the colon in a model's name.
+        url: where the service is asked.
+        version: what a base URL may end in although the client adds it by itself.
+        key_variables: environment variables that usually hold the key, the first one set wins.
+    """
+
+    name: ProviderName
+    url: str
+    version: str
+    key_variables: tuple[str, ...]
+
+    @property
+    def prefix(self) -> str:
+        """What a model's name begins with to name this provider."""
+        return f"{self.name}:"
+
+
+OPENAI = Provider(
+    name="openai",
+    url="https://api.openai.com/v1",
+    version="",  # its client takes the base URL with the version
+    key_variables=("OPENAI_API_KEY",),
+)
+ANTHROPIC = Provider(
+    name="anthropic",
+    url="https://api.anthropic.com",
+    version="/v1",
+    key_variables=("ANTHROPIC_API_KEY",),
+)
+GOOGLE = Provider(
+    name="google",
+    url="https://generativelanguage.googleapis.com",
+    version="/v1beta",
+    key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+)
+PROVIDERS = (OPENAI, ANTHROPIC, GOOGLE)
+KNOWN = (
+    f"write openai:NAME, anthropic:NAME, google:NAME, {CLAUDE_CLI} or {CLAUDE_CLI}:NAME, or set "
+    "generation.base_url to an OpenAI-compatible server (for example http://localhost:11434/v1 "
+    "for Ollama)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,13 +70,15 @@ class Endpoint:
     """Where a model is asked, and under which name.
 
     Attributes:
+        provider: whose wire format is spoken.
         url: base URL, without a slash at its end.
         model: the name the server knows the model by.
-        key: the bearer token; never shown.
+        key: the secret; never shown.
         own_server: whether ``generation.base_url`` named the server.
         key_variable: the environment variable the key was looked for in.
     """
 
+    provider: Provider
     url: str
     model: str
     key: str
@@ -45,45 +97,73 @@ class Endpoint:
     @property
     def identity(self) -> str:
         """``openai:gpt-4o-mini``, or ``llama3.2@localhost:11434`` for a server of one's own."""
-        return f"{self.model}@{self.host}" if self.own_server else f"{OPENAI_PREFIX}{self.model}"
+        if self.own_server:
+            return f"{self.model}@{self.host}"
+        return f"{self.provider.prefix}{self.model}"
 
 
-def endpoint_of(settings: GenerationSettings, environ: Mapping[str, str]) -> Endpoint:
-    """Where the settings say that the model is.
+def endpoint_of(
+    settings: GenerationSettings, environ: Mapping[str, str], name: str | None = None
+) -> Endpoint:
+    """Where the model ``name`` (default: ``settings.model``) is asked.
+
+    ``generation.base_url`` and ``generation.api_key_env`` belong to the provider of the first
+    model that the settings name; a model of another provider is asked at that provider's usual
+    address with its usual key, so that no key goes to a server it was not meant for.
 
     Raises:
         SettingsError: the model's name or the base URL cannot be used.
-        ModelError: the key is missing.
+        ModelError: the key is missing, or is none.
     """
-    name = settings.model.strip()
-    key = environ.get(settings.api_key_env, "").strip()
-    if settings.base_url:
-        # Only this prefix is ours: "llama3.2:3b" is a whole name.
-        return Endpoint(
-            url=_checked_url(settings.base_url),
-            model=name.removeprefix(OPENAI_PREFIX),
-            key=key or PLACEHOLDER_KEY,
-            own_server=True,
-            key_variable=settings.api_key_env,
-        )
-    if not name.startswith(OPENAI_PREFIX) or name == OPENAI_PREFIX:
-        raise SettingsError(
-            f"generation.model {name!r} names no provider that is known",
-            hint="write openai:NAME, or set generation.base_url to an OpenAI-compatible server "
-            "(for example http://localhost:11434/v1 for Ollama)",
-        )
-    if not key:
+    name = (settings.model if name is None else name).strip()
+    named = _provider_named(name)
+    provider = named or OPENAI
+    first = _first_provider(settings)
+    base_url = settings.base_url if named == first or (not named and first == OPENAI) else ""
+    model = name.removeprefix(provider.prefix)
+    if not model or not (named or base_url):
+        raise SettingsError(f"model {name!r} names no provider that is known", hint=KNOWN)
+    variables = provider.key_variables
+    if settings.api_key_env and (base_url or named == first):
+        variables = (settings.api_key_env,)
+    variable = next((each for each in variables if environ.get(each, "").strip()), variables[0])
+    key = environ.get(variable, "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise ModelError(f"the environment variable {variable} holds something that is not a key")
+    if not key and not base_url:
         raise ModelError(
-            f"{name} needs a key, and the environment variable {settings.api_key_env} is empty",
-            hint=f"set {settings.api_key_env}, or name another variable in generation.api_key_env",
+            f"{name} needs a key, and the environment variable {variable} is empty",
+            hint=f"set {variable}, or name another variable in generation.api_key_env",
         )
     return Endpoint(
-        url=OPENAI_URL,
-        model=name.removeprefix(OPENAI_PREFIX),
-        key=key,
-        own_server=False,
-        key_variable=settings.api_key_env,
+        provider=provider,
+        url=_checked_url(base_url).removesuffix(provider.version) if base_url else provider.url,
+        model=model,
+        key=key or PLACEHOLDER_KEY,
+        own_server=bool(base_url),
+        key_variable=variable,
     )
+
+
+def command_model(name: str) -> str | None:
+    """The model that ``claude-cli:NAME`` names, empty for ``claude-cli``; ``None``: another one."""
+    program, _, model = name.strip().partition(":")
+    return model.strip() if program == CLAUDE_CLI else None
+
+
+def _provider_named(name: str) -> Provider | None:
+    """The provider in a model's name; a name without one belongs to ``generation.base_url``.
+
+    Only the known prefixes are ours: "llama3.2:3b" is a whole name.
+    """
+    return next((each for each in PROVIDERS if name.startswith(each.prefix)), None)
+
+
+def _first_provider(settings: GenerationSettings) -> Provider | None:
+    """The provider of the first model that is asked over HTTP; ``None`` for a plain name."""
+    names = (settings.model, settings.fallback_model, settings.cheap_model)
+    asked = [name.strip() for name in names if name.strip() and command_model(name) is None]
+    return _provider_named(asked[0]) if asked else None
 
 
 def _checked_url(url: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from wellread.config import GenerationSettings
+from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
 from wellread.models.endpoint import endpoint_of
@@ -13,9 +13,14 @@ from wellread.models.retrying import RetryingModel
 
 
 def open_model(
-    settings: GenerationSettings, environ: Mapping[str, str] | None = None
+    settings: GenerationSettings,
+    environ: Mapping[str, str] | None = None,
+    *,
+    name: str | None = None,
 ) -> LanguageModel | None:
-    """The configured language model with its retries; ``None`` when none is configured.
+    """The language model ``name`` (default: ``settings.model``) with its retries.
+
+    ``None`` when that name is empty: no such model is configured.
 
     A try that begins after ``settings.timeout`` seconds is not made, so that a call takes at most
     twice the time limit.
@@ -24,6 +29,8 @@ def open_model(
         SettingsError: the model's name or ``generation.base_url`` cannot be used.
         ModelError: the extra ``llm`` is not installed, or the key is missing.
     """
+    if name is not None:
+        settings = settings.model_copy(update={"model": name})
     if not settings.model.strip():
         return None
     endpoint = endpoint_of(settings, os.environ if environ is None else environ)

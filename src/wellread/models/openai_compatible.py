@@ -43,7 +43,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 
-from wellread.config import GenerationSettings
+from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.endpoint import PLACEHOLDER_KEY, Endpoint

@@ -7,7 +7,9 @@ from urllib.parse import quote, urlencode
 from wellread.answers import (
     Answer,
     Citation,
+    Conflict,
     Event,
+    Related,
     Sentence,
     SentenceEvent,
     Step,
@@ -48,15 +50,22 @@ def answer_body(answer: Answer) -> schemas.AskResponse:
             model_claim=answer.confidence.model_claim,
         ),
         data_gaps=answer.data_gaps,
-        conflicts=answer.conflicts,
-        related=answer.related,
+        conflicts=tuple(_conflict_body(conflict) for conflict in answer.conflicts),
+        premises=answer.premises,
+        related=tuple(_related_body(one) for one in answer.related),
+        suggestions=answer.suggestions,
         notes=answer.notes,
         table=table_body(answer.table) if answer.table else None,
         session_id=answer.session_id,
+        standalone=answer.standalone,
+        type=answer.type,
         mode=answer.mode,
+        cached=answer.cached,
         answered_by=answer.answered_by,
         fallback=answer.fallback,
         hallucinated_citations=answer.hallucinated_citations,
+        repaired_citations=answer.repaired_citations,
+        dropped_sentences=answer.dropped_sentences,
         sentences=tuple(sentence_body(sentence) for sentence in answer.sentences),
         usage=schemas.UsageBody(
             clusters_retrieved=usage.clusters,
@@ -64,6 +73,27 @@ def answer_body(answer: Answer) -> schemas.AskResponse:
             cost=usage.cost,
         ),
         steps=tuple(step_body(step) for step in answer.steps),
+    )
+
+
+def _conflict_body(conflict: Conflict) -> schemas.ConflictBody:
+    return schemas.ConflictBody(
+        about=conflict.about,
+        views=tuple(
+            schemas.ViewBody(text=view.text, citations=view.citations) for view in conflict.views
+        ),
+        reason=conflict.reason,
+    )
+
+
+def _related_body(related: Related) -> schemas.RelatedBody:
+    return schemas.RelatedBody(
+        kind=related.kind,
+        title=related.title,
+        id=related.id,
+        collection=related.collection,
+        url=related.url,
+        reason=related.reason,
     )
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.answers import Answer, Citation, Sentence, VerdictName
+from wellread.answers import Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.serve.api.schemas import EvidenceBody, SourceBody
 from wellread.serve.terminal import harmless
 
@@ -53,8 +53,12 @@ def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: 
     console.print()
     console.print(_confidence(answer))
     _print_list(console, "Missing", answer.data_gaps)
-    _print_list(console, "Sources disagree", answer.conflicts)
-    _print_list(console, "Related", ["; ".join(answer.related)] if answer.related else [])
+    _print_list(console, "Premise", answer.premises)
+    _print_list(console, "Sources disagree", [_disagreement(each) for each in answer.conflicts])
+    _print_list(
+        console, "Related", ["; ".join(one.title for one in answer.related)][: len(answer.related)]
+    )
+    _print_list(console, "Ask next", answer.suggestions)
     _print_list(console, "Note", _notes(answer))
     console.print(Text(_byline(answer, seconds), style="dim"))
     if detailed:
@@ -87,6 +91,15 @@ def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
         console.print(Text("Nothing in this material is near the question.", style="yellow"))
     for number, piece in enumerate(pieces, start=1):
         _print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
+
+
+def _disagreement(conflict: Conflict) -> str:
+    views = "; ".join(
+        f"“{view.text}” {' '.join(f'[{known}]' for known in view.citations)}".rstrip()
+        for view in conflict.views
+    )
+    said = f"{conflict.about}: {views}" if views else conflict.about
+    return f"{said} ({conflict.reason})" if conflict.reason else said
 
 
 def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:

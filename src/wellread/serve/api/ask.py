@@ -88,6 +88,7 @@ def question_of(request: AskRequest) -> Question:
         mode=request.mode,
         session_id=request.session_id or "",
         strict=request.options.strict,
+        fresh=request.options.fresh,
         max_clusters=request.options.max_clusters,
     )
 

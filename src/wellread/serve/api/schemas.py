@@ -66,6 +66,7 @@ class AskOptions(_RequestBody):
     kinds: tuple[Kind, ...] = ()
     speakers: tuple[str, ...] = ()
     strict: bool | None = Field(default=None, description="drop unsupported sentences")
+    fresh: bool = Field(default=False, description="write anew, whatever answer is kept")
     explain: bool = Field(default=False, description="also how the answer was found, and why so")
 
 
@@ -205,6 +206,32 @@ class TableBody(Body):
     method: str
 
 
+class ViewBody(Body):
+    """One side of a disagreement, with the ids of the citations that say it."""
+
+    text: str
+    citations: tuple[int, ...]
+
+
+class ConflictBody(Body):
+    """Where sources disagree; ``reason``: why they may differ."""
+
+    about: str
+    views: tuple[ViewBody, ...]
+    reason: str
+
+
+class RelatedBody(Body):
+    """Something to explore next."""
+
+    kind: Literal["document", "entity", "story"]
+    title: str
+    id: str
+    collection: str
+    url: str
+    reason: str
+
+
 class AskResponse(Body):
     """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer."""
 
@@ -214,15 +241,22 @@ class AskResponse(Body):
     citations: tuple[CitationBody, ...]
     confidence: ConfidenceBody
     data_gaps: tuple[str, ...]
-    conflicts: tuple[str, ...]
-    related: tuple[str, ...]
+    conflicts: tuple[ConflictBody, ...]
+    premises: tuple[str, ...] = Field(description="what the question wrongly takes for granted")
+    related: tuple[RelatedBody, ...]
+    suggestions: tuple[str, ...] = Field(description="further questions")
     notes: tuple[str, ...]
     table: TableBody | None
     session_id: str
+    standalone: str = Field(description="the question as a follow-up was understood; or empty")
+    type: str
     mode: Mode
+    cached: bool = Field(description="whether an answer given before was given again")
     answered_by: str = Field(description="a writer; ``catalogue`` counted; ``none`` declined")
     fallback: str
     hallucinated_citations: int
+    repaired_citations: int
+    dropped_sentences: int
     sentences: tuple[SentenceBody, ...]
     usage: UsageBody
     steps: tuple[StepBody, ...]

@@ -22,6 +22,7 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     lookup,
     overviews,
     pending,
+    schema_asking,
     schema_graph,
     schema_runs,
     source_records,
@@ -34,6 +35,7 @@ from wellread.store.catalogue.graph import Graph
 from wellread.store.catalogue.integrity import Integrity
 from wellread.store.catalogue.jobs import Jobs
 from wellread.store.catalogue.listings import Listings
+from wellread.store.catalogue.past_questions import PastQuestions
 from wellread.store.catalogue.reindexing import Reindexing
 from wellread.store.catalogue.schema import HEAD, properties, sources
 from wellread.store.catalogue.stories import Stories
@@ -73,6 +75,7 @@ class Catalogue:
         self.censuses = Censuses(database)
         self.vocabulary = Vocabularies(database)
         self.listings = Listings(database)
+        self.past_questions = PastQuestions(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -50,6 +50,7 @@ def record_answer(connection: Connection, answer: Answer) -> None:
             "confidence": answer.confidence.score,
             "stale": bool(ids),
             "body": body,
+            "owner": answer.owner,
         },
     )
     evidence = [

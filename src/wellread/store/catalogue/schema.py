@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0002"
+HEAD = "0003"
 
 
 class Moment(TypeDecorator[datetime]):
@@ -193,6 +193,7 @@ answers = Table(
     Column("confidence", Float, nullable=False),
     Column("stale", Boolean, nullable=False),
     Column("body", JSON, nullable=False),
+    Column("owner", String, nullable=False, server_default=""),
 )
 
 answer_evidence = Table(

@@ -131,6 +131,7 @@ class StoredAnswer:
     confidence: float
     created_at: datetime
     stale: bool
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

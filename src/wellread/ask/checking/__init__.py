@@ -1,0 +1,1 @@
+"""The steps of checking a claim: quotations, facts, speakers, the judge, and what follows."""
