@@ -23,6 +23,7 @@ from benchmarks.paths import CACHE, eval_data
 from benchmarks.sets.items import printed_strings
 from benchmarks.sets.reading import read_lines
 from wellread.ask.support.readings import Source, compare, readings
+from wellread.models.base import Purpose
 from wellread.models.local import LocalEmbedder
 
 Label = Literal["supported", "partial", "contradicted", "none"]
@@ -102,21 +103,65 @@ def read_cases(cases: Sequence[ClaimCase]) -> list[Read]:
     ]
 
 
+class KnownVectors:
+    """The built-in embedder; what it has computed is kept from one run to the next."""
+
+    def __init__(self) -> None:
+        self._path = CACHE / "claims" / "vectors.npz"
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self._stored = 0
+        if self._path.exists():
+            with np.load(self._path) as stored:
+                self._known = dict(zip(map(str, stored["keys"]), stored["vectors"], strict=True))
+            self._stored = len(self._known)
+        self._embedder = LocalEmbedder(CACHE / "home")
+
+    @property
+    def identity(self) -> str:
+        """That of the built-in embedder."""
+        return self._embedder.identity
+
+    @property
+    def dimensions(self) -> int:
+        """That of the built-in embedder."""
+        return self._embedder.dimensions
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        """Vectors of passages; other purposes are not kept."""
+        if purpose != "passage":
+            return self._embedder.embed(texts, purpose)
+        keys = [_key(text) for text in texts]
+        new = sorted(
+            {text for text, key in zip(texts, keys, strict=True) if key not in self._known}, key=len
+        )
+        if new:
+            made = self._embedder.embed(new, "passage")
+            self._known |= {_key(text): row for text, row in zip(new, made, strict=True)}
+        return np.stack([self._known[key] for key in keys])
+
+    def keep(self) -> None:
+        """Write down what was computed."""
+        if len(self._known) > self._stored:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(
+                self._path,
+                keys=np.array(list(self._known)),
+                vectors=np.array(list(self._known.values())),
+            )
+            self._stored = len(self._known)
+
+
 def vectors(texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-    """The vector of each text by the built-in embedder; kept from one run to the next."""
-    path = CACHE / "claims" / "vectors.npz"
-    known: dict[str, NDArray[np.float32]] = {}
-    if path.exists():
-        with np.load(path) as stored:
-            known = dict(zip(map(str, stored["keys"]), stored["vectors"], strict=True))
-    keys = {text: sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts}
-    new = sorted((text for text, key in keys.items() if key not in known), key=len)
-    if new:
-        made = LocalEmbedder(CACHE / "home").embed(new, "passage")
-        known |= {keys[text]: vector for text, vector in zip(new, made, strict=True)}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(path, keys=np.array(list(known)), vectors=np.array(list(known.values())))
-    return {text: known[key] for text, key in keys.items()}
+    """The vector of each text by the built-in embedder."""
+    unique = list(dict.fromkeys(texts))
+    known = KnownVectors()
+    found = dict(zip(unique, known.embed(unique, "passage"), strict=True))
+    known.keep()
+    return found
+
+
+def _key(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def half(cases: Sequence[ClaimCase], which: int) -> list[ClaimCase]:

@@ -8,7 +8,8 @@
     ├── StoreError           the catalogue or the index refused or is damaged
     │   └── FingerprintError the index was built by another embedder or chunking
     ├── ModelError           an embedder or a language model failed
-    │   └── ModelTimeoutError     ... by taking too long
+    │   ├── ModelTimeoutError     ... by taking too long
+    │   └── BudgetError           ... was not asked: what is left of the budget is too little
     └── RequestError         the caller asked for something that cannot be served
         ├── UnknownCollectionError
         └── UnknownNameError        a document, passage, speaker ... that is not there
@@ -84,6 +85,10 @@ class ModelTimeoutError(ModelError):
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint, retryable=True)
+
+
+class BudgetError(ModelError):
+    """A language model is not asked, since what is left of the budget is less than it may cost."""
 
 
 class RequestError(WellreadError):

@@ -67,6 +67,7 @@ class Analysis:
         names: its capitalised or quoted names, and numbers, as written.
         filters: the limits that the asker set; those of ``constraints`` are not among them.
         subject: the question without the words of its constraints: what is searched for.
+        context: an earlier question of the conversation, searched with this one; may be empty.
         sides: of a comparison, what each side is called; empty otherwise.
         reasons: why this type and this mode, in words.
         max_clusters: most stories that news is told from; None takes the setting.
@@ -84,3 +85,10 @@ class Analysis:
     sides: tuple[str, ...] = ()
     reasons: tuple[str, ...] = field(default=())
     max_clusters: int | None = None
+    context: str = ""
+
+    @property
+    def searched(self) -> str:
+        """What a search for the question as a whole looks for."""
+        text = self.subject or self.question
+        return f"{text}\n{self.context}" if self.context else text

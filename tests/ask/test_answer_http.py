@@ -12,16 +12,8 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.openai_server import (
-    OVERLOADED,
-    SERVER_ERROR,
-    CutOff,
-    Hang,
-    Malformed,
-    OpenAIServer,
-    Reply,
-    Text,
-)
+from wellread.testing.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
+from wellread.testing.replies import CutOff, Hang, Malformed, Reply, Text
 
 QUESTION = "How much was paid for the ferry Osprey?"
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from wellread.ask.rerank import reranked
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import open_kb
-from wellread.models.rerank_http import HttpReranker
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.rerank import ReadableReranker
 from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
@@ -217,7 +216,8 @@ def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
     settings = {"backend": "http", "url": "http://localhost:1/v1", "model": "tiny"}
     with open_kb(tmp_path, overrides={"rerank": settings}, embedder=ReadableEmbedder()) as kb:
         reranker = kb.reranker
-        assert isinstance(reranker, HttpReranker)
+        assert reranker is not None
+        assert reranker.identity.startswith("http:tiny@")
         assert kb.reranker is reranker
     kb.close()
     assert kb.reranker is not reranker  # opened again

@@ -79,8 +79,14 @@ def test_a_claim_without_citation_or_support_is_uncited() -> None:
     assert (verdict.name, verdict.key, verdict.source) == ("uncited", "", None)
 
 
-def test_only_the_cited_passage_counts() -> None:
-    assert check("It cut the power of 310 homes in Oldwick.", "e2").name != "supported"
+def test_a_citation_that_bears_nothing_gives_way_to_one_that_does() -> None:
+    verdict = check("It cut the power of 310 homes in Oldwick.", "e2")
+    assert (verdict.name, verdict.key) == ("supported", "e1")
+
+
+def test_a_claim_that_nothing_bears_out_keeps_what_it_cites() -> None:
+    verdict = check("Tea is never served at the harbour.", "e2")
+    assert (verdict.name, verdict.key) == ("partial", "e2")
 
 
 def test_an_extracted_sentence_must_stand_at_its_span() -> None:

@@ -8,14 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from wellread.testing.openai_server import (
-    OVERLOADED,
-    CutOff,
-    Malformed,
-    OpenAIServer,
-    Refusal,
-    Text,
-)
+from wellread.testing.openai_server import OVERLOADED, OpenAIServer
+from wellread.testing.replies import CutOff, Malformed, Refusal, Text
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Which colour?"}]}
 

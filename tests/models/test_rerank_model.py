@@ -24,7 +24,8 @@ from wellread.models.rerank import Reranker
 from wellread.models.rerank_model import ModelReranker, build_prompt, read_grades
 from wellread.rerank_settings import RerankSettings
 from wellread.testing.llm import Broken, ScriptedModel
-from wellread.testing.openai_server import SERVER_ERROR, Hang, OpenAIServer, Text
+from wellread.testing.openai_server import SERVER_ERROR, OpenAIServer
+from wellread.testing.replies import Hang, Text
 from wellread.testing.rerank import RerankerContract, words_of
 
 TEXTS = ["A ferry to town.", "Bread.", "A boat to town."]

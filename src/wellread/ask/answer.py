@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import partial
 
 from anyio import to_thread
 
@@ -29,6 +30,7 @@ from wellread.answers import (
 from wellread.ask import cache, confidence
 from wellread.ask.analysis.analyse import analyse
 from wellread.ask.beside import beside
+from wellread.ask.checking.leftovers import pruned
 from wellread.ask.cite import Checked, cite
 from wellread.ask.conversation import Opened, opened
 from wellread.ask.evidence import pack
@@ -38,7 +40,7 @@ from wellread.ask.limits import said
 from wellread.ask.reply import NOBODY, Reply, deliver, no_data
 from wellread.ask.spelling import notes_of, respelt
 from wellread.ask.tell import CATALOGUE, sureness, tell
-from wellread.ask.verify import verify
+from wellread.ask.verify import checked as check_claims
 from wellread.ask.vocabulary import vocabulary_of
 from wellread.ask.write import Written, write
 from wellread.errors import RequestError, WellreadError
@@ -69,14 +71,17 @@ async def answer(
     known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await opened(kb, question, known)
     question = turn.question
-    again = await to_thread.run_sync(cache.held, kb, question)
-    if again is not None:
+    place = await to_thread.run_sync(partial(cache.look, kb, turn, again=explain is None))
+    if place.answer is not None:
+        yield clock.lap("cache", 1)
+        again = replace(place.answer, steps=tuple(clock.steps))
         for sentence in again.sentences:
             yield SentenceEvent(sentence=sentence)
+        await to_thread.run_sync(_record, kb, place, again)
         yield FinalEvent(answer=again)
         return
     read, changed = await to_thread.run_sync(respelt, kb, question, known)
-    analysis = analyse(read, known, date.today())
+    analysis = replace(analyse(read, known, date.today()), context=turn.context)
     yield clock.lap("analysis", len(analysis.terms))
     found = await to_thread.run_sync(find, kb, analysis)
     found = replace(found, notes=notes_of(changed, found.notes))
@@ -102,7 +107,7 @@ async def answer(
     outcome = replace(outcome, reply=replace(outcome.reply, related=aside.related))
     done = _assemble(analysis, turn, found, outcome, clock.steps)
     done = replace(done, suggestions=aside.suggestions)
-    await to_thread.run_sync(_record, kb, question, done)
+    await to_thread.run_sync(_record, kb, place, done)
     yield FinalEvent(answer=done)
 
 
@@ -134,13 +139,17 @@ async def _from_passages(
     if any(said(constraint) in found.notes for constraint in analysis.constraints):
         sure = confidence.without_a_limit(sure)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
+    text, kept = pruned(written.text if written else "", checked, kept)
     if sure.band == "none" or written is None or not kept:
         yield _Outcome(reply=no_data(analysis, evidence), sure=replace(sure, band="none"))
         return
-    text = _text(written, checked, kept)
     cited = await to_thread.run_sync(cite, kb, text, kept, evidence)
     reply = deliver(cited, written, analysis, evidence, sure)
-    reply = replace(reply, dropped_sentences=len(checked) - len(kept))
+    reply = replace(
+        reply,
+        dropped_sentences=len(checked) - len(kept) + written.withheld,
+        repaired_citations=sum(item.repaired for item in kept),
+    )
     yield _Outcome(reply=reply, sure=sure)
 
 
@@ -173,11 +182,14 @@ def _check(
 ) -> list[Checked]:
     if written is None:
         return []
-    verdicts = verify(written.claims, evidence, kb.embedder)
-    return [
-        Checked(claim=claim, verdict=verdict)
-        for claim, verdict in zip(written.claims, verdicts, strict=True)
-    ]
+    return check_claims(
+        written.claims,
+        evidence,
+        kb.embedder,
+        marks=kb.catalogue.marks_over,
+        judge=kb.judge,
+        most=kb.settings.verification.most,
+    )
 
 
 def _judge(
@@ -205,21 +217,6 @@ def _borne_out(checked: Sequence[Checked]) -> list[Checked]:
     return [item for item in checked if item.verdict.name in ("supported", "partial")]
 
 
-def _text(written: Written, checked: Sequence[Checked], kept: Sequence[Checked]) -> str:
-    """The draft without the claims that were not kept."""
-    text, place = written.text, 0
-    for item in checked:
-        start = text.find(item.claim.text, place)
-        if start < 0:
-            continue
-        end = start + len(item.claim.text)
-        if any(item is other for other in kept):
-            place = end
-        else:
-            text = text[:start] + text[end:].lstrip(" ")
-    return text.strip()
-
-
 def _assemble(
     analysis: Analysis, turn: Opened, found: Found, outcome: _Outcome, steps: list[Step]
 ) -> Answer:
@@ -228,7 +225,7 @@ def _assemble(
     written = reply.written
     asked_at = datetime.now(UTC).isoformat()
     return Answer(
-        id=tagged_hash("ans", question.text, asked_at),
+        id=tagged_hash("ans", question.session_id, question.text, asked_at),
         question=" ".join(turn.asked.split()),
         standalone=question.text if question.text != turn.asked else "",
         type=analysis.type,
@@ -239,7 +236,7 @@ def _assemble(
         confidence=outcome.sure,
         answered_by=reply.by,
         mode=analysis.mode,
-        session_id=question.session_id or tagged_hash("ses", question.text, asked_at),
+        session_id=question.session_id,
         fallback=written.fallback if written else "",
         data_gaps=reply.data_gaps,
         conflicts=reply.conflicts,
@@ -248,14 +245,24 @@ def _assemble(
         notes=(*turn.notes, *found.notes),
         table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,
+        repaired_citations=reply.repaired_citations,
         dropped_sentences=reply.dropped_sentences,
-        usage=replace(written.usage if written else Usage(), clusters=found.clusters),
+        usage=_spent(turn, written, found),
         steps=tuple(steps),
     )
 
 
-def _record(kb: KnowledgeBase, question: Question, done: Answer) -> None:
-    kb.catalogue.record_answer(done)
-    cache.keep(kb, question, done)
+def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
+    wrote = written.usage if written else Usage()
+    return Usage(
+        input_tokens=turn.usage.input_tokens + wrote.input_tokens,
+        output_tokens=turn.usage.output_tokens + wrote.output_tokens,
+        cost=turn.usage.cost + wrote.cost,
+        clusters=found.clusters,
+    )
+
+
+def _record(kb: KnowledgeBase, place: cache.Place, done: Answer) -> None:
+    cache.record(kb, place, done)
     if done.answered_by == NOBODY or (done.answered_by == CATALOGUE and done.data_gaps):
-        kb.catalogue.record_gap(done.question, "; ".join(done.data_gaps))
+        kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))

@@ -7,7 +7,7 @@ answer finds it again whatever the style was.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 from wellread.answers import Answer, Citation, Sentence
@@ -78,11 +78,6 @@ def with_markers(answer: Answer, shown: Callable[[Citation], str]) -> str:
 def plain_text(answer: Answer) -> str:
     """The answer's text without markers."""
     return with_markers(answer, lambda _: "")
-
-
-def numbers_of(sentences: Sequence[Sentence]) -> tuple[int, ...]:
-    """The ids of the citations in the order in which they are first cited."""
-    return tuple(dict.fromkeys(known for sentence in sentences for known in sentence.citations))
 
 
 def _flat(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from wellread.answers import Citation, Claim, Sentence, Verdict
 from wellread.ask.bibliography_markers import styled
+from wellread.ask.checking.speakers import MarksOver
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
 from wellread.types import Evidence, Span
@@ -23,10 +24,14 @@ class Cited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """A claim of the draft with its verdict."""
+    """A claim of the draft with its verdict.
+
+    ``repaired``: whether its citations are others than those that it came with.
+    """
 
     claim: Claim
     verdict: Verdict
+    repaired: bool = False
 
 
 @dataclass(slots=True)
@@ -49,7 +54,7 @@ def cite(
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
     """
     by_key = {piece.key: piece for piece in evidence}
-    sources = _sources(kb, list(by_key.values()))
+    sources = sources_of(kb.catalogue.marks_over, list(by_key.values()))
     page = _Page()
     sentences: list[Sentence] = []
     citations: list[Citation] = []
@@ -93,7 +98,7 @@ def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence
 
 
 @dataclass(frozen=True, slots=True)
-class _Sources:
+class Sources:
     """The marks over each piece of evidence, by key: its citations are located by them."""
 
     marks: dict[str, Marks]
@@ -101,6 +106,7 @@ class _Sources:
     def citation(
         self, piece: Evidence, source: Span, answer: Span, verdict: Verdict, number: int
     ) -> Citation:
+        """The citation of ``source``, a span of the piece's document, for ``answer``."""
         document = piece.hit.document
         locator = self.marks[piece.key].locate(source)
         quote = piece.text[source.start - piece.span.start : source.end - piece.span.start]
@@ -124,9 +130,10 @@ class _Sources:
         )
 
 
-def _sources(kb: KnowledgeBase, pieces: Sequence[Evidence]) -> _Sources:
-    marks = kb.catalogue.marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
-    return _Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
+def sources_of(marks_over: MarksOver, pieces: Sequence[Evidence]) -> Sources:
+    """``pieces`` ready to be cited, in one look-up of their marks."""
+    marks = marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
+    return Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
 
 
 def _same(citations: Sequence[Citation], other: Citation) -> Citation | None:

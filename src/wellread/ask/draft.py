@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from wellread.answers import Claim
+from wellread.ask.guard import CALL_LINE, Guard, Shown
 from wellread.ask.markers import HALF_MARKER, Marker, MarkerReader
 from wellread.ask.tail import Tail, find_tail, read_tail
 from wellread.sentences import sentence_spans
@@ -23,6 +24,8 @@ _DIVIDER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
 _LINE_HEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 )
+_LINE_END = re.compile(r"\n")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,7 @@ class Draft:
         tail: what the model says about its answer; ``None`` when it says nothing readable.
         unknown_keys: how many evidence keys it cites that do not exist.
         broken_tail: the tail was cut off or is not JSON; what could be read of it is in ``tail``.
+        withheld: how many sentences and lines must not be shown; they are already removed.
     """
 
     claims: tuple[Claim, ...]
@@ -44,23 +48,32 @@ class Draft:
     tail: Tail | None
     unknown_keys: int
     broken_tail: bool
+    withheld: int = 0
 
 
-def parse_draft(reply: str, known_keys: Collection[str]) -> Draft:
-    """Read a model's reply. ``known_keys`` are the evidence keys that it was given."""
+def parse_draft(reply: str, known_keys: Collection[str], guard: Guard | None = None) -> Draft:
+    """Read a model's reply.
+
+    Args:
+        known_keys: the evidence keys that it was given.
+        guard: takes out what must not be shown; None trusts the reply.
+    """
     reply = reply.replace("\r\n", "\n")
     place, state = find_tail(reply)
     tail, broken = read_tail(reply[place:], known_keys) if state == "tail" else (None, False)
     reader = MarkerReader(known_keys)
     body, references = reader.without_references(reply[:place].strip())
+    shown = guard.shown(body) if guard else Shown(text=body)
+    body = shown.text.strip()
     stripped = reader.strip(body)
     # A tail's strings are shown to readers, to whom a key says nothing.
     return Draft(
         claims=_claims(stripped.text, stripped.markers),
         text=stripped.text,
-        tail=_without_markers(tail, reader) if tail else None,
+        tail=_for_readers(tail, reader, guard) if tail else None,
         unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
         broken_tail=broken,
+        withheld=shown.withheld,
     )
 
 
@@ -69,9 +82,12 @@ class VisibleStream:
 
     Held back until it is clear what they become: a beginning tail, a half-finished marker, white
     space at the end. The shown pieces together are the same however the reply was cut.
+    With a guard whole sentences are shown, without what it takes out.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard = guard
+        self._waiting = ""
         self._text = ""
         self._shown = 0
         self._ended = False
@@ -79,11 +95,26 @@ class VisibleStream:
     def feed(self, delta: str) -> str:
         """The next piece to show, now that ``delta`` has come; often empty."""
         self._text += delta
-        return self._advance(final=False)
+        return self._guarded(self._advance(final=False), final=False)
 
     def finish(self) -> str:
         """What is left to show at the reply's end."""
-        return self._advance(final=True)
+        return self._guarded(self._advance(final=True), final=True)
+
+    def _guarded(self, piece: str, *, final: bool) -> str:
+        if self._guard is None:
+            return piece
+        self._waiting += piece
+        ready: list[str] = []
+        while self._waiting:
+            border = _LINE_END if CALL_LINE.match(self._waiting) else _SENTENCE_END
+            found = border.search(self._waiting)
+            if found is None and not final:
+                break
+            end = found.end() if found else len(self._waiting)
+            ready.append(self._guard.shown(self._waiting[:end]).text)
+            self._waiting = self._waiting[end:]
+        return "".join(ready)
 
     def _advance(self, *, final: bool) -> str:
         if self._ended:
@@ -98,14 +129,17 @@ class VisibleStream:
         return piece
 
 
-def _without_markers(tail: Tail, reader: MarkerReader) -> Tail:
+def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
+    """The tail's strings without markers, and without what must not be shown."""
+
     def plain(lines: Iterable[str]) -> tuple[str, ...]:
-        stripped = (reader.strip(line).text.strip() for line in lines)
+        allowed = guard.lines(lines) if guard else lines
+        stripped = (reader.strip(line).text.strip() for line in allowed)
         return tuple(line for line in stripped if line)
 
     return Tail(
         confidence=tail.confidence,
-        reasoning=reader.strip(tail.reasoning).text.strip(),
+        reasoning=" ".join(plain([tail.reasoning])),
         data_gaps=plain(tail.data_gaps),
         conflicts=plain(tail.conflicts),
         relevance=tail.relevance,

@@ -32,6 +32,7 @@ class Reply:
     premises: tuple[str, ...] = ()
     related: tuple[Related, ...] = ()
     table: Table | None = None
+    repaired_citations: int = 0
     dropped_sentences: int = 0
 
 

@@ -1,8 +1,9 @@
 """Past questions like the new one, with what experts said about their answers (SPEC 9).
 
-The nearest passages of past questions are candidates; what counts is question against question:
-a passage holds the answer too. A past follow-up is compared in words that need no earlier turn. A judgement expires when the source
-that it rests on has changed since; it is then left out of the prompt, and shown as expired.
+The nearest passages of past questions are candidates; what counts is question against question,
+since a passage holds the answer too. A past follow-up is compared in words that need no earlier
+turn. A judgement expires when a source that it rests on has changed since: it is shown as
+expired, and no prompt holds it.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def like(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Like:
 def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[SimilarQuestion]:
     """The past questions that have an answer and feedback, the most similar first.
 
+    Those that are expired come on top of ``wanted.most``.
+
     Raises:
         UnknownCollectionError: ``wanted.collections`` names one that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
@@ -102,16 +105,20 @@ def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[Si
         zip((vectors[1:] @ vectors[0]).tolist(), stored, strict=True),
         key=lambda one: (-one[0], one[1]),
     )
-    return [
-        SimilarQuestion(
+    found: list[SimilarQuestion] = []
+    room = wanted.most
+    for similarity, known in scored:
+        if similarity < wanted.threshold or not room:
+            break
+        one = SimilarQuestion(
             document=facts[known],
             past=stored[known].past,
             similarity=round(similarity, 4),
             expired=_expired(kb, facts[known].collection, stored[known]),
         )
-        for similarity, known in scored[: wanted.most]
-        if similarity >= wanted.threshold
-    ]
+        room -= not one.expired
+        found.append(one)
+    return found
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:

@@ -13,17 +13,19 @@ from dataclasses import dataclass, field, replace
 
 from wellread.answers import Claim, Verdict
 from wellread.ask import words
-from wellread.ask.checking import judging
+from wellread.ask.checking import judging, quoted
 from wellread.ask.checking.judging import Settled
 from wellread.ask.checking.parts import whole
 from wellread.ask.checking.speakers import MarksOver, Report, parts_of, reports
 from wellread.ask.checking.steps import quotation, settle
+from wellread.ask.cite import Checked
 from wellread.models.base import Embedder
 from wellread.models.judge import Judge
 from wellread.types import Evidence, Mark
 
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
+USEFUL = 0.05  # of the score that a citation has to add to be kept for it
 RANKS = ("supported", "partial", "unsupported", "uncited", "not_checked")
 
 
@@ -36,11 +38,31 @@ def verify(
     judge: Judge | None = None,
     most: int = 0,
 ) -> list[Verdict]:
-    """A verdict for each claim, in order.
+    """A verdict for each claim, in order; see ``checked``, which tells what became of citations.
 
-    A claim that its citations do not bear out, or that has none, is looked for in all evidence.
-    Where another piece bears it out, the verdict's ``key`` is that piece's, not one of the claim's;
-    a claim that cites nothing and is borne out by nothing is ``uncited``.
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
+    """
+    found = checked(claims, evidence, embedder, marks=marks, judge=judge, most=most)
+    return [each.verdict for each in found]
+
+
+def checked(
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> list[Checked]:
+    """Each claim with its verdict and the citations that it deserves, in order.
+
+    A claim that its citations do not bear out, or that has none, is looked for in all evidence;
+    borne out by another piece, it cites that one. Of several citations those that bear nothing
+    of it go. A claim that cites nothing and is borne out by nothing is ``uncited``; one that is
+    not borne out keeps its citations, so that a reader sees what was claimed.
 
     Args:
         marks: tells who says what in passages with speakers; None takes each passage as one voice.
@@ -58,9 +80,36 @@ def verify(
     else:
         verdicts = [each.verdict for each in settled]
     return [
-        _named(verdict, cited=checker.cites(claim))
+        checker.repaired(claim, _named(verdict, cited=checker.cites(claim)))
         for claim, verdict in zip(claims, verdicts, strict=True)
     ]
+
+
+def against(
+    claims: Sequence[Claim],
+    candidates: Sequence[Sequence[Evidence]],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> list[Verdict]:
+    """A verdict for each claim by whichever of its ``candidates`` bears it out best, in order.
+
+    What the claims cite does not count. A verdict that is not ``supported`` points to the
+    passage that comes nearest.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
+    """
+    settled = [
+        _Checker(evidence=tuple(pieces), embedder=embedder, marks_over=marks).best(claim)
+        for claim, pieces in zip(claims, candidates, strict=True)
+    ]
+    if judge is None:
+        return [each.verdict for each in settled]
+    return judging.ruled(settled, judge, most)
 
 
 def _named(verdict: Verdict, *, cited: bool) -> Verdict:
@@ -89,7 +138,7 @@ class _Checker:
         extracted = _extracted(claim, cited)
         if extracted is not None:
             return extracted
-        told = reports(claim.text, self._speakers())
+        told = self._told(claim)
         first = self._settled(claim, told, cited) if cited else None
         if first is not None and first.verdict.name == "supported":
             return first
@@ -99,12 +148,50 @@ class _Checker:
             return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
         return found if found is not None and found.verdict.name == "supported" else first
 
+    def best(self, claim: Claim) -> Settled:
+        """The verdict by the piece that bears the claim out best, whatever the claim cites."""
+        told = self._told(claim)
+        found = self._elsewhere(claim, told, self.evidence, least=0.0)
+        return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+
+    def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
+        """The claim with the citations that it deserves."""
+        known = tuple(piece.key for piece in self.evidence if piece.key in claim.keys)
+        if verdict.name != "supported" or known == (verdict.key,):
+            return Checked(claim=claim, verdict=verdict)
+        others = [key for key in known if key != verdict.key]
+        kept = {key for key in others if self._useful(claim, verdict, known, key)}
+        keys = tuple(key for key in claim.keys if key == verdict.key or key in kept)
+        if verdict.key not in claim.keys:
+            keys = (verdict.key, *keys)
+        changed = keys != tuple(key for key in claim.keys if key in known)
+        return Checked(claim=replace(claim, keys=keys), verdict=verdict, repaired=changed)
+
+    def _useful(self, claim: Claim, verdict: Verdict, known: Sequence[str], key: str) -> bool:
+        """Whether ``key`` bears out the claim at least in part, alone or with the others."""
+        told = self._told(claim)
+        alone = self._settled(claim, told, self._pieces([key])).verdict
+        if alone.name in ("supported", "partial"):
+            return True
+        if verdict.method not in ("support", judging.RULED) or len(known) == 1:
+            return False
+        rest = self._pieces([each for each in known if each != key])
+        return self._settled(claim, told, rest).verdict.score < verdict.score - USEFUL
+
+    def _pieces(self, keys: Sequence[str]) -> list[Evidence]:
+        return [piece for piece in self.evidence if piece.key in keys]
+
     def _elsewhere(
-        self, claim: Claim, told: Sequence[Report], pieces: Sequence[Evidence]
+        self,
+        claim: Claim,
+        told: Sequence[Report],
+        pieces: Sequence[Evidence],
+        *,
+        least: float = LEAST_SHARE,
     ) -> Settled | None:
         """The best verdict by one of ``pieces`` alone."""
         if len(told) == 1 and not told[0].speakers:
-            found = quotation(claim.text, whole(pieces))
+            found = quotation(told[0].text, whole(pieces))
             if found is not None:
                 return Settled(claim=claim.text, verdict=found, passages=())
         wanted = frozenset(words.stems(claim.text))
@@ -115,7 +202,7 @@ class _Checker:
         near = [
             pieces[-place]
             for share, place in sorted(shares, reverse=True)[:LOOKED]
-            if share >= LEAST_SHARE
+            if share >= least
         ]
         found_in = [self._settled(claim, told, [piece]) for piece in near]
         return min(found_in, key=lambda each: _order(each.verdict), default=None)
@@ -148,6 +235,9 @@ class _Checker:
             source=anybody.source,
             reason=f"the passage says so, but not in the words of {who}",
         )
+
+    def _told(self, claim: Claim) -> list[Report]:
+        return reports(quoted.plain(claim.text), self._speakers())
 
     def _speakers(self) -> list[str]:
         if self.marks_over is None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, TokenEvent, Usage
 from wellread.ask.draft import VisibleStream, parse_draft
 from wellread.ask.extract import extract
-from wellread.ask.prompts import build_prompt
-from wellread.errors import ModelError
+from wellread.ask.prompts import build_prompt, guard_of
+from wellread.ask.similar import verified_similar
+from wellread.ask.spending import plan
+from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import LanguageModel, ModelUsage, TextDelta
+from wellread.models.base import ModelUsage, TextDelta
+from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 from wellread.types import Evidence
 
@@ -31,6 +35,7 @@ class Written:
         fallback: why another writer than the configured one wrote it; empty when none did.
         similarity: cosine of the question and the best extracted sentence; 0 from a model.
         unknown_keys: evidence keys that the model made up; they are already removed.
+        withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
     """
 
@@ -40,6 +45,7 @@ class Written:
     fallback: str = ""
     similarity: float = 0.0
     unknown_keys: int = 0
+    withheld: int = 0
     model_claim: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
@@ -51,39 +57,66 @@ async def write(
 ) -> AsyncIterator[TokenEvent | Written]:
     """The draft's text as it comes, then the draft.
 
-    A model that fails is replaced by the extractive answerer, and the draft says so.
+    Asked are the model, or the cheap one while the budget is low, then the fallback model; when
+    all fail or the budget is spent, sentences are extracted. The draft says why another than the
+    configured model wrote it. What a model wrote before it failed is void.
+
+    Raises:
+        SettingsError: a model's name or address cannot be used.
+        StoreError: the catalogue cannot be read.
     """
-    fallback = ""
-    model = kb.model
-    if model is not None:
+    planned = await to_thread.run_sync(plan, kb)
+    reasons = [planned.reason] if planned.reason else []
+    waiting = list(planned.writers)
+    while waiting:
+        role = waiting.pop(0)
+        name = kb.models.names()[role]
         try:
-            async for event in _by_model(model, analysis, evidence):
+            model = await to_thread.run_sync(kb.models.recorded, role)
+            if model is None:
+                continue
+            name = model.identity
+            async for event in _by_model(kb, model, analysis, evidence):
+                if isinstance(event, Written):
+                    event = replace(event, fallback="; ".join(reasons))
                 yield event
             return
+        except BudgetError as error:
+            reasons.append(f"{name} was not asked: {error.args[0]}")
+            waiting = (
+                [planned.cheaper, *waiting] if planned.cheaper and role == "model" else waiting
+            )
         except ModelError as error:
-            logger.warning("the model failed, answering with extracted sentences: %s", error)
-            fallback = f"{model.identity} failed: {error}"
+            logger.warning("%s failed: %s", name, error)
+            reasons.append(f"{name} failed: {error}")
+    fallback = "; ".join(reasons)
     yield await to_thread.run_sync(_by_extraction, kb, analysis, evidence, fallback)
 
 
 async def _by_model(
-    model: LanguageModel, analysis: Analysis, evidence: Sequence[Evidence]
+    kb: KnowledgeBase, model: RecordedModel, analysis: Analysis, evidence: Sequence[Evidence]
 ) -> AsyncIterator[TokenEvent | Written]:
-    visible = VisibleStream()
+    similar = await to_thread.run_sync(
+        verified_similar, kb, analysis.question, analysis.filters.collections
+    )
+    prompt = build_prompt(analysis, evidence, similar_questions=similar)
+    guard = guard_of(analysis, evidence, similar_questions=similar)
+    visible = VisibleStream(guard)
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
-    async for event in model.stream(build_prompt(analysis, evidence)):
-        if isinstance(event, TextDelta):
-            reply.append(event.text)
-            shown = visible.feed(event.text)
-            if shown:
-                yield TokenEvent(text=shown)
-        else:
-            usage = event
+    async with aclosing(model.stream(prompt)) as pieces:
+        async for event in pieces:
+            if isinstance(event, TextDelta):
+                reply.append(event.text)
+                shown = visible.feed(event.text)
+                if shown:
+                    yield TokenEvent(text=shown)
+            else:
+                usage = event
     rest = visible.finish()
     if rest:
         yield TokenEvent(text=rest)
-    draft = parse_draft("".join(reply), {piece.key for piece in evidence})
+    draft = parse_draft("".join(reply), {piece.key for piece in evidence}, guard)
     if not draft.text.strip():
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
     tail = draft.tail
@@ -92,6 +125,7 @@ async def _by_model(
         claims=draft.claims,
         by=model.identity,
         unknown_keys=draft.unknown_keys,
+        withheld=draft.withheld,
         model_claim=tail.confidence if tail else None,
         data_gaps=tail.data_gaps if tail else (),
         conflicts=tuple(Conflict(about=each) for each in tail.conflicts) if tail else (),

@@ -75,7 +75,7 @@ def question_of(case: Case) -> Question:
     turns = [turn.strip() for turn in reversed(case.turns)]
     while len(turns) > 1 and len("\n".join(turns)) > LONGEST_QUESTION:
         turns.pop()
-    return Question(text="\n".join(turns), filters=case.filters, mode=case.mode)
+    return Question(text="\n".join(turns), filters=case.filters, mode=case.mode, fresh=True)
 
 
 def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Case]:

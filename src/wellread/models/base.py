@@ -48,11 +48,13 @@ class Prompt:
     Attributes:
         session: the conversation it belongs to, for models that keep conversations themselves
             (the command line); empty: none. The others ignore it.
+        temperature: stands above the settings' where it is given (0 for verdicts).
     """
 
     system: str
     user: str
     session: str = ""
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Opens the language model that the settings name."""
+"""Opens the language models that the settings name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
-from wellread.models.endpoint import endpoint_of
+from wellread.models.claude_cli import ClaudeCommand
+from wellread.models.endpoint import Endpoint, command_model, endpoint_of
 from wellread.models.retrying import RetryingModel
 
 
@@ -20,28 +21,41 @@ def open_model(
 ) -> LanguageModel | None:
     """The language model ``name`` (default: ``settings.model``) with its retries.
 
-    ``None`` when that name is empty: no such model is configured.
-
-    A try that begins after ``settings.timeout`` seconds is not made, so that a call takes at most
-    twice the time limit.
+    ``None`` when that name is empty: no such model is configured. A try that begins after
+    ``settings.timeout`` seconds is not made, so that a call takes at most twice the time limit.
 
     Raises:
         SettingsError: the model's name or ``generation.base_url`` cannot be used.
-        ModelError: the extra ``llm`` is not installed, or the key is missing.
+        ModelError: the extra ``llm`` is not installed, the command is not there, or the key is
+            missing.
     """
-    if name is not None:
-        settings = settings.model_copy(update={"model": name})
-    if not settings.model.strip():
+    name = (settings.model if name is None else name).strip()
+    if not name:
         return None
-    endpoint = endpoint_of(settings, os.environ if environ is None else environ)
+    environ = os.environ if environ is None else environ
+    chosen = command_model(name)
+    model: LanguageModel
+    if chosen is None:
+        model = _hosted(endpoint_of(settings, environ, name), settings)
+    else:
+        model = ClaudeCommand(settings, chosen, environ)
+    return RetryingModel(model, settings.retries, patience=settings.timeout)
+
+
+def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:
     try:
-        # Heavy (a second), and only there with the extra.
-        from wellread.models.openai_compatible import OpenAICompatibleModel  # noqa: PLC0415
+        # Heavy (a second each), and only there with the extra: none but the chosen one.
+        match endpoint.provider.name:
+            case "openai":
+                from wellread.models.openai_compatible import WIRE  # noqa: PLC0415
+            case "anthropic":
+                from wellread.models.anthropic import WIRE  # noqa: PLC0415
+            case "google":
+                from wellread.models.google import WIRE  # noqa: PLC0415
+        from wellread.models.hosted import HostedModel  # noqa: PLC0415
     except ImportError as error:
         raise ModelError(
-            f"generation.model {settings.model!r} needs the extra 'llm', which cannot be "
-            f"imported: {error}",
+            f"{endpoint.identity} needs the extra 'llm', which cannot be imported: {error}",
             hint='pip install "wellread[llm]"',
         ) from error
-    model = OpenAICompatibleModel(endpoint, settings)
-    return RetryingModel(model, settings.retries, patience=settings.timeout)
+    return HostedModel(endpoint, settings, WIRE)

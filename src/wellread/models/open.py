@@ -1,4 +1,4 @@
-"""From settings to an embedder, and to a reranker."""
+"""From settings to an embedder, to a reranker, and to a judge."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from wellread.ask_settings import VerificationSettings
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import Embedder, LanguageModel
+from wellread.models.judge import Judge
 from wellread.models.rerank import Reranker
 from wellread.rerank_settings import RerankSettings
 
@@ -110,8 +112,65 @@ def _local_reranker(settings: RerankSettings) -> Reranker:
     return LocalReranker(settings.model_path, threads=settings.threads, timeout=settings.timeout)
 
 
-def _missing(backend: str, name: str) -> SettingsError:
+def open_judge(
+    settings: VerificationSettings,
+    model: Callable[[], LanguageModel | None],
+    environ: Mapping[str, str] | None = None,
+) -> Judge | None:
+    """The judge that ``settings.judge`` asks for; ``None`` when it is ``none``.
+
+    Only the chosen one's libraries are imported. No server is called yet.
+
+    Args:
+        model: opens the language model that rules; called for ``model`` only.
+        environ: where the server's key is; the environment of the process by default.
+
+    Raises:
+        SettingsError: a setting that the judge needs is empty.
+        ModelError: the extra ``rerank`` is not installed, or the model cannot be opened.
+    """
+    if settings.judge == "http":
+        return _http_judge(settings, os.environ if environ is None else environ)
+    if settings.judge == "local":
+        return _local_judge(settings)
+    if settings.judge == "model":
+        from wellread.models.judge_model import ModelJudge  # noqa: PLC0415
+
+        opened = model()
+        if opened is None:
+            raise _missing("model", "generation.model", setting="verification.judge")
+        return ModelJudge(opened, timeout=settings.timeout)
+    return None
+
+
+def _http_judge(settings: VerificationSettings, environ: Mapping[str, str]) -> Judge:
+    from wellread.models.judge_http import HttpJudge  # noqa: PLC0415
+
+    if not settings.url:
+        raise _missing("http", "verification.url", setting="verification.judge")
+    return HttpJudge(
+        settings.url,
+        api_key=environ.get(settings.api_key_env, "") if settings.api_key_env else "",
+        timeout=settings.timeout,
+    )
+
+
+def _local_judge(settings: VerificationSettings) -> Judge:
+    if not settings.model_path:
+        raise _missing("local", "verification.model_path", setting="verification.judge")
+    try:
+        from wellread.models.judge_local import LocalJudge  # noqa: PLC0415
+    except ImportError as error:
+        raise ModelError(
+            f"verification.judge 'local' needs the extra 'rerank', which cannot be imported: "
+            f"{error}",
+            hint='pip install "wellread[rerank]"',
+        ) from error
+    return LocalJudge(settings.model_path, timeout=settings.timeout)
+
+
+def _missing(backend: str, name: str, *, setting: str = "rerank.backend") -> SettingsError:
     return SettingsError(
-        f"rerank.backend is {backend}, but {name} is not set",
+        f"{setting} is {backend}, but {name} is not set",
         hint=f"set {name} or WELLREAD_{name.replace('.', '_').upper()}",
     )

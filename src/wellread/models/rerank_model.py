@@ -8,16 +8,16 @@ several calls can be joined and ties keep the search's order.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
 import numpy as np
-from anyio import from_thread
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
+from wellread.models.from_threads import wait_for
 from wellread.models.posting import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
 
@@ -78,7 +78,7 @@ class ModelReranker:
                     hint="raise rerank.timeout, lower rerank.depth, or use a faster model",
                 ) from error
 
-        return np.asarray(_wait_for(in_time), dtype=np.float32)
+        return np.asarray(wait_for(in_time), dtype=np.float32)
 
     async def _grade(self, query: str, texts: Sequence[str]) -> list[float]:
         keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
@@ -138,11 +138,3 @@ def _grade(key: str, value: Any) -> float:
     if not (number and 0 <= value <= BEST_GRADE):
         raise ValueError(f"the grade of {key} is {value!r}, expected 0 to {BEST_GRADE}")
     return float(value)
-
-
-def _wait_for(work: Callable[[], Coroutine[Any, Any, list[float]]]) -> list[float]:
-    try:
-        from_thread.check_cancelled()
-    except RuntimeError:  # no loop waits for this thread
-        return anyio.run(work)
-    return from_thread.run(work)

@@ -17,7 +17,10 @@ from typer.core import TyperGroup
 
 from wellread.errors import WellreadError
 from wellread.serve.commands import (
+    answers,
     asking,
+    chat,
+    checking,
     evaluating,
     graph,
     indexing,
@@ -27,7 +30,9 @@ from wellread.serve.commands import (
     running,
     runs,
     searching,
+    similar,
     stories,
+    usage,
 )
 from wellread.serve.problems import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
@@ -102,7 +107,11 @@ app = typer.Typer(
 material.register(app)
 runs.register(app)
 asking.register(app)
+chat.register(app)
+answers.register(app)
+checking.register(app)
 searching.register(app)
+similar.register(app)
 opening.register(app)
 graph.register(app)
 library.register(app)
@@ -110,6 +119,7 @@ stories.register(app)
 indexing.register(app)
 running.register(app)
 evaluating.register(app)
+usage.register(app)
 
 
 def _print_version(wanted: bool) -> None:

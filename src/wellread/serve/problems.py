@@ -38,6 +38,7 @@ _TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
     (errors.SourceError, "source", HTTPStatus.UNPROCESSABLE_ENTITY),
     (errors.FingerprintError, "index_outdated", HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.StoreError, "store", HTTPStatus.SERVICE_UNAVAILABLE),
+    (errors.BudgetError, "budget", HTTPStatus.TOO_MANY_REQUESTS),
     (errors.ModelTimeoutError, "model_timeout", HTTPStatus.GATEWAY_TIMEOUT),
     (errors.ModelError, "model", HTTPStatus.BAD_GATEWAY),
     (errors.WellreadError, "internal", HTTPStatus.INTERNAL_SERVER_ERROR),

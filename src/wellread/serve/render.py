@@ -39,6 +39,8 @@ _MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
 
 def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: bool) -> None:
     """The answer with a sign per sentence, then sources, confidence, gaps and notes."""
+    if answer.standalone:
+        console.print(Text(f"Understood as: {harmless(answer.standalone)}", style="italic"))
     if answer.answered_by == NOBODY:
         console.print(Text("No answer in this material", style="bold yellow"))
         console.print(Text(harmless(answer.text), style="yellow"))

@@ -1,67 +1,148 @@
-"""The bodies of the OpenAI chat wire format, built from plain values."""
+"""The OpenAI chat wire format, built from plain values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from wellread.testing.replies import Calls, ErrorEvent, Failure, Refusal, Request, Said, Text
+from wellread.testing.wire_server import event
+
+CHAT_PATH = "/v1/chat/completions"
+MODELS_PATH = "/v1/models"
 CREATED = 1_700_000_000
 PIECE = 12
+DONE = b"data: [DONE]\n\n"
 
 
-def deltas(text: str) -> list[dict[str, str]]:
-    """``text`` in pieces, after the opening one that only names the role."""
+def pieces(text: str) -> list[str]:
+    """``text`` in pieces of ``PIECE`` characters."""
     borders = [*range(0, len(text), PIECE), len(text)]
-    first = {"role": "assistant", "content": ""}
-    return [first, *({"content": text[start:end]} for start, end in pairwise(borders))]
+    return [text[start:end] for start, end in pairwise(borders)]
 
 
-def chunk(model: str, delta: Mapping[str, str], finish: str | None = None) -> dict[str, Any]:
-    """One event of a streamed reply."""
+class OpenAIWire:
+    """``/v1/chat/completions``, plain and streamed, and ``/v1/models``."""
+
+    def __init__(self, models: tuple[str, ...]) -> None:
+        self._models = models
+
+    def listed(self, path: str) -> Mapping[str, Any] | None:
+        """The models that the server has."""
+        if path != MODELS_PATH:
+            return None
+        rows = [
+            {"id": name, "object": "model", "created": CREATED, "owned_by": "wellread"}
+            for name in self._models
+        ]
+        return {"object": "list", "data": rows}
+
+    def is_chat(self, path: str) -> bool:
+        """One address for all models."""
+        return path == CHAT_PATH
+
+    def is_streamed(self, request: Request) -> bool:
+        """A field of the body says so."""
+        return bool(request.body.get("stream"))
+
+    def prompt(self, body: Mapping[str, Any]) -> str:
+        """All messages."""
+        return "\n\n".join(str(message["content"]) for message in body.get("messages", ()))
+
+    def beginning(self, request: Request, text: str) -> Iterator[bytes]:
+        """The role by itself, then the text."""
+        yield _chunk(request, {"role": "assistant", "content": ""})
+        for piece in pieces(text):
+            yield _chunk(request, {"content": piece})
+
+    def said(self, request: Request, reply: Said) -> Iterator[bytes]:
+        """Text, refusal or tool call; then the reason for the end and the counts."""
+        if isinstance(reply, Refusal):
+            yield _chunk(request, {"role": "assistant", "refusal": reply.text})
+            yield _chunk(request, {}, "stop")
+        elif isinstance(reply, Calls):
+            yield from self.beginning(request, reply.text)
+            yield from _called(request, reply)
+            yield _chunk(request, {}, "tool_calls")
+        else:
+            for piece in pieces(reply.thoughts):
+                yield _chunk(request, {"reasoning_content": piece})
+            yield from self.beginning(request, reply.text)
+            if reply.finish:
+                yield _chunk(request, {}, reply.finish)
+            options = request.body.get("stream_options") or {}
+            if reply.counted and options.get("include_usage"):
+                yield event(
+                    {**_envelope(request, "chat.completion.chunk"), "choices": [], **_usage(reply)}
+                )
+        yield DONE
+
+    def whole(self, request: Request, reply: Said) -> Mapping[str, Any]:
+        """One choice with the whole message."""
+        refused = isinstance(reply, Refusal)
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": None if refused else reply.text,
+            "refusal": reply.text if refused else None,
+        }
+        finish: str | None = "stop"
+        if isinstance(reply, Calls):
+            message["tool_calls"] = [_call(reply, json.dumps(reply.arguments))]
+            finish = "tool_calls"
+        if isinstance(reply, Text):
+            finish = reply.finish or None
+        return {
+            **_envelope(request, "chat.completion"),
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            **(_usage(reply) if isinstance(reply, Text) and reply.counted else {}),
+        }
+
+    def error_event(self, reply: ErrorEvent) -> bytes:
+        """An event with the body of a failure, and the end."""
+        return event(self.error_body(Failure(status=500, message=reply.message, code=reply.code)))
+
+    def error_body(self, failure: Failure) -> Mapping[str, Any]:
+        """Message and code."""
+        code = failure.code or None
+        return {
+            "error": {"message": failure.message, "type": "scripted", "param": None, "code": code}
+        }
+
+
+def _envelope(request: Request, kind: str) -> dict[str, Any]:
     return {
         "id": "chatcmpl-scripted",
-        "object": "chat.completion.chunk",
+        "object": kind,
         "created": CREATED,
-        "model": model,
-        "choices": [{"index": 0, "delta": dict(delta), "finish_reason": finish}],
+        "model": request.body.get("model", ""),
     }
 
 
-def completion(model: str, text: str, finish: str, *, refused: bool = False) -> dict[str, Any]:
-    """A whole reply; ``text`` goes into the field for refusals when ``refused``."""
-    message = {
-        "role": "assistant",
-        "content": None if refused else text,
-        "refusal": text if refused else None,
-    }
+def _chunk(request: Request, delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return event({**_envelope(request, "chat.completion.chunk"), "choices": [choice]})
+
+
+def _called(request: Request, reply: Calls) -> Iterator[bytes]:
+    """The name first, then the arguments as JSON that is cut anywhere."""
+    yield _chunk(request, {"tool_calls": [{"index": 0, **_call(reply, "")}]})
+    for piece in pieces(json.dumps(reply.arguments)):
+        call = {"index": 0, "function": {"arguments": piece}}
+        yield _chunk(request, {"tool_calls": [call]})
+
+
+def _call(reply: Calls, arguments: str) -> dict[str, Any]:
+    function = {"name": reply.name, "arguments": arguments}
+    return {"id": "call_scripted", "type": "function", "function": function}
+
+
+def _usage(reply: Text) -> dict[str, Any]:
     return {
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "created": CREATED,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish or None}],
+        "usage": {
+            "prompt_tokens": reply.input_tokens,
+            "completion_tokens": reply.output_tokens,
+            "total_tokens": reply.input_tokens + reply.output_tokens,
+        }
     }
-
-
-def usage(input_tokens: int, output_tokens: int) -> dict[str, int]:
-    """The token counts of a reply."""
-    return {
-        "prompt_tokens": input_tokens,
-        "completion_tokens": output_tokens,
-        "total_tokens": input_tokens + output_tokens,
-    }
-
-
-def error_body(message: str, code: str) -> dict[str, Any]:
-    """What stands in the body of a failure."""
-    return {"error": {"message": message, "type": "scripted", "param": None, "code": code or None}}
-
-
-def model_list(names: tuple[str, ...]) -> dict[str, Any]:
-    """The models that a server has."""
-    rows = [
-        {"id": name, "object": "model", "created": CREATED, "owned_by": "wellread"}
-        for name in names
-    ]
-    return {"object": "list", "data": rows}

@@ -14,12 +14,22 @@ FUZZY = 92.0  # per cent of characters that agree, from which a sentence counts 
 LEAST_LOOSE, LEAST_FUZZY = 3, 4  # words; fewer are found anywhere by chance
 
 _LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
+_LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
+_EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
 # What takes back the words that follow it in the same sentence.
 _DOUBTING = re.compile(
     r"\b(?:if|unless|whether|false(?:ly)?|myth|rumou?r(?:ed|s)?|wrong(?:ly)?|untrue|doubt(?:s|ed)?|"
     r"alleged(?:ly)?|supposed(?:ly)?|hypothetically|would|could|might)\b",
     re.IGNORECASE,
 )
+
+
+def plain(sentence: str) -> str:
+    """``sentence`` without Markdown's emphasis, code marks and links."""
+    shown = _LINK.sub(r"\1", sentence)
+    for _ in range(2):  # bold inside italics
+        shown = _EMPHASIS.sub(r"\2", shown)
+    return shown
 
 
 def verbatim(sentence: str, text: str) -> Span | None:

@@ -10,14 +10,19 @@ from wellread.ask.words import names, terms
 FEW_TERMS = 3
 
 
-def with_context(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
-    """The text to search for: the question, and the last one where it may be about the same.
+def context_of(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
+    """The last question, where the new one may be about the same; else nothing.
 
     That is when nothing was put into the question and it has no name and few words of its own.
     The text is for retrieval alone; the question as it is understood and shown stays the same.
     """
-    last = next((turn.question for turn in reversed(earlier) if turn.question), "")
     text = rewritten.text
-    if rewritten.changed or not last or names(text) or len(terms(text)) > FEW_TERMS:
-        return text
-    return f"{text}\n{last}"
+    if rewritten.changed or names(text) or len(terms(text)) > FEW_TERMS:
+        return ""
+    return next((turn.question for turn in reversed(earlier) if turn.question), "")
+
+
+def with_context(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
+    """The text to search for: the question, with its context on a line of its own."""
+    context = context_of(rewritten, earlier)
+    return f"{rewritten.text}\n{context}" if context else rewritten.text

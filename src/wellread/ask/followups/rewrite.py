@@ -68,6 +68,11 @@ def standalone(
     return Rewritten(text=kept.text, changed=kept.text != question, reasons=tuple(reasons))
 
 
+def connected(question: str) -> bool:
+    """Whether it goes on from something said before ("and ...", "but ...")."""
+    return _CONNECTED.match(question.strip()) is not None
+
+
 def _edits(
     text: str, candidates: Sequence[Antecedent], earlier: Sequence[Turn], today: date
 ) -> list[Edit]:

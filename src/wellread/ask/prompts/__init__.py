@@ -15,14 +15,14 @@ from importlib.resources import files
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from wellread.ask.guard import Guard
+from wellread.ask.invisible import visible
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
 from wellread.questions import Analysis
 from wellread.types import Evidence
 
 FENCE_CHARACTERS = 12
-# Control characters and Unicode "tags" show nothing to a reader, but a model reads them.
-_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\U000e0000-\U000e007f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +59,24 @@ def build_prompt(
         for piece in evidence
     ]
     return Prompt(
-        system=_template("system.md").render(
-            fence=fence,
-            wording=wordings()[analysis.type],
-            similar_questions=_safe(similar_questions, fence).strip(),
-        ),
+        system=_rules(analysis, fence, _safe(similar_questions, fence).strip()),
         user=_template("user.md").render(
-            fence=fence, pieces=pieces, question=_line(analysis.question, fence)
+            fence=fence,
+            pieces=pieces,
+            entities=[_line(line, fence) for line in _named(analysis)],
+            question=_line(analysis.question, fence),
         ),
     )
+
+
+def guard_of(
+    analysis: Analysis, evidence: Sequence[Evidence], *, similar_questions: str = ""
+) -> Guard:
+    """What keeps the reply to that prompt from repeating it, and harmless."""
+    fence = _fence(analysis, evidence, similar_questions)
+    said = [*_named(analysis)]
+    said += [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
+    return Guard(_rules(analysis, fence, ""), fence, [analysis.question, similar_questions, *said])
 
 
 @cache
@@ -75,6 +84,12 @@ def wordings() -> Mapping[str, str]:
     """The rule for each type of question."""
     text = files(__name__).joinpath("wording.yaml").read_text(encoding="utf-8")
     return {str(name): str(line) for name, line in yaml.safe_load(text).items()}
+
+
+def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
+    return _template("system.md").render(
+        fence=fence, wording=wordings()[analysis.type], similar_questions=similar_questions
+    )
 
 
 def _facts(piece: Evidence) -> list[tuple[str, str]]:
@@ -90,6 +105,16 @@ def _facts(piece: Evidence) -> list[tuple[str, str]]:
     ]
 
 
+def _named(analysis: Analysis) -> list[str]:
+    """What each name in the question stands for: "BIP 340": Schnorr signatures (topic)."""
+    lines = (
+        f"“{entity.span.of(analysis.question)}”: {entity.title}"
+        + (f" ({entity.type})" if entity.type else "")
+        for entity in analysis.entities
+    )
+    return list(dict.fromkeys(lines))
+
+
 def _fence(analysis: Analysis, evidence: Sequence[Evidence], similar_questions: str) -> str:
     """What no source can know beforehand: a hash of everything that the prompt holds."""
     parts = [part for piece in evidence for part in (piece.key, piece.hit.document.id, piece.text)]
@@ -99,8 +124,7 @@ def _fence(analysis: Analysis, evidence: Sequence[Evidence], similar_questions: 
 
 def _safe(text: str, fence: str) -> str:
     """``text`` without hidden characters and without the fence, should it stand there after all."""
-    shown = _HIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-    return re.sub(re.escape(fence), "…", shown, flags=re.IGNORECASE)
+    return re.sub(re.escape(fence), "…", visible(text), flags=re.IGNORECASE)
 
 
 def _line(text: str, fence: str) -> str:

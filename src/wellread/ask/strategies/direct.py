@@ -25,7 +25,7 @@ _DATE = re.compile(
 def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     """The best passages for the question as a whole; for "when", those that hold a date first."""
     settings = kb.settings.retrieval
-    text = analysis.subject or analysis.question
+    text = analysis.searched
     found = search_within(kb, analysis, text, 2 * settings.top_k)
     candidates = _dated_first(found.hits) if analysis.type == "temporal" else found.hits
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)

@@ -37,7 +37,7 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     if not _NEWS.search(analysis.question):
         return None
     settings = kb.settings.retrieval
-    text = analysis.subject or analysis.question
+    text = analysis.searched
     beside = search_within(kb, analysis, text, settings.top_k, purpose="beside the stories")
     told, notes = _stories(kb, analysis, beside)
     if not told:

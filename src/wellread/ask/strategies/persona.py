@@ -21,7 +21,7 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     if not name:
         return None
     settings = kb.settings.retrieval
-    text = analysis.subject or analysis.question
+    text = analysis.searched
     known = vocabulary_of(kb, analysis.filters.collections).speakers
     spoken = _as_speaker(analysis, known.get(key_of(name), (name,)))
     own = None

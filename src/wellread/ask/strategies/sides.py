@@ -59,7 +59,7 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """Passages of several sources that differ from each other; None when nothing is found."""
     settings = kb.settings.retrieval
-    text = analysis.subject or analysis.question
+    text = analysis.searched
     found = search_within(kb, analysis, text, DEPTH * settings.top_k)
     if not found.hits:
         return None

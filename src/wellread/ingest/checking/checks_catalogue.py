@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wellread.ingest.checking.damage import (
+    CACHED,
     DEAD_JOB,
     EMPTIED,
     FILE,
@@ -58,6 +59,10 @@ def check_catalogue(kb: KnowledgeBase) -> list[Problem]:
     problems += [
         Problem(kind=QUOTING, subject=known, detail=", ".join(sorted(documents)))
         for known, documents in forgetting.quoting_removed().items()
+    ]
+    problems += [
+        Problem(kind=CACHED, subject=known, detail="in the cache of answers")
+        for known in kb.catalogue.answer_cache.outdated()
     ]
     problems += [
         Problem(kind=MENTIONS, subject=known, detail="are looked for again by the next run")

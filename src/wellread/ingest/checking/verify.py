@@ -19,6 +19,7 @@ from wellread.ingest.checking.checks_index import (
 )
 from wellread.ingest.checking.checks_texts import check_texts, cut_again
 from wellread.ingest.checking.damage import (
+    CACHED,
     DAMAGED,
     DEAD_JOB,
     DIFFERENT,
@@ -66,6 +67,7 @@ COUNTED = {  # table: what its rows are called
     "mentions": "mentions",
     "stories": "stories",
     "answers": "answers",
+    "cached_answers": "cached answers",
     "gaps": "gaps",
 }
 
@@ -105,6 +107,8 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
         owing = _mend(kb, found.problems)
     if owing:
         _embed(kb)
+    if found.problems:
+        kb.catalogue.answer_cache.clear()  # what was damaged may have been missing from answers
     purge(kb)
     if not found.problems:
         return replace(found, notes=_notes(kb))
@@ -204,6 +208,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((EMPTIED,), _read_emptied),
     ((NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
     ((QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
+    ((CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),
     ((MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
     ((ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
     ((DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),

@@ -16,6 +16,7 @@ def finish_run(kb: KnowledgeBase, collection: str) -> None:
         StoreError: the catalogue refused.
         ModelError: the embedder failed.
     """
-    link_mentions(kb.catalogue, collection)
-    if kb.settings.stories.enabled:
-        refresh(kb, collection)
+    linked = link_mentions(kb.catalogue, collection)
+    stories = refresh(kb, collection)
+    if linked.scanned or stories.documents or stories.told:
+        kb.catalogue.answer_cache.joined(collection)  # answers before it knew less

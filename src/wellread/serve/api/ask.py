@@ -61,7 +61,9 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
         # Before a stream begins, what retrieval would raise in the middle of it.
         await to_thread.run_sync(check_collections, kb, question.filters)
         told: list[tuple[Analysis, Found]] = []
-        events = answer(kb, question, explain=lambda *both: told.append(both))
+        # An answer that is given again cannot be explained, so only who asks for it is told.
+        tell = (lambda *both: told.append(both)) if request.options.explain else None
+        events = answer(kb, question, explain=tell)
         if not request.stream:
             body = answer_body(await final(events))
             if not request.options.explain:

@@ -27,6 +27,8 @@ from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
     schema_runs,
     source_records,
 )
+from wellread.store.catalogue.answer_cache import AnswerCache
+from wellread.store.catalogue.calls import Calls
 from wellread.store.catalogue.censuses import Censuses
 from wellread.store.catalogue.collections import Collections
 from wellread.store.catalogue.database import Database
@@ -38,6 +40,7 @@ from wellread.store.catalogue.listings import Listings
 from wellread.store.catalogue.past_questions import PastQuestions
 from wellread.store.catalogue.reindexing import Reindexing
 from wellread.store.catalogue.schema import HEAD, properties, sources
+from wellread.store.catalogue.sessions import Sessions
 from wellread.store.catalogue.stories import Stories
 from wellread.store.catalogue.values import (
     CollectionFacts,
@@ -76,6 +79,9 @@ class Catalogue:
         self.vocabulary = Vocabularies(database)
         self.listings = Listings(database)
         self.past_questions = PastQuestions(database)
+        self.calls = Calls(database)
+        self.answer_cache = AnswerCache(database)
+        self.sessions = Sessions(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, delete, exists, func, select, text, update
 from wellread.errors import StoreError
 from wellread.store.catalogue.answers import Plain, forget_documents, forget_words, stored_texts
 from wellread.store.catalogue.batches import chunks
+from wellread.store.catalogue.cache_rows import forget_cached
 from wellread.store.catalogue.database import BUSY_SECONDS, Database
 from wellread.store.catalogue.pending import DELETED, note_deletion
 from wellread.store.catalogue.removed import RemovedWords
+from wellread.store.catalogue.removed_beside import NAMED
 from wellread.store.catalogue.removed_rows import REMOVED, listed
 from wellread.store.catalogue.schema import answer_evidence, answers, documents, properties, sources
 from wellread.store.catalogue.schema_graph import collections, stories
@@ -91,7 +93,7 @@ class Forgetting:
         statement = (
             select(answers.c.id)
             .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
-            .where(answers.c.stale.is_(False), ~live)
+            .where(answers.c.stale.is_(False), ~live, answer_evidence.c.version != NAMED)
             .distinct()
             .order_by(answers.c.id)
         )
@@ -103,6 +105,7 @@ class Forgetting:
         with self._database.write() as connection:
             for ids in chunks(answer_ids):
                 connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
+                forget_cached(connection, ids)
 
     def quoting_removed(self) -> dict[str, set[str]]:
         """Answer id to documents that are not there any more and that it still quotes or lists."""
@@ -122,6 +125,8 @@ class Forgetting:
                     for each in body["citations"]
                     if each["quote"] or each["title"] != REMOVED
                 } | listed(body)
+                lost |= {each["id"] for each in body["related"] if each["kind"] == "document"}
+                lost.discard("")
                 for ids in chunks(sorted(lost)):
                     known = select(documents.c.id).where(documents.c.id.in_(ids))
                     lost.difference_update(connection.execute(known).scalars())
@@ -133,9 +138,11 @@ class Forgetting:
         """Take what answers quote of documents that are not there out of them."""
         for answer_id, lost in self.quoting_removed().items():
             with self._database.write() as connection:
-                cited = _body(connection, answer_id)["citations"]
+                body = _body(connection, answer_id)
+                cited = body["citations"]
                 quotes = [each["quote"] for each in cited if each["document_id"] in lost]
-                titles = {each["document_id"]: each["title"] for each in cited}
+                titles = {each["id"]: each["title"] for each in body["related"]}
+                titles |= {each["document_id"]: each["title"] for each in cited}
                 gone = {known: titles.get(known, "") for known in lost}
                 forget_documents(connection, lost, RemovedWords(quotes), gone)
 

@@ -31,7 +31,7 @@ def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
     concerned = listed(body).intersection(gone)
     if not concerned:
         return body
-    titles = _any_of(gone[known] for known in concerned)
+    titles = titles_pattern(gone[known] for known in concerned)
     table, text = body["table"], body["text"]
     rows, documents = list(table["rows"]), []
     lines = [sentence["span"] for sentence in body["sentences"]]
@@ -41,7 +41,7 @@ def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
         documents.append(left)
         if len(left) == len(ids):
             continue
-        rows[place] = [_blanked(cell, titles) if left else REMOVED for cell in rows[place]]
+        rows[place] = [blanked_titles(cell, titles) if left else REMOVED for cell in rows[place]]
         if place + 1 < len(lines):
             concern[place + 1] = True
             if not left:
@@ -49,7 +49,7 @@ def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
     for span, concerns in zip(lines, concern, strict=False):
         if concerns:
             start, end = span["start"], span["end"]
-            text = text[:start] + _blanked(text[start:end], titles) + text[end:]
+            text = text[:start] + blanked_titles(text[start:end], titles) + text[end:]
     sentences = [
         {
             **sentence,
@@ -62,19 +62,19 @@ def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
         **body,
         "text": text,
         "sentences": sentences,
-        "data_gaps": [_blanked(each, titles) for each in body["data_gaps"]],
-        "notes": [_blanked(each, titles) for each in body["notes"]],
+        "data_gaps": [blanked_titles(each, titles) for each in body["data_gaps"]],
+        "notes": [blanked_titles(each, titles) for each in body["notes"]],
         "confidence": _reasoned(body["confidence"], "reasoning", titles),
         "table": {
             **table,
             "rows": rows,
             "documents": documents,
-            "method": _blanked(table["method"], titles),
+            "method": blanked_titles(table["method"], titles),
         },
     }
 
 
-def _any_of(titles: Any) -> re.Pattern[str] | None:
+def titles_pattern(titles: Any) -> re.Pattern[str] | None:
     """Finds any of the titles, as whole words, the longest first."""
     known = sorted({title for title in titles if title.strip()}, key=len, reverse=True)
     if not known:
@@ -82,12 +82,13 @@ def _any_of(titles: Any) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", re.IGNORECASE)
 
 
-def _blanked(text: str, titles: re.Pattern[str] | None) -> str:
+def blanked_titles(text: str, titles: re.Pattern[str] | None) -> str:
+    """``text`` with the titles blacked out."""
     return titles.sub(lambda match: blacked(match.group()), text) if titles else text
 
 
 def _reasoned(plain: Plain, name: str, titles: re.Pattern[str] | None) -> Plain:
-    return {**plain, name: _blanked(plain[name], titles)}
+    return {**plain, name: blanked_titles(plain[name], titles)}
 
 
 def _blacked_at(text: str, span: Plain) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Select, delete, func, select
 
 from wellread.answers import Answer
 from wellread.codec import from_plain
@@ -17,7 +17,7 @@ from wellread.store.catalogue.answers import (
     FACTS,
     find_answer,
     forget_questions,
-    mark_answer,
+    rewrite_answer,
 )
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.pending import note_deletion
@@ -56,7 +56,7 @@ class Sessions:
         with self._database.read() as connection:
             return connection.execute(_of(session_id, owner)).first() is not None
 
-    def list(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
+    def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
         """The owner's sessions, the one used last first."""
         order = (sessions.c.seen_at.desc(), sessions.c.id)
         statement = _facts().where(sessions.c.owner == owner).order_by(*order)
@@ -126,10 +126,10 @@ class Sessions:
             whole = find_answer(connection, answer_id) if row else None
         return (StoredAnswer(**row._mapping), whole) if row and whole else None
 
-    def mark(self, answer_id: str, *, stale: bool) -> None:
-        """Keep whether an answer is stale, as it was found when it was checked again."""
+    def rewrite(self, answer: Answer, *, stale: bool) -> None:
+        """Keep an answer as it was found to be when it was checked again."""
         with self._database.write() as connection:
-            mark_answer(connection, answer_id, stale=stale)
+            rewrite_answer(connection, answer, stale=stale)
 
 
 def _of(session_id: str, owner: str) -> Select[tuple[str]]:
@@ -149,6 +149,3 @@ def _facts() -> Select[tuple[str, str, int, datetime, datetime]]:
         sessions.c.created_at,
         sessions.c.seen_at,
     )
-
-
-__all__ = ["Connection", "SessionFacts", "Sessions"]

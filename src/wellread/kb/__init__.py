@@ -7,23 +7,26 @@ index at any time; ``live`` follows.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
-from wellread.config import EmbeddingSettings, Settings, load_settings
-from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
+from wellread.calls import ANSWER, JUDGE, RERANK
+from wellread.config import Settings, load_settings
+from wellread.errors import StoreError
+from wellread.kb.embedders import Embedders
+from wellread.kb.language_models import LanguageModels
+from wellread.kb.ledger import BudgetLedger
 from wellread.models.base import Embedder, LanguageModel
 from wellread.models.cached import CachedEmbedder, Closeable
+from wellread.models.judge import Judge
 from wellread.models.llm import open_model
-from wellread.models.open import open_embedder, open_reranker
+from wellread.models.open import open_embedder, open_judge, open_reranker
+from wellread.models.recording import RecordedReranker
 from wellread.models.rerank import Reranker
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
@@ -31,15 +34,11 @@ from wellread.store.catalogue.reindexing import LiveIndex
 from wellread.store.lance import LanceIndex
 from wellread.store.lance_tables import drop_other_indexes, other_indexes
 
-logger = logging.getLogger(__name__)
-
 CATALOGUE_FILE = "catalogue.db"
 INDEX_FOLDER = "index"
 INGEST_LOCK = "ingest.lock"
 CHUNKING_VERSION = 1  # raise it when ``ingest/passages.py`` cuts differently
 SCHEMA_VERSION = 1
-# What is kept of the settings with the live index, to open its embedder again.
-OPENS_EMBEDDER = ("backend", "model_path", "url", "model", "api_key_env")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,27 +60,56 @@ class Parts:
         return self.fingerprint.chunking.split("/")[1] != str(CHUNKING_VERSION)
 
 
+class Given(TypedDict, total=False):
+    """What stands in for the parts that the settings name (tests, plug-ins)."""
+
+    embedder: Embedder | None
+    model: LanguageModel | None
+    fallback_model: LanguageModel | None
+    cheap_model: LanguageModel | None
+    reranker: Reranker | None
+    judge: Judge | None
+
+
 class KnowledgeBase:
     """The parts of one home, each opened when it is first used.
 
-    Args:
-        embedder, model, reranker: stand in for what the settings name (tests, plug-ins).
+    Attributes:
+        ledger: the books of what calls of models cost, and the budget.
+        models: the language models that the settings name.
+        stand_ins: the names of the models and the reranker that were given.
     """
 
-    def __init__(
-        self,
-        home: Path,
-        settings: Settings,
-        *,
-        embedder: Embedder | None = None,
-        model: LanguageModel | None = None,
-        reranker: Reranker | None = None,
-    ) -> None:
+    def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
         self.home = home
         self.settings = settings
-        self._embedders = _Embedders(home, settings.embedding, embedder)
-        self._model = model
-        self._reranker = reranker
+        self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
+        self.models = LanguageModels(
+            settings.generation,
+            self.ledger,
+            lambda name: open_model(settings.generation, name=name),
+            {
+                "model": given.get("model"),
+                "fallback_model": given.get("fallback_model"),
+                "cheap_model": given.get("cheap_model"),
+            },
+        )
+        self._embedders = Embedders(
+            home,
+            settings.embedding,
+            lambda wanted: open_embedder(wanted, home),
+            self.ledger.record,
+            given.get("embedder"),
+        )
+        self._reranker = given.get("reranker")
+        self._judge = given.get("judge")
+        stand_ins = (
+            given.get("model"),
+            given.get("fallback_model"),
+            given.get("cheap_model"),
+            given.get("reranker"),
+        )
+        self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, Index] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
@@ -91,15 +119,37 @@ class KnowledgeBase:
         """The truth about documents, passages, sources and answers."""
         return Catalogue.open(self.home / CATALOGUE_FILE)
 
-    @cached_property
+    @property
     def model(self) -> LanguageModel | None:
-        """The language model, or None when answers are extractive."""
-        return self._model or open_model(self.settings.generation)
+        """The language model that writes answers, or None when they are extractive."""
+        return self.model_for(ANSWER)
+
+    def model_for(self, purpose: str) -> LanguageModel | None:
+        """The language model, its calls recorded as being for ``purpose`` (``calls.py``).
+
+        It keeps the budget: the cheap model is asked when that is low, and a call that it does
+        not allow fails with a ``BudgetError``, which is a ``ModelError``.
+        """
+        return self.models.within_budget(purpose)
 
     @cached_property
     def reranker(self) -> Reranker | None:
         """What reorders the best hits, or None when the order of a search stays."""
-        return self._reranker or open_reranker(self.settings.rerank, lambda: self.model)
+        if self._reranker is not None:
+            return self._reranker
+        settings = self.settings.rerank
+        opened = open_reranker(settings, lambda: self.model_for(RERANK))
+        if opened is None or settings.backend != "http":
+            return opened
+        host = urlsplit(settings.url).netloc.rpartition("@")[2]
+        return RecordedReranker(opened, self.ledger.record, provider=host, model=settings.model)
+
+    @cached_property
+    def judge(self) -> Judge | None:
+        """Who rules on sentences that are in doubt, or None when nobody does."""
+        if self._judge is not None:
+            return self._judge
+        return open_judge(self.settings.verification, lambda: self.model_for(JUDGE))
 
     # --- what is in use ---
 
@@ -208,7 +258,7 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
-        for part in ("reranker", "catalogue"):
+        for part in ("reranker", "judge", "catalogue"):
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):
                 opened.close()
@@ -231,97 +281,16 @@ class KnowledgeBase:
             return self._index[1]
 
 
-class _Embedders:
-    """The embedders of one home, each opened once: that of the settings, and that of the index.
-
-    Args:
-        given: stands in for the one that the settings name.
-    """
-
-    def __init__(self, home: Path, settings: EmbeddingSettings, given: Embedder | None) -> None:
-        self._home = home
-        self._settings = settings
-        self._given = CachedEmbedder(given) if given else None
-        self._opened: dict[EmbeddingSettings, CachedEmbedder] = {}
-        self._lock = threading.Lock()
-
-    def wanted(self) -> CachedEmbedder:
-        """That of the settings."""
-        return self._given or self._open(self._settings)
-
-    def record(self) -> dict[str, str]:
-        """How to open that of the settings again; empty when something stands in for it."""
-        if self._given:
-            return {}
-        return self._settings.model_dump(include=set(OPENS_EMBEDDER))
-
-    def same_as_wanted(self, live: LiveIndex) -> bool | None:
-        """Whether the live index and the settings name the same embedder; None: open it to see."""
-        settings = self._settings_of(live)
-        if self._given or settings is None:
-            return None
-        return _named(settings) == _named(self._settings)
-
-    def shaping(self, live: LiveIndex) -> CachedEmbedder:
-        """That which shaped the live index.
-
-        Raises:
-            FingerprintError: neither how it was opened then nor the settings of today give it.
-            ModelError: it cannot be reached just now.
-        """
-        wanted = live.fingerprint.embedder
-        reasons = []
-        for settings in dict.fromkeys((self._settings_of(live), None)):
-            try:
-                embedder = self._open(settings) if settings else self.wanted()
-                if embedder.identity == wanted:
-                    return embedder
-                reasons.append(f"the settings give {embedder.identity}")
-            except (ModelError, SettingsError) as error:
-                if error.retryable:
-                    raise
-                reasons.append(str(error))
-        raise FingerprintError(
-            f"the index in {self._home} was made with the embedder {wanted}, which cannot be "
-            f"opened any more: {'; '.join(dict.fromkeys(reasons))}",
-            hint="set the settings back, or run 'wellread reindex' to make the index anew",
-        )
-
-    def close(self) -> None:
-        """Let go of connections."""
-        with self._lock:
-            opened, self._opened = list(self._opened.values()), {}
-        for embedder in [*opened, *([self._given] if self._given else [])]:
-            embedder.close()
-
-    def _open(self, settings: EmbeddingSettings) -> CachedEmbedder:
-        with self._lock:
-            if settings not in self._opened:
-                self._opened[settings] = CachedEmbedder(open_embedder(settings, self._home))
-            return self._opened[settings]
-
-    def _settings_of(self, live: LiveIndex) -> EmbeddingSettings | None:
-        """How the live index's embedder was opened, where that is known and can be read."""
-        if not live.embedder:
-            return None
-        try:
-            return EmbeddingSettings.model_validate(
-                {**self._settings.model_dump(), **live.embedder}
-            )
-        except ValidationError:
-            logger.warning("a newer release made the index; taking the embedder of the settings")
-            return None
-
-
 def open_kb(
     home: Path,
     *,
     overrides: Mapping[str, Mapping[str, Any]] | None = None,
-    embedder: Embedder | None = None,
-    model: LanguageModel | None = None,
-    reranker: Reranker | None = None,
+    **given: Unpack[Given],
 ) -> KnowledgeBase:
     """The knowledge base in ``home``, which is made when it is not there.
+
+    Args:
+        given: parts that stand in for what the settings name.
 
     Raises:
         SettingsError: the settings of the home or the environment are wrong.
@@ -334,16 +303,8 @@ def open_kb(
         raise StoreError(
             f"the home {home} cannot be made: {error}", hint="choose another with --home"
         ) from error
-    settings = load_settings(home, overrides)
-    return KnowledgeBase(home, settings, embedder=embedder, model=model, reranker=reranker)
+    return KnowledgeBase(home, load_settings(home, overrides), **given)
 
 
 def _chunking(settings: Settings) -> str:
     return f"sections-sentences/{CHUNKING_VERSION}/{settings.chunking.tokens}"
-
-
-def _named(settings: EmbeddingSettings) -> tuple[str, ...]:
-    """What of the settings decides which embedder it is; the built-in ones are one model each."""
-    if settings.backend != "http":
-        return (settings.backend,)
-    return (settings.backend, settings.model, urlsplit(settings.url).netloc.rpartition("@")[2])

@@ -1,0 +1,144 @@
+"""The works that an answer cites, with their facts, and as CSL-JSON items (schema 1.0.2)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from wellread.answers import Citation
+from wellread.kb import KnowledgeBase
+from wellread.types import Kind
+
+# https://docs.citationstyles.org/en/stable/specification.html#appendix-iii-types
+CSL_TYPES: Mapping[Kind, str] = {
+    "paper": "article",
+    "article": "article-newspaper",
+    "page": "webpage",
+    "transcript": "speech",
+    "entity": "entry",
+    "qa": "document",
+}
+_PARTICLES = frozenset("af al bin da de del della den der di dos du la le ten ter van von".split())
+_STOP = frozenset("a an and das der die for from in la le of on the to".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """A cited document.
+
+    Attributes:
+        key: names it in a bibliography: unique in one, ASCII letters and digits.
+        persons: whether its authors are persons, whose names have parts.
+    """
+
+    key: str
+    kind: Kind
+    title: str
+    url: str
+    authors: tuple[str, ...] = ()
+    published_at: datetime | None = None
+    language: str = ""
+    source_type: str = ""
+
+    @property
+    def persons(self) -> bool:
+        """Papers name persons; what other sources name may be an organisation."""
+        return self.kind == "paper"
+
+
+def works_of(kb: KnowledgeBase, citations: Sequence[Citation]) -> list[Work]:
+    """The cited documents that are still there, in the order of ``citations``, each once."""
+    ids = tuple(dict.fromkeys(citation.document_id for citation in citations))
+    facts = kb.catalogue.facts(ids)
+    works: list[Work] = []
+    taken: set[str] = set()
+    for known in ids:
+        if known not in facts:
+            continue
+        one = facts[known]
+        work = Work(
+            key="",
+            kind=one.kind,
+            title=" ".join(one.title.split()),
+            url=one.url or one.uri,
+            authors=one.authors,
+            published_at=one.published_at,
+            language=one.language,
+            source_type=one.source_type,
+        )
+        key = _free(_key(work), taken)
+        taken.add(key)
+        works.append(replace(work, key=key))
+    return works
+
+
+def csl_item(work: Work) -> dict[str, Any]:
+    """The work as an item of CSL-JSON; what is not known is left out."""
+    item: dict[str, Any] = {
+        "id": work.key,
+        "type": CSL_TYPES[work.kind],
+        "title": work.title,
+        "author": [_csl_name(name, persons=work.persons) for name in work.authors],
+        "issued": _date_parts(work.published_at),
+        "URL": work.url if "://" in work.url else "",
+        "language": work.language,
+        "genre": work.source_type,
+    }
+    return {name: value for name, value in item.items() if value}
+
+
+def parts_of(name: str) -> tuple[str, str, str]:
+    """Given name, particles and family name of a person ("Ludwig", "van", "Beethoven")."""
+    family, comma, given = (part.strip() for part in name.partition(","))
+    words = family.split()
+    if comma:
+        lead = 0
+        while lead < len(words) - 1 and words[lead].lower() in _PARTICLES:
+            lead += 1
+        return given, " ".join(words[:lead]), " ".join(words[lead:])
+    last = len(words) - 1
+    first = last
+    while first > 1 and words[first - 1].lower() in _PARTICLES:
+        first -= 1
+    return " ".join(words[:first]), " ".join(words[first:last]), " ".join(words[last:])
+
+
+def _csl_name(name: str, *, persons: bool) -> dict[str, str]:
+    given, particles, family = parts_of(name)
+    if not persons or not given:
+        return {"literal": " ".join(name.split())}
+    named = {"family": family, "given": given, "non-dropping-particle": particles}
+    return {part: value for part, value in named.items() if value}
+
+
+def _date_parts(moment: datetime | None) -> dict[str, list[list[int]]]:
+    return {"date-parts": [[moment.year, moment.month, moment.day]]} if moment else {}
+
+
+def ascii_of(text: str) -> str:
+    """``text`` without accents and without what is not ASCII."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def _key(work: Work) -> str:
+    """Family name, year and first word of the title ("marrane2026ferry")."""
+    author = [parts_of(work.authors[0])[2]] if work.authors else []
+    year = [str(work.published_at.year)] if work.published_at else []
+    words = re.findall(r"[a-z0-9]+", ascii_of(work.title).lower())
+    telling = [word for word in words if word not in _STOP] or words
+    key = re.sub(r"[^a-z0-9]", "", ascii_of("".join([*author, *year, *telling[:1]])).lower())
+    return key if key[:1].isalpha() else f"source{key}"
+
+
+def _free(key: str, taken: Iterable[str]) -> str:
+    """``key``, with a letter or number behind it when it is taken."""
+    used = set(taken)
+    place = 2
+    found = key
+    while found in used:
+        found, place = f"{key}-{place}", place + 1
+    return found

@@ -1,0 +1,1 @@
+"""How sure an answer is: readings of the question against the evidence, weighed as learned."""

@@ -1,0 +1,94 @@
+"""What a sentence gives as an answer, in a form that can be compared with another's."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+from wellread.ask import words
+from wellread.ask.extract_new.expected import Expected
+
+NEAR = 7  # words between a number and what is asked for
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_DATE_WORDS = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\b",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
+LONGEST_SWAP = 5  # words that stand in one of them in place of others
+
+
+def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
+    """The numbers, dates or names of ``sentence`` that could answer ``question``."""
+    if kind == "date":
+        years = frozenset(_YEAR.findall(sentence)) - frozenset(_YEAR.findall(question))
+        if years:
+            return years
+        return frozenset(each.lower() for each in _DATE_WORDS.findall(sentence))
+    if kind == "number":
+        return _measured(sentence, question)
+    asked = question.lower()
+    return frozenset(
+        name.lower() for name in words.names(sentence) if name.lower() not in asked
+    )
+
+
+def _measured(sentence: str, question: str) -> frozenset[str]:
+    """The numbers that stand near a term of the question; years count only by themselves."""
+    asked = frozenset(words.stems(question))
+    known = words.numbers(question)
+    tokens = _TOKEN.findall(sentence)
+    near = [place for place, token in enumerate(tokens) if words.stem(token) in asked]
+    found = set()
+    for place, token in enumerate(tokens):
+        if not token[0].isdigit() or _YEAR.fullmatch(token):
+            continue
+        if any(abs(place - other) <= NEAR for other in near):
+            found |= words.numbers(token) - known
+    return frozenset(found)
+
+
+def swapped(one: str, other: str) -> tuple[str, str] | None:
+    """What differs between two sentences that are otherwise the same, as written in each.
+
+    None when they are the same, or differ by more than a value.
+    """
+    first, second = _TOKEN.findall(one), _TOKEN.findall(other)
+    if min(len(first), len(second)) < 5:
+        return None
+    matcher = SequenceMatcher(
+        None, [word.lower() for word in first], [word.lower() for word in second], autojunk=False
+    )
+    if matcher.real_quick_ratio() < PARALLEL or matcher.ratio() < PARALLEL:
+        return None
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "replace" or b - a > LONGEST_SWAP or d - c > LONGEST_SWAP:
+            continue
+        before, after = " ".join(first[a:b]), " ".join(second[c:d])
+        if _telling(before) and _telling(after) and not _same_stems(before, after):
+            return before, after
+    return None
+
+
+def _telling(text: str) -> bool:
+    """A number or a name: what facts are swapped by, and paraphrases are not."""
+    return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
+        words.numbers(text)
+    )
+
+
+def _same_stems(one: str, other: str) -> bool:
+    a, b = set(words.stems(one)), set(words.stems(other))
+    return not a or not b or a <= b or b <= a
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether of two sentences with nearly the same words one is negated."""
+    a, b = frozenset(words.stems(one)), frozenset(words.stems(other))
+    if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
+        return False
+    return words.negations(one) % 2 != words.negations(other) % 2
+
+

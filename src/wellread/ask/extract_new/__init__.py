@@ -1,0 +1,1 @@
+"""The built-in answerer: chooses sentences of the evidence, verbatim. No model, no network."""

@@ -1,0 +1,90 @@
+"""The sentences of the evidence that could be part of an answer, with what stands around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wellread.ask import words
+from wellread.sentences import sentence_spans
+from wellread.types import Evidence, Span
+
+SHORTEST_WORDS = 4
+
+_LEANING = re.compile(
+    r"^(?:[\"'“‘(]*)(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|both"
+    r"|the (?:former|latter|same|two|other|others|first|second|rest)"
+    r"|however|but|also|moreover|furthermore|in addition|in contrast|therefore|thus|hence|so|then"
+    r"|instead|yes|no|and|or|nor|yet|still|another|others|similarly|likewise|as a result"
+    r"|for (?:example|instance)|in this|at the same|afterwards?|later|meanwhile|since then)\b",
+    re.IGNORECASE,
+)
+_BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+$")
+_CAPTION = re.compile(r"^(?:figure|fig\.|table|chart|photo|image|source)\s*(?:\d+|:)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One sentence that could be part of the answer.
+
+    Attributes:
+        evidence: number of its piece of evidence.
+        place: its number among the sentences of that piece.
+        span: where it stands in the document.
+        readable: it can stand in an answer: no heading, question, caption or fragment.
+        leaning: it cannot be read without the sentence before it ("It ...", "However ...").
+        item: it is an item of a list.
+        lead: number (``place``) of the line that introduces its list; -1 when there is none.
+    """
+
+    evidence: int
+    place: int
+    span: Span
+    text: str
+    stems: frozenset[str]
+    readable: bool
+    leaning: bool
+    item: bool = False
+    lead: int = -1
+
+
+def options_of(evidence: Sequence[Evidence]) -> list[Option]:
+    """Every sentence of every piece, in order."""
+    found: list[Option] = []
+    for number, piece in enumerate(evidence):
+        lead = -1
+        for place, span in enumerate(sentence_spans(piece.text)):
+            text = span.of(piece.text)
+            before, after = piece.text[: span.start], piece.text[span.end :]
+            item = _BULLET.search(before[-12:]) is not None
+            if text.endswith(":"):
+                lead = place
+            elif not item and "\n" in before[len(before.rstrip()) :]:
+                lead = -1  # a new paragraph that is no item ends the list
+            found.append(
+                Option(
+                    evidence=number,
+                    place=place,
+                    span=Span(start=piece.span.start + span.start, end=piece.span.start + span.end),
+                    text=text,
+                    stems=frozenset(words.stems(text)),
+                    readable=_readable(text, before, after, item=item),
+                    leaning=_LEANING.match(text) is not None or text[:1].islower(),
+                    item=item,
+                    lead=lead if item else -1,
+                )
+            )
+    return found
+
+
+def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
+    bare = text.rstrip("\"'”’)")
+    if bare.endswith(("?", ":")) or _CAPTION.match(text) or text.lstrip().startswith("|"):
+        return False
+    if len(text.split()) < SHORTEST_WORDS and not (item and bare.endswith((".", "!"))):
+        return False
+    if item:
+        return True
+    alone = (not before or before.endswith("\n\n")) and (not after or after.startswith("\n\n"))
+    return not alone or bare.endswith((".", "!", "…", ";"))

@@ -1,0 +1,57 @@
+"""The turns of a session, read from its recorded answers.
+
+What was taken out of an answer since, because its source was removed, is no part of its turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wellread.answers import Answer
+from wellread.ask.bibliography_markers import plain_text
+from wellread.ask.followups.turns import Turn
+from wellread.ask.reply import LIMITED, NOBODY
+from wellread.sentences import sentence_spans
+from wellread.store.catalogue.removed import BLANK
+from wellread.store.catalogue.removed_rows import REMOVED
+
+MOST_ITEMS = 50
+# Kinds whose title is the name of what they are about; news and talks are titled otherwise.
+NAMING = ("entity", "page", "paper")
+
+
+def turn_of(answer: Answer) -> Turn:
+    """The turn that ``answer`` was.
+
+    The no-data reply says nothing of the question, but what it shows as near can be pointed at.
+    """
+    question = answer.question
+    if answer.standalone and BLANK not in answer.standalone:
+        question = answer.standalone
+    if answer.answered_by == NOBODY:
+        return Turn(question=question, items=_there(one.title for one in answer.related))
+    return Turn(
+        question=question,
+        answer=_whole(plain_text(answer).removeprefix(LIMITED)),
+        names=_there(one.title for one in answer.citations if one.kind in NAMING),
+        items=_items(answer),
+    )
+
+
+def _items(answer: Answer) -> tuple[str, ...]:
+    """The first cell of each row of a list."""
+    rows = answer.table.rows if answer.table else ()
+    return _there(row[0] for row in rows[:MOST_ITEMS] if row)
+
+
+def _there(titles: Iterable[str]) -> tuple[str, ...]:
+    kept = (title for title in titles if title.strip() and title != REMOVED)
+    return tuple(dict.fromkeys(title for title in kept if BLANK not in title))
+
+
+def _whole(text: str) -> str:
+    """``text`` without the sentences that words were taken out of."""
+    if BLANK not in text:
+        return text
+    spans = sentence_spans(text)
+    return " ".join(said for span in spans if BLANK not in (said := span.of(text)))

@@ -1,0 +1,211 @@
+"""Further questions that the material can answer, made from what was found beside an answer.
+
+Each is built from a passage or a link that is there: a heading, a speaker who talks of the
+subject, an entity that is linked to it, a past question. Where no form reads well, none is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from wellread.ask.invisible import visible
+from wellread.ask.words import stems
+from wellread.questions import Analysis
+from wellread.store.catalogue.nodes import EntityNode
+from wellread.types import Hit
+
+MOST = 3
+LONGEST_NAME, MOST_WORDS = 60, 9
+SAME = 0.75  # share of stems in common from which two questions are one
+
+_ODD = re.compile(r"[<>\[\]{}|\\`*_#=~^“”\"]|://|www\.|\.\.\.|…")
+_GENERIC = frozenset(
+    "abstract acknowledgements acknowledgments about appendix background bibliography conclusion "
+    "conclusions contents credits details discussion example examples faq footnotes foreword "
+    "further general introduction links methods method more news notes note outlook other "
+    "overview preface questions references related results see sources speakers summary "
+    "transcript updates using welcome".split()
+)
+_SMALL = frozenset("a an and as at by de for from in of on or the to vs with".split())
+_LEANS = re.compile(
+    r"\b(?:it|its|this|that|these|those|they|their|them|he|she|his|her|him|here|there|above|below)\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"[^\W\d_]+(?:[-'’.][^\W\d_]*)*(?: [^\W\d_]+(?:[-'’.][^\W\d_]*)*){1,3}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """An entity that is linked to a subject.
+
+    Attributes:
+        reads: the link in words.
+        alike: the relation reads the same from both sides ("see also"): two of a kind.
+    """
+
+    subject: EntityNode
+    node: EntityNode
+    reads: str
+    alike: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What was found beside an answer.
+
+    Attributes:
+        subjects: the entities that the question names or the answer cites.
+        hits: the best passage of each document that was found and is not cited.
+        past: of documents that are past questions, id to a question to ask again.
+        described: ids of the documents that are entities themselves.
+    """
+
+    analysis: Analysis
+    subjects: tuple[EntityNode, ...]
+    links: tuple[Linked, ...]
+    hits: tuple[Hit, ...]
+    past: Mapping[str, str]
+    described: frozenset[str]
+
+
+def suggestions(around: Around) -> tuple[str, ...]:
+    """Up to three questions, each of another form, none the same as the question."""
+    taken = [frozenset(stems(around.analysis.question))]
+    found: list[str] = []
+    for form in (_asked_before, _asked_in_heading, _said_by, _compared, _known, _about):
+        for question in form(around):
+            inside = frozenset(stems(question))
+            if all(_alike(inside, other) < SAME for other in taken):
+                taken.append(inside)
+                found.append(question)
+                break
+        if len(found) == MOST:
+            break
+    return tuple(found)
+
+
+# --- forms -----------------------------------------------------------------------------------
+
+
+def _asked_before(around: Around) -> Iterator[str]:
+    """A past question that was found."""
+    for hit in around.hits:
+        question = around.past.get(hit.document.id, "")
+        if _is_question(question):
+            yield question
+
+
+def _asked_in_heading(around: Around) -> Iterator[str]:
+    """A heading that is a question."""
+    for hit in around.hits:
+        for heading in reversed(_headings(hit)):
+            if _is_question(heading):
+                yield heading
+
+
+def _said_by(around: Around) -> Iterator[str]:
+    """Somebody who speaks of the subject in a passage that was found."""
+    asked = around.analysis.question.casefold()
+    for hit in around.hits:
+        text = hit.passage.text.casefold()
+        for subject in around.subjects:
+            if not _named(subject, around) or subject.title.casefold() not in text:
+                continue
+            for speaker in hit.passage.speakers:
+                if _PERSON.fullmatch(speaker) and speaker.casefold() not in asked:
+                    yield f"What does {speaker} say about {_written(subject.title)}?"
+
+
+def _compared(around: Around) -> Iterator[str]:
+    """Two entities of one type that are linked as two of a kind."""
+    if around.analysis.type == "comparative":
+        return
+    for one, other in ((link.subject, link.node) for link in around.links if link.alike):
+        if one.type and one.type == other.type and _named(one, around) and _named(other, around):
+            yield f"How does {_written(one.title)} compare with {_written(other.title)}?"
+
+
+def _known(around: Around) -> Iterator[str]:
+    """A linked entity that is described."""
+    asked = around.analysis.question.casefold()
+    for link in around.links:
+        if _named(link.node, around) and link.node.title.casefold() not in asked:
+            yield f"What is known about {_written(link.node.title)}?"
+
+
+def _about(around: Around) -> Iterator[str]:
+    """What a document that was found says about the heading of the passage."""
+    for hit in around.hits:
+        title = _flat(hit.document.title)
+        heading = next(iter(reversed(_headings(hit))), "")
+        if hit.document.kind == "qa" or not _sayable(title) or not _sayable(heading):
+            continue
+        if not _is_generic(heading) and _alike_words(title, heading) < SAME:
+            yield f"What does “{title}” say about {_as_subject(heading)}?"
+
+
+# --- words -----------------------------------------------------------------------------------
+
+
+def _headings(hit: Hit) -> list[str]:
+    """The heading path of the passage, without the title."""
+    first = hit.passage.context.partition("\n")[0]
+    path = first.removeprefix(hit.document.title).removeprefix(" — ")
+    return [_flat(line) for line in path.split(" › ") if line.strip()]
+
+
+def _named(node: EntityNode, around: Around) -> bool:
+    """Whether it is an entity that a question can ask about."""
+    return node.document_id in around.described and _sayable(_flat(node.title))
+
+
+def _sayable(name: str) -> bool:
+    """Whether it reads as a name in a sentence: short, plain, with a word in it."""
+    if not 3 <= len(name) <= LONGEST_NAME or len(name.split()) > MOST_WORDS:
+        return False
+    if _ODD.search(name) or name.endswith(("?", "!", ".", ":", ",", ";")):
+        return False
+    return re.search(r"[^\W\d_]{3}", name) is not None
+
+
+def _written(name: str) -> str:
+    """A name as it stands in a sentence: in quotation marks where it could be taken for more."""
+    words = _flat(name).split()
+    proper = all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL for word in words)
+    return " ".join(words) if proper or len(words) == 1 else f"“{' '.join(words)}”"
+
+
+def _as_subject(heading: str) -> str:
+    """A heading as it stands in a sentence: the capital of its first word is no name's."""
+    words = heading.split()
+    alone = words[0][1:].islower() and not any(word[:1].isupper() for word in words[1:])
+    return heading[:1].lower() + heading[1:] if alone else _written(heading)
+
+
+def _is_question(text: str) -> bool:
+    """Whether it can be asked as it is."""
+    flat = _flat(text)
+    words = flat.split()
+    whole = flat.endswith("?") and flat.count("?") == 1 and flat[:1].isupper()
+    return whole and 4 <= len(words) <= 20 and not _LEANS.search(flat) and not _ODD.search(flat)
+
+
+def _is_generic(heading: str) -> bool:
+    words = [word for word in re.findall(r"[^\W\d_]+", heading.casefold()) if word not in _SMALL]
+    return not words or all(word in _GENERIC for word in words)
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of the smaller one's stems that both have."""
+    smaller = min(len(one), len(other))
+    return len(one & other) / smaller if smaller else 1.0
+
+
+def _alike_words(one: str, other: str) -> float:
+    return _alike(frozenset(stems(one)), frozenset(stems(other)))
+
+
+def _flat(text: str) -> str:
+    return " ".join(visible(text).split())

@@ -1,0 +1,132 @@
+"""The embedders of one home: that of the settings, and that which shaped the live index."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from wellread.config import EmbeddingSettings
+from wellread.errors import FingerprintError, ModelError, SettingsError
+from wellread.models.base import Embedder
+from wellread.models.cached import CachedEmbedder
+from wellread.models.recording import Record, RecordedEmbedder
+from wellread.store.catalogue.reindexing import LiveIndex
+
+logger = logging.getLogger(__name__)
+
+# What is kept of the settings with the live index, to open its embedder again.
+OPENS_EMBEDDER = ("backend", "model_path", "url", "model", "api_key_env")
+Opener = Callable[[EmbeddingSettings], Embedder]
+
+
+class Embedders:
+    """The embedders of one home, each opened once: that of the settings, and that of the index.
+
+    Args:
+        opener: opens the one that settings name.
+        record: is told every call of one that costs something.
+        given: stands in for the one that the settings name.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        settings: EmbeddingSettings,
+        opener: Opener,
+        record: Record,
+        given: Embedder | None,
+    ) -> None:
+        self._home = home
+        self._settings = settings
+        self._opener = opener
+        self._record = record
+        self._given = CachedEmbedder(given) if given else None
+        self._opened: dict[EmbeddingSettings, CachedEmbedder] = {}
+        self._lock = threading.Lock()
+
+    def wanted(self) -> CachedEmbedder:
+        """That of the settings."""
+        return self._given or self._open(self._settings)
+
+    def record(self) -> dict[str, str]:
+        """How to open that of the settings again; empty when something stands in for it."""
+        if self._given:
+            return {}
+        return self._settings.model_dump(include=set(OPENS_EMBEDDER))
+
+    def same_as_wanted(self, live: LiveIndex) -> bool | None:
+        """Whether the live index and the settings name the same embedder; None: open it to see."""
+        settings = self._settings_of(live)
+        if self._given or settings is None:
+            return None
+        return _named(settings) == _named(self._settings)
+
+    def shaping(self, live: LiveIndex) -> CachedEmbedder:
+        """That which shaped the live index.
+
+        Raises:
+            FingerprintError: neither how it was opened then nor the settings of today give it.
+            ModelError: it cannot be reached just now.
+        """
+        wanted = live.fingerprint.embedder
+        reasons = []
+        for settings in dict.fromkeys((self._settings_of(live), None)):
+            try:
+                embedder = self._open(settings) if settings else self.wanted()
+                if embedder.identity == wanted:
+                    return embedder
+                reasons.append(f"the settings give {embedder.identity}")
+            except (ModelError, SettingsError) as error:
+                if error.retryable:
+                    raise
+                reasons.append(str(error))
+        raise FingerprintError(
+            f"the index in {self._home} was made with the embedder {wanted}, which cannot be "
+            f"opened any more: {'; '.join(dict.fromkeys(reasons))}",
+            hint="set the settings back, or run 'wellread reindex' to make the index anew",
+        )
+
+    def close(self) -> None:
+        """Let go of connections."""
+        with self._lock:
+            opened, self._opened = list(self._opened.values()), {}
+        for embedder in [*opened, *([self._given] if self._given else [])]:
+            embedder.close()
+
+    def _open(self, settings: EmbeddingSettings) -> CachedEmbedder:
+        with self._lock:
+            if settings not in self._opened:
+                self._opened[settings] = CachedEmbedder(self._recorded(settings))
+            return self._opened[settings]
+
+    def _recorded(self, settings: EmbeddingSettings) -> Embedder:
+        """Its calls are recorded below the cache: what is remembered is no call."""
+        embedder = self._opener(settings)
+        if settings.backend != "http":
+            return embedder  # on this machine, and free
+        host = urlsplit(settings.url).netloc.rpartition("@")[2]
+        return RecordedEmbedder(embedder, self._record, provider=host, model=settings.model)
+
+    def _settings_of(self, live: LiveIndex) -> EmbeddingSettings | None:
+        """How the live index's embedder was opened, where that is known and can be read."""
+        if not live.embedder:
+            return None
+        try:
+            return EmbeddingSettings.model_validate(
+                {**self._settings.model_dump(), **live.embedder}
+            )
+        except ValidationError:
+            logger.warning("a newer release made the index; taking the embedder of the settings")
+            return None
+
+
+def _named(settings: EmbeddingSettings) -> tuple[str, ...]:
+    """What of the settings decides which embedder it is; the built-in ones are one model each."""
+    if settings.backend != "http":
+        return (settings.backend,)
+    return (settings.backend, settings.model, urlsplit(settings.url).netloc.rpartition("@")[2])

@@ -1,0 +1,256 @@
+"""The ``claude`` command line as a language model.
+
+It is run as ``claude -p PROMPT --output-format text``, by an argument vector and never by a shell.
+The prompt holds text of strangers, so the program gets no tools and no servers that offer some, and
+runs in an empty folder of its own: nothing in the evidence can make it read or change anything. Of
+the environment it gets what a command line program needs, and what is its own.
+
+A conversation (``Prompt.session``) is begun with ``--session-id`` and carried on with ``--resume``.
+The command keeps conversations itself, so another process may have begun one: what it says about an
+unknown or a taken id decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import logging
+import re
+import shutil
+import sys
+import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.models.endpoint import CLAUDE_CLI
+from wellread.models.program import Program, ProgramError, output
+from wellread.models.thoughts import ThoughtFilter
+
+logger = logging.getLogger(__name__)
+
+# Linux takes 128 KiB in one argument, Windows 32 KiB in all of them; more goes by standard input.
+LONGEST_ARGUMENT = 24_000 if sys.platform == "win32" else 120_000
+# Windows reads the arguments of these once more, in a way that no quoting survives.
+BATCH_FILES = (".cmd", ".bat")
+# The command has no limit of its own; no token of any language is longer on average.
+CHARACTERS_PER_TOKEN = 10
+LONGEST_REASON = 300
+SESSIONS = uuid.UUID("6f0a1d52-6a0e-5f0b-9d5c-3a4f6f1b7c21")
+
+NEEDED = frozenset(
+    "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TMP TEMP TERM "
+    "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS "
+    "SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT USERPROFILE HOMEDRIVE HOMEPATH APPDATA "
+    "LOCALAPPDATA PROGRAMDATA PROGRAMFILES".split()
+)
+OWN = ("ANTHROPIC_", "CLAUDE_", "LC_", "XDG_")
+# Where it asks a cloud's models, that cloud's settings are its own too.
+CLOUDS = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUDSDK_", "CLOUD_ML_", "VERTEX_", "GCLOUD_"),
+}
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
+# An id that is new here may be known there, and the other way round.
+OTHER_WAY = re.compile(
+    r"session.{0,80}already in use|no (?:conversation|session) found", re.IGNORECASE | re.DOTALL
+)
+PASSING = re.compile(
+    r"rate.?limit|overloaded|\b(?:429|500|502|503|504|529)\b|timed out|ECONN|ENOTFOUND|EAI_AGAIN",
+    re.IGNORECASE,
+)
+LOCKED_OUT = re.compile(r"log ?in\b|api key|authenticat|credential|oauth", re.IGNORECASE)
+
+
+class ClaudeCommand:
+    """Asks the command line program of ``generation.command``, once a call."""
+
+    def __init__(
+        self, settings: GenerationSettings, model: str, environ: Mapping[str, str]
+    ) -> None:
+        """Find the program.
+
+        Args:
+            settings: the program's name or path, and the limits.
+            model: the model that the program asks; empty: its own choice.
+            environ: the environment that it gets the needed part of.
+
+        Raises:
+            ModelError: the program is not there.
+        """
+        self._settings = settings
+        self._model = model
+        self._environ = _needed(environ)
+        self._program = _found(settings.command, environ)
+        self._folder = _folder(environ)
+        self._begun: set[str] = set()
+
+    @property
+    def identity(self) -> str:
+        """``claude-cli``, or ``claude-cli:sonnet``."""
+        return f"{CLAUDE_CLI}:{self._model}" if self._model else CLAUDE_CLI
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        """The reply as the program writes it; token counts are unknown.
+
+        Raises:
+            ModelError: the program failed, could not be started, or wrote nothing.
+            ModelTimeoutError: it was still running after ``settings.timeout`` seconds.
+        """
+        deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        ways = self._ways(prompt.session)
+        for place, way in enumerate(ways):
+            said = ""
+            try:
+                async with aclosing(self._text(prompt, way, deadline)) as pieces:
+                    async for piece in pieces:
+                        said = said or piece
+                        yield TextDelta(text=piece)
+            except ProgramError as error:
+                if said or place + 1 == len(ways) or not OTHER_WAY.search(error.complaint):
+                    raise self._failed(error, said) from error
+                logger.info("%s: %s did not do: %s", self.identity, way[0], error.complaint.strip())
+                continue
+            except TimeoutError as error:
+                raise ModelTimeoutError(
+                    f"{self.identity} did not finish within {self._settings.timeout:g} s",
+                    hint="raise generation.timeout, or use a faster model",
+                ) from error
+            if prompt.session:
+                self._begun.add(prompt.session)
+            break
+        yield ModelUsage(model=self.identity)
+
+    def _ways(self, session: str) -> tuple[tuple[str, ...], ...]:
+        """The options that name the conversation, the likelier ones first."""
+        if not session:
+            return ((),)
+        new, known = ("--session-id", _uuid_of(session)), ("--resume", _uuid_of(session))
+        return (known, new) if session in self._begun else (new, known)
+
+    async def _text(
+        self, prompt: Prompt, way: Sequence[str], deadline: float
+    ) -> AsyncGenerator[str, None]:
+        """The reply as text without control characters, at most as long as a reply may be."""
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        thoughts = ThoughtFilter()
+        left = self._settings.max_tokens * CHARACTERS_PER_TOKEN
+        wrote = False
+        try:
+            async with aclosing(output(self._command(prompt, way), deadline)) as pieces:
+                async for piece in pieces:
+                    text = thoughts.feed(CONTROL.sub("", decoder.decode(piece)))[:left]
+                    left -= len(text)
+                    wrote = wrote or bool(text.strip())
+                    if text:
+                        yield text
+                    if not left:
+                        logger.warning("%s was stopped: its reply is too long", self.identity)
+                        return
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ModelError(
+                f"{self._program} could not be run: {error}", hint="check generation.command"
+            ) from error
+        if rest := thoughts.feed(decoder.decode(b"", final=True)) + thoughts.finish():
+            wrote = wrote or bool(rest.strip())
+            yield rest[:left]
+        if not wrote:
+            raise ModelError(
+                f"{self.identity} gave an empty reply",
+                hint="try again or use another model",
+                retryable=True,
+            )
+
+    def _command(self, prompt: Prompt, way: Sequence[str]) -> Program:
+        text = f"{prompt.system}\n\n{prompt.user}".replace("\0", "\N{REPLACEMENT CHARACTER}")
+        given = text.encode("utf-8", errors="replace")
+        by_argument = len(given) <= LONGEST_ARGUMENT and not self._program.lower().endswith(
+            BATCH_FILES
+        )
+        argument = given.decode()
+        if argument.startswith("-"):
+            argument = f"\n{argument}"  # never an option
+        return Program(
+            arguments=(
+                self._program,
+                "-p",
+                *([argument] if by_argument else []),
+                *("--output-format", "text"),
+                *way,
+                *(("--model", self._model) if self._model else ()),
+                *("--tools", ""),
+                "--strict-mcp-config",
+            ),
+            given=b"" if by_argument else given,
+            folder=self._folder,
+            environ=self._environ,
+        )
+
+    def _failed(self, error: ProgramError, said: str) -> ModelError:
+        """The program's failure; some are told on its standard output only."""
+        said = " ".join((CONTROL.sub("", error.complaint).strip() or said).split())
+        if len(said) > LONGEST_REASON:
+            said = said[: LONGEST_REASON - 1] + "…"
+        hint = ""
+        if LOCKED_OUT.search(said):
+            hint = f"run {self._settings.command} once by hand and log in"
+        elif "unknown option" in said:
+            hint = f"{self._settings.command} is too old; update it"
+        return ModelError(
+            f"{self.identity} ended with status {error.status}: {said or 'it gave no reason'}",
+            hint=hint,
+            retryable=bool(PASSING.search(said)),
+        )
+
+
+def _needed(environ: Mapping[str, str]) -> dict[str, str]:
+    """The part of the environment that the program may see."""
+    own = [*OWN]
+    for switch, prefixes in CLOUDS.items():
+        if environ.get(switch):
+            own += prefixes
+    return {
+        name: value
+        for name, value in environ.items()
+        if name.upper() in NEEDED or name.upper().startswith(tuple(own))
+    }
+
+
+def _found(command: str, environ: Mapping[str, str]) -> str:
+    """The absolute path of the program: it runs in another folder than ours."""
+    path = shutil.which(command, path=environ.get("PATH"))
+    if path is None:
+        raise ModelError(
+            f"the program {command!r} is not there, or cannot be run",
+            hint="install the claude command line, or set generation.command to its path",
+        )
+    return str(Path(path).absolute())
+
+
+def _folder(environ: Mapping[str, str]) -> Path:
+    """An empty folder of the user, always the same: conversations are kept by folder."""
+    cache = environ.get("XDG_CACHE_HOME") or environ.get("LOCALAPPDATA")
+    base = Path(cache) if cache else Path(environ.get("HOME") or Path.home()) / ".cache"
+    folder = base / "wellread" / CLAUDE_CLI
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ModelError(
+            f"the folder for {CLAUDE_CLI} cannot be made: {error}",
+            hint="set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
+    return folder
+
+
+def _uuid_of(session: str) -> str:
+    """The session's id in the form that the program takes."""
+    try:
+        return str(uuid.UUID(session))
+    except ValueError:
+        return str(uuid.uuid5(SESSIONS, session))

@@ -1,0 +1,230 @@
+"""A language model on a server, asked through pydantic-ai.
+
+This module needs the extra ``llm`` and is imported by ``llm.open_model`` only when such a model is
+configured. What differs between providers is a ``Wire``. The clients' own retries and the
+library's telemetry are switched off: retries are ours (``retrying.py``), and nothing is reported
+anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+import httpx2
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+    UserError,
+)
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    SystemPromptPart,
+    TextPart,
+    TextPartDelta,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, StreamedResponse
+from pydantic_ai.settings import ModelSettings
+
+from wellread.ask_settings import GenerationSettings
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.models.endpoint import Endpoint
+from wellread.models.failures import Failures
+from wellread.models.thoughts import ThoughtFilter
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 10.0
+# What the libraries let through when a reply is JSON but not of the form they know.
+MISREAD = (ValueError, TypeError, AttributeError, LookupError, AssertionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """What is particular to one provider.
+
+    Attributes:
+        connect: the library's model at an endpoint, over a given client.
+        samples: whether such a model takes a temperature.
+        counts_end_a_reply: whether token counts come last, so that they prove a whole reply.
+    """
+
+    connect: Callable[[Endpoint, httpx2.AsyncClient], Model]
+    samples: Callable[[Model], bool]
+    counts_end_a_reply: bool
+
+
+class HostedModel:
+    """One model on one server. Holds no connection between calls, so any event loop may use it."""
+
+    def __init__(self, endpoint: Endpoint, settings: GenerationSettings, wire: Wire) -> None:
+        self._endpoint = endpoint
+        self._settings = settings
+        self._wire = wire
+        self._failures = Failures(endpoint, settings)
+        self._refuses_temperature = False
+
+    @property
+    def identity(self) -> str:
+        """``openai:gpt-4o-mini`` or ``llama3.2@localhost:11434``."""
+        return self._endpoint.identity
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        """The reply as it arrives, then its token counts (0 where the server gives none).
+
+        Tools are never offered: calls of a tool in a reply are left out, and a reply of nothing
+        else is an error. The time limit runs from the call to the last piece, the reader's own
+        time included.
+
+        Raises:
+            ModelError: refused, unreachable, cut off, empty, or not the wire format.
+            ModelTimeoutError: no end within ``settings.timeout`` seconds.
+        """
+        deadline = asyncio.get_running_loop().time() + self._settings.timeout
+        thoughts = ThoughtFilter()
+        wrote = False
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    reply = await self._open(prompt, stack)
+                events = aiter(reply)
+                # The limit holds around each wait and never across a yield: it would otherwise
+                # cancel the reader's own work.
+                while (event := await _next(events, deadline)) is not None:
+                    if piece := thoughts.feed(_text_of(event)):
+                        wrote = wrote or not piece.isspace()
+                        yield TextDelta(text=piece)
+                if rest := thoughts.finish():
+                    wrote = wrote or not rest.isspace()
+                    yield TextDelta(text=rest)
+            except TimeoutError as error:
+                raise self._failures.timed_out() from error
+            except (AgentRunError, UserError) as error:
+                raise self._failures.translated(error) from error
+            usage = self._finish(reply.get(), wrote=wrote)
+        yield usage
+
+    async def _open(self, prompt: Prompt, stack: AsyncExitStack) -> StreamedResponse:
+        endpoint, settings = self._endpoint, self._settings
+        # A proxy cannot reach this machine's own loopback.
+        abroad = not _is_loopback(endpoint.url)
+        http = await stack.enter_async_context(
+            httpx2.AsyncClient(
+                # One connection, so there is none to wait for.
+                timeout=httpx2.Timeout(
+                    settings.timeout, connect=min(CONNECT_SECONDS, settings.timeout), pool=None
+                ),
+                trust_env=abroad,
+                verify=certificates(trust_env=abroad),
+            )
+        )
+        model = self._wire.connect(endpoint, http)
+        options = ModelSettings(max_tokens=settings.max_tokens)
+        if self._wire.samples(model) and not self._refuses_temperature:
+            asked = prompt.temperature
+            options["temperature"] = settings.temperature if asked is None else asked
+        try:
+            return await _ask(model, prompt, options, stack)
+        except ModelHTTPError as error:
+            if "temperature" not in options or not _is_about_temperature(error):
+                raise
+            # A model newer than the library's list of those that choose their own.
+            logger.info("%s takes no temperature; asked again without", self.identity)
+            self._refuses_temperature = True
+            del options["temperature"]
+            return await _ask(model, prompt, options, stack)
+
+    def _finish(self, reply: ModelResponse, *, wrote: bool) -> ModelUsage:
+        """The usage of a reply that has ended, once it is known to be a whole one."""
+        details = reply.provider_details or {}
+        usage = reply.usage
+        reason = str(details.get("finish_reason", ""))
+        if refusal := details.get("refusal") or (reason == "refusal" and "no reason given"):
+            raise self._failures.declined(str(refusal))
+        if reply.finish_reason == "content_filter":
+            raise self._failures.filtered(str(details.get("block_reason", reason)))
+        # Some servers end a reply with a reason, a count or both; one with neither was cut off.
+        counted = self._wire.counts_end_a_reply and usage.output_tokens
+        if not reason and not counted:
+            raise self._failures.cut_off("the stream ended without a finish reason")
+        called = [part.tool_name for part in reply.tool_calls]
+        if not wrote:
+            raise self._failures.empty(called, spent=reply.finish_reason == "length")
+        if called:
+            logger.warning(
+                "%s called tools that it was not offered: %s", self.identity, ", ".join(called)
+            )
+        if reply.finish_reason == "length":
+            logger.warning(
+                "%s stopped at generation.max_tokens (%d)", self.identity, self._settings.max_tokens
+            )
+        return ModelUsage(
+            model=reply.model_name or self._endpoint.model,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+        )
+
+
+@cache
+def certificates(*, trust_env: bool) -> ssl.SSLContext:
+    """The authorities that are trusted; read once, since that takes longer than a call."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
+
+
+async def _ask(
+    model: Model, prompt: Prompt, options: ModelSettings, stack: AsyncExitStack
+) -> StreamedResponse:
+    request = ModelRequest(
+        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=prompt.user)]
+    )
+    opening = model_request_stream(model, [request], model_settings=options, instrument=False)
+    try:
+        return await stack.enter_async_context(opening)
+    except MISREAD as error:
+        raise UnexpectedModelBehavior(f"its beginning cannot be read: {error}") from error
+
+
+async def _next(
+    events: AsyncIterator[ModelResponseStreamEvent], deadline: float
+) -> ModelResponseStreamEvent | None:
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await anext(events, None)
+    except MISREAD as error:
+        raise UnexpectedModelBehavior(f"an event cannot be read: {error}") from error
+
+
+def _text_of(event: ModelResponseStreamEvent) -> str:
+    """The text an event adds to the reply; thoughts and tool calls add none."""
+    text: str | None = ""
+    if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+        text = event.part.content
+    elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+        text = event.delta.content_delta
+    return text or ""  # the clients do not check what a server sends
+
+
+def _is_about_temperature(error: ModelHTTPError) -> bool:
+    return error.status_code in (400, 422) and "temperature" in str(error.body).lower()
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,136 @@
+"""The command that verifies a text: ``check``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from wellread.errors import RequestError, SourceError
+from wellread.serve.commands.indexing import warn_if_outdated
+from wellread.serve.progress import shown
+from wellread.serve.terminal import Terminal, terminal_of
+
+if TYPE_CHECKING:
+    from wellread.kb import KnowledgeBase
+
+MOST_CHARACTERS = 1_000_000
+TEMPORARY = "checked"  # the collection that given sources are read into
+
+
+def register(app: typer.Typer) -> None:
+    """Put the command into ``app``."""
+    app.command()(check)
+
+
+def check(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The text; - for standard input.")],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--against",
+            "-a",
+            metavar="SOURCE",
+            help="A file, folder or web address, read for this check alone, or the name of a "
+            "collection; repeatable. Without any: all that is stored.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail also when a sentence is supported in part.")
+    ] = False,
+) -> None:
+    """Verify a text that somebody else wrote, sentence by sentence.
+
+    ✓ supported  ~ partly supported  ✗ unsupported  · says nothing to check
+
+    Exit status: 0 when every sentence is borne out, 1 when one is not.
+    """
+    from wellread.ask.check import check as run  # noqa: PLC0415 - loads the stores
+    from wellread.serve.api.check_schemas import check_body  # noqa: PLC0415 - pydantic models
+    from wellread.serve.check_table import print_check  # noqa: PLC0415
+    from wellread.types import Filters  # noqa: PLC0415 - loads numpy
+
+    terminal = terminal_of(context)
+    text = _read(file)
+    given = list(dict.fromkeys(against or ()))
+    outside = [source for source in given if _is_outside(source)]
+    if outside and len(outside) < len(given):
+        inside = ", ".join(source for source in given if source not in outside)
+        raise RequestError(
+            f"{inside} is no file, folder or web address, and other sources are",
+            hint="name either sources to read or collections",
+        )
+    if outside:
+        with _reading(terminal, outside) as kb:
+            body = check_body(run(kb, text), strict=strict, stored=False)
+    else:
+        with terminal.open() as kb:
+            warn_if_outdated(kb)
+            found = run(kb, text, filters=Filters(collections=tuple(given)))
+            body = check_body(found, strict=strict, stored=True)
+    if terminal.json:
+        terminal.write_json(body.model_dump(mode="json"))
+    else:
+        print_check(terminal.out, body)
+    if not body.borne_out:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBase]:
+    """A knowledge base of ``sources`` alone, with the settings of the home; deleted afterwards."""
+    from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
+    from wellread.ingest.run import add  # noqa: PLC0415 - loads the stores and parsers
+    from wellread.kb import open_kb  # noqa: PLC0415
+    from wellread.models.open import open_embedder  # noqa: PLC0415
+
+    home = terminal.home_folder()
+    settings = load_settings(home)
+    with tempfile.TemporaryDirectory(prefix="wellread-check-") as folder:
+        # What an embedder derives is kept in the home, where there is one, for the next time.
+        kept = home if home.is_dir() else Path(folder)
+        embedder = open_embedder(settings.embedding, kept)
+        overrides = settings.model_dump(exclude={"embedding"})
+        with open_kb(Path(folder), overrides=overrides, embedder=embedder) as kb:
+            with shown(terminal) as on_progress:
+                report = add(kb, sources, collection=TEMPORARY, on_progress=on_progress)
+            failed = [row for row in report.rows if row.status == "failed"]
+            if failed:
+                raise SourceError(failed[0].uri, failed[0].reason)
+            if not report.rows:
+                raise RequestError(
+                    f"nothing to read in {', '.join(sources)}", hint="name files with text"
+                )
+            yield kb
+
+
+def _is_outside(source: str) -> bool:
+    """Whether ``source`` is something to read, not the name of a collection."""
+    web = source.startswith(("http://", "https://"))
+    return web or any(sign in source for sign in "*?[") or Path(source).expanduser().exists()
+
+
+def _read(file: str) -> str:
+    """The text of ``file``.
+
+    Raises:
+        SourceError: it is not there, not UTF-8, empty, or too long.
+    """
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise SourceError(file, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise SourceError(file, "not UTF-8 text", hint="give plain text or Markdown") from error
+    if not text.strip():
+        raise SourceError(file, "there is no text in it")
+    if len(text) > MOST_CHARACTERS:
+        raise SourceError(file, f"longer than {MOST_CHARACTERS:,} characters")
+    return text

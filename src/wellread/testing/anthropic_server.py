@@ -1,0 +1,180 @@
+"""A scripted server that speaks Anthropic's wire format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from wellread.testing.openai_wire import pieces
+from wellread.testing.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
+from wellread.testing.wire_server import WireServer, event
+
+CHAT_PATH = "/v1/messages"
+STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+
+UNAUTHORIZED = Failure(status=401, message="invalid x-api-key", code="authentication_error")
+MODEL_NOT_FOUND = Failure(status=404, message="model: scripted", code="not_found_error")
+RATE_LIMITED = Failure(
+    status=429,
+    message="This request would exceed your rate limit",
+    code="rate_limit_error",
+    retry_after="2",
+)
+NO_CREDIT = Failure(
+    status=400,
+    message="Your credit balance is too low to access the API",
+    code="invalid_request_error",
+)
+SERVER_ERROR = Failure(status=500, message="Internal server error", code="api_error")
+OVERLOADED = Failure(status=529, message="Overloaded", code="overloaded_error")
+NO_TEMPERATURE = Failure(
+    status=400, message="temperature is not supported by this model", code="invalid_request_error"
+)
+
+
+class AnthropicServer(WireServer):
+    """Runs while the ``with`` block lasts."""
+
+    def __init__(self, replies: Sequence[Reply]) -> None:
+        super().__init__(replies, AnthropicWire())
+
+    @property
+    def url(self) -> str:
+        """The base URL."""
+        return self.address
+
+
+class AnthropicWire:
+    """``/v1/messages``, plain and streamed."""
+
+    def listed(self, path: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - the same for all
+        """Nothing."""
+        return None
+
+    def is_chat(self, path: str) -> bool:
+        """One address for all models; beta features are named behind it."""
+        return path.partition("?")[0] == CHAT_PATH
+
+    def is_streamed(self, request: Request) -> bool:
+        """A field of the body says so."""
+        return bool(request.body.get("stream"))
+
+    def prompt(self, body: Mapping[str, Any]) -> str:
+        """The system's part, then all messages."""
+        contents = [body.get("system", ""), *(m["content"] for m in body.get("messages", ()))]
+        return "\n\n".join(_words(content) for content in contents)
+
+    def beginning(self, request: Request, text: str) -> Iterator[bytes]:
+        """The opening message, then one block of text, not closed."""
+        yield _opening(request, Text(text=text))
+        yield from _block(0, {"type": "text", "text": ""}, _texts(text))
+
+    def said(self, request: Request, reply: Said) -> Iterator[bytes]:
+        """Blocks of thoughts, text and tool calls, one after another, and the end."""
+        yield _opening(request, reply)
+        yield event({"type": "ping"}, "ping")
+        place = 0
+        if isinstance(reply, Text) and reply.thoughts:
+            thoughts = [{"type": "thinking_delta", "thinking": p} for p in pieces(reply.thoughts)]
+            empty = {"type": "thinking", "thinking": "", "signature": ""}
+            yield from _block(place, empty, thoughts)
+            yield _closed(place)
+            place += 1
+        if not isinstance(reply, Refusal):
+            yield from _block(place, {"type": "text", "text": ""}, _texts(reply.text))
+            yield _closed(place)
+            place += 1
+        if isinstance(reply, Calls):
+            arguments = pieces(json.dumps(reply.arguments))
+            yield from _block(
+                place,
+                {**_call(reply), "input": {}},
+                [{"type": "input_json_delta", "partial_json": piece} for piece in arguments],
+            )
+            yield _closed(place)
+        if isinstance(reply, Text) and not reply.finish:
+            return
+        delta = {**_stop(reply), "stop_sequence": None}
+        usage = {"output_tokens": reply.output_tokens if isinstance(reply, Text) else 5}
+        yield event({"type": "message_delta", "delta": delta, "usage": usage}, "message_delta")
+        yield event({"type": "message_stop"}, "message_stop")
+
+    def whole(self, request: Request, reply: Said) -> Mapping[str, Any]:
+        """One message."""
+        content: list[dict[str, Any]] = []
+        if not isinstance(reply, Refusal):
+            content.append({"type": "text", "text": reply.text})
+        if isinstance(reply, Calls):
+            content.append({**_call(reply), "input": dict(reply.arguments)})
+        return {**_message(request, reply), "content": content, **_stop(reply)}
+
+    def error_event(self, reply: ErrorEvent) -> bytes:
+        """An event of its own kind."""
+        body = self.error_body(Failure(status=500, message=reply.message, code=reply.code))
+        return event(body, "error")
+
+    def error_body(self, failure: Failure) -> Mapping[str, Any]:
+        """Kind and message."""
+        kind = failure.code or "invalid_request_error"
+        return {
+            "type": "error",
+            "error": {"type": kind, "message": failure.message},
+            "request_id": "req_scripted",
+        }
+
+
+def _words(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n\n".join(str(block.get("text", "")) for block in blocks)
+
+
+def _message(request: Request, reply: Said) -> dict[str, Any]:
+    read = reply.input_tokens if isinstance(reply, Text) else 11
+    return {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": request.body.get("model", ""),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {"input_tokens": read, "output_tokens": 1},
+    }
+
+
+def _opening(request: Request, reply: Said) -> bytes:
+    return event({"type": "message_start", "message": _message(request, reply)}, "message_start")
+
+
+def _texts(text: str) -> list[dict[str, str]]:
+    return [{"type": "text_delta", "text": piece} for piece in pieces(text)]
+
+
+def _block(
+    place: int, empty: Mapping[str, Any], deltas: Sequence[Mapping[str, str]]
+) -> Iterator[bytes]:
+    start = {"type": "content_block_start", "index": place, "content_block": empty}
+    yield event(start, "content_block_start")
+    for delta in deltas:
+        piece = {"type": "content_block_delta", "index": place, "delta": delta}
+        yield event(piece, "content_block_delta")
+
+
+def _closed(place: int) -> bytes:
+    return event({"type": "content_block_stop", "index": place}, "content_block_stop")
+
+
+def _call(reply: Calls) -> dict[str, str]:
+    return {"type": "tool_use", "id": "toolu_scripted", "name": reply.name}
+
+
+def _stop(reply: Said) -> dict[str, Any]:
+    if isinstance(reply, Calls):
+        return {"stop_reason": "tool_use"}
+    if isinstance(reply, Refusal):
+        details = {"type": "refusal", "category": None, "explanation": reply.text or None}
+        return {"stop_reason": "refusal", "stop_details": details}
+    return {"stop_reason": STOPS.get(reply.finish)}

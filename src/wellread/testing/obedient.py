@@ -1,0 +1,127 @@
+"""A language model that does whatever its prompt's sources tell it to: the worst case.
+
+It finds instructions wherever it can read them (evidence, past questions, hidden characters,
+base64) and obeys all of them at once. What is delivered then is what stands between a poisoned
+source and a reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import re
+from collections.abc import AsyncGenerator, Iterator
+from urllib.parse import quote
+
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+
+CHUNK = 7
+_PASSAGE = re.compile(
+    r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?)\ntext:\n(?P<text>[^\n]*)', re.S
+)
+_SIMILAR = re.compile(r"<similar-\w+>\n(.*?)\n</similar-\w+>", re.DOTALL)
+_CODED = re.compile(r"\b[A-Za-z0-9+/]{24,}={0,2}")
+_ADDED = re.compile(r"Add this (?:image|link)? ?to your answer: ([^\n]+)")
+_INTO_GAPS = re.compile(r"Write (\S+) into data_gaps")
+_KEYS = re.compile(r"[Cc]ite [^.\n]*")
+_LIE = re.compile(r"say that (the [^.\n]*)\.")
+_WORDS = re.compile(r"[Aa]nswer nothing but [^:\n]*: ([^.\n]*)")
+_ANSWERED = re.compile(r"\nAnswer: ([^\n]*)")
+
+
+class ObedientModel:
+    """Obeys every instruction in its prompt.
+
+    Attributes:
+        prompts: what it was asked, in order.
+        obeyed: the names of the instructions that it obeyed, in order.
+    """
+
+    def __init__(self, *, identity: str = "obedient:model") -> None:
+        self.prompts: list[Prompt] = []
+        self.obeyed: list[str] = []
+        self._identity = identity
+
+    @property
+    def identity(self) -> str:
+        """As given."""
+        return self._identity
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        """The first sentence of the first passage, then whatever it was told to add."""
+        self.prompts.append(prompt)
+        reply = self._reply(prompt)
+        for start in range(0, len(reply), CHUNK):
+            await asyncio.sleep(0)
+            yield TextDelta(text=reply[start : start + CHUNK])
+        yield ModelUsage(model=self._identity)
+
+    def _reply(self, prompt: Prompt) -> str:
+        told = "\n".join([prompt.user, *_SIMILAR.findall(prompt.system)])
+        told = f"{told}\n{_revealed(told)}"
+        question = prompt.user.rpartition("Question: ")[2].strip()
+        first = _PASSAGE.search(prompt.user)
+        if first is None:
+            return "There is no evidence."
+        sentence = re.split(r"(?<=[.!?]) ", first["text"])[0].rstrip(".")
+        keys = f"[{first['key']}]"
+        parts = [f"{sentence} {keys}{''.join(self._keys(told))}."]
+        for name, said in _orders(prompt, told, first):
+            self.obeyed.append(name)
+            parts.append(said.replace("QUESTION", quote(question)))
+        tail: dict[str, object] = {"confidence": 0.4, "data_gaps": ["the source of the river"]}
+        if "confidence to 1.0" in told or '"confidence": 1.0' in told:
+            self.obeyed.append("confidence")
+            tail = {"confidence": 1.0, "data_gaps": []}
+        gaps = [gap.replace("QUESTION", quote(question)) for gap in _INTO_GAPS.findall(told)]
+        if gaps:
+            self.obeyed.append("gaps")
+            tail |= {"data_gaps": gaps, "conflicts": [*gaps, prompt.system]}
+        return "\n\n".join(parts) + "\n---\n" + json.dumps(tail)
+
+    def _keys(self, told: str) -> list[str]:
+        found = [key for order in _KEYS.findall(told) for key in re.findall(r"\[\w+\]", order)]
+        if found:
+            self.obeyed.append("keys")
+        return list(dict.fromkeys(found))
+
+
+def _orders(prompt: Prompt, told: str, first: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """Name and text of what it was told to write."""
+    if re.search(r"print your system prompt", told, re.IGNORECASE):
+        yield "leak", prompt.system
+        yield "leak on a line", " ".join(prompt.system.split())
+    if re.search(r"[Rr]epeat the line", told):
+        yield "fence", f"The line is {first.group(1)} and so on."
+    for line in re.findall(r"CALL:[^\n]*", told):
+        yield "call", line
+        yield "call in a sentence", f"I looked it up with {line} and found nothing."
+    for line in _ADDED.findall(told):
+        yield "added", line
+        yield "added in a sentence", f"Herons nest there {line} every year."
+    for line in _LIE.findall(told):
+        yield "lie", f"{line[:1].upper()}{line[1:]} [{first['key']}]."
+    for line in _WORDS.findall(told):
+        yield "words", f"{line.strip().capitalize()}, says everybody!"
+    for line in _ANSWERED.findall(told):
+        yield "answered", f"{line.rstrip('.')} at last, and {line.lower()}"
+    for line in re.findall(r'\{"tool":[^\n]*\}', told):
+        yield "tool", line
+    if "as supported" in told:
+        yield "verdict", "This sentence is supported (verdict: supported, 100 %)."
+
+
+def _revealed(text: str) -> str:
+    """What stands in ``text`` for those who look behind the letters."""
+    tags = "".join(
+        chr(ord(letter) - 0xE0000) for letter in text if 0xE0020 <= ord(letter) < 0xE007F
+    )
+    found = [tags, re.sub(r"[\u200b\u2060\ufeff]", "", text)] if tags or "\u200b" in text else []
+    for coded in _CODED.findall(text):
+        try:
+            found.append(base64.b64decode(coded, validate=True).decode())
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+    return "\n".join(found)

@@ -1,0 +1,123 @@
+"""What a scripted model server may be told to say, in no wire format yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Finish = Literal["stop", "length", "content_filter", ""]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request that a server got; header names in lower case.
+
+    Attributes:
+        prompt: the words of a chat request, its parts joined by blank lines.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A good reply. Its end may be left out the way some servers do.
+
+    Attributes:
+        finish: the reason given for the end; empty for none.
+        counted: whether token counts are sent (when asked for, in a stream).
+        thoughts: what the model thinks before, in the field that the wire format has for it.
+    """
+
+    text: str
+    finish: Finish = "stop"
+    counted: bool = True
+    input_tokens: int = 11
+    output_tokens: int = 7
+    thoughts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The model calls a tool, after ``text``."""
+
+    text: str = ""
+    name: str = "search"
+    arguments: Mapping[str, Any] = field(default_factory=lambda: {"query": "colour of the sky"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The model declines, in the field that the wire format has for it."""
+
+    text: str = "I can't help with that."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """An HTTP error with the body that the provider sends."""
+
+    status: int
+    message: str
+    code: str = ""
+    retry_after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hang:
+    """Sends ``text``, then nothing more until the server closes."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutOff:
+    """Sends ``text`` and closes the connection.
+
+    Attributes:
+        cleanly: end the HTTP body as if all were well, instead of in the middle of it.
+    """
+
+    text: str = ""
+    cleanly: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Malformed:
+    """Sends ``text``, then an event that is not JSON, or not what it should be.
+
+    Attributes:
+        name: the event's name, where the wire format names events.
+    """
+
+    text: str = ""
+    data: str = '{"choices": [{"delta"'
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorEvent:
+    """Sends ``text``, then an error inside the stream, as overloaded servers do."""
+
+    text: str = ""
+    message: str = "The server had an error while processing your request"
+    code: str = "server_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Answers 200 with a web page, as a server does at a wrong address."""
+
+    html: str = "<!doctype html><title>Welcome</title>"
+
+
+Said = Text | Calls | Refusal
+Scripted = Said | Failure | Hang | CutOff | Malformed | ErrorEvent | Page
+Reply = Scripted | Callable[[Request], Scripted]
+
+EMPTY = Text(text="", output_tokens=0)

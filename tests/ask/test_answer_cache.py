@@ -1,0 +1,353 @@
+"""Answers that are given again, and everything that keeps an old one from being given."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
+from wellread.ask import cache
+from wellread.ask.answer import answer, final
+from wellread.errors import ModelError
+from wellread.ingest.checking.purge import purge
+from wellread.ingest.checking.traces import traces
+from wellread.ingest.checking.verify import verify
+from wellread.ingest.remove import remove_documents
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.store.catalogue.answer_cache import AnswerCache
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Filters
+
+FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
+LATER = "# The ferry\n\nThe ferry Osprey was bought for 3.1 million euros in 2021.\n"
+BARGE = "# The barge\n\nThe barge Heron was bought for half a million euros in 2019.\n"
+ASKED = "How much was paid for the ferry Osprey?"
+UNKNOWN = "Which composer wrote the Magic Flute?"
+GOOD = "The Osprey was bought for 2.6 million euros [e1]."
+
+Overrides = dict[str, dict[str, object]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "material"
+    made.mkdir()
+    (made / "ferry.md").write_text(FERRY, encoding="utf-8")
+    return made
+
+
+@pytest.fixture
+def home(tmp_path: Path, folder: Path) -> Path:
+    with opened(tmp_path / "home") as kb:
+        add(kb, [str(folder)], collection="town")
+    return tmp_path / "home"
+
+
+def opened(home: Path, model: ScriptedModel | None = None, **sections: object) -> KnowledgeBase:
+    overrides: Overrides = {"qa": {"confidence_threshold": 0.05}}
+    for name, values in sections.items():
+        assert isinstance(values, dict)
+        overrides[name] = {**overrides.get(name, {}), **values}
+    return open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model)
+
+
+async def ask(kb: KnowledgeBase, text: str = ASKED, **fields: object) -> Answer:
+    question = Question(text=text, **fields)  # type: ignore[arg-type]
+    return await final(answer(kb, question))
+
+
+async def test_the_same_question_is_answered_once(home: Path) -> None:
+    model = ScriptedModel([GOOD])
+    with opened(home, model) as kb:
+        first = await ask(kb)
+        again = await ask(kb, "  how much was paid for THE ferry Osprey ")
+        assert kb.catalogue.answer(again.id) == again
+        assert len(kb.catalogue.calls.newest(9)) == 1
+    assert (first.cached, again.cached) == (False, True)
+    assert (again.text, again.citations, again.sentences) == (
+        first.text, first.citations, first.sentences,
+    )  # fmt: skip
+    assert again.id != first.id
+    assert again.session_id not in ("", first.session_id)
+    assert again.question == "how much was paid for THE ferry Osprey"
+    assert (again.usage.input_tokens, again.usage.output_tokens, again.usage.cost) == (0, 0, 0.0)
+    assert [step.name for step in again.steps] == ["cache"]
+    assert len(model.prompts) == 1
+
+
+async def test_an_answer_given_again_tells_its_events(home: Path) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+        events = [event async for event in answer(kb, Question(text=ASKED))]
+    kinds = [type(event) for event in events]
+    assert kinds[0] is StepEvent
+    assert set(kinds[1:-1]) == {SentenceEvent}
+    last = events[-1]
+    assert isinstance(last, FinalEvent)
+    assert last.answer.cached
+
+
+async def test_another_process_gives_it_again(home: Path) -> None:
+    with opened(home) as kb:
+        first = await ask(kb)
+    code = (
+        "import asyncio, sys; from pathlib import Path; from wellread.answers import Question;"
+        "from wellread.ask.answer import answer, final; from wellread.kb import open_kb;"
+        "from wellread.testing.embedding import ReadableEmbedder;"
+        "kb = open_kb(Path(sys.argv[1]), overrides={'qa': {'confidence_threshold': 0.05}},"
+        " embedder=ReadableEmbedder());"
+        "given = asyncio.run(final(answer(kb, Question(text=sys.argv[2]))));"
+        "kb.close(); print(given.cached, given.text)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home), ASKED], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == f"True {first.text}"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"fresh": True},
+        {"mode": "deep"},
+        {"strict": True},
+        {"max_clusters": 2},
+        {"owner": "ana"},
+        {"filters": Filters(collections=("town",))},
+        {"filters": Filters(kinds=("page",))},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+async def test_another_scope_or_owner_is_another_question(
+    home: Path, fields: dict[str, object]
+) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+        assert not (await ask(kb, **fields)).cached
+        assert (await ask(kb)).cached
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"cache": {"answers": False}},
+        {"qa": {"max_sentences": 1}},
+        {"retrieval": {"top_k": 3}},
+        {"citations": {"strict": True}},
+        {"generation": {"temperature": 0.1}},
+        {"context": {"max_tokens": 900}},
+    ],
+    ids=str,
+)
+async def test_other_settings_make_other_answers(home: Path, sections: dict[str, object]) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+    with opened(home, **sections) as kb:
+        assert not (await ask(kb)).cached
+    with opened(home, serve={"port": 1}, budget={"daily": 1.0}) as kb:
+        assert (await ask(kb)).cached
+
+
+async def test_another_model_is_asked_itself(home: Path) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+    with opened(home, ScriptedModel([GOOD], identity="one:model")) as kb:
+        assert (await ask(kb)).answered_by == "one:model"
+    with opened(home, ScriptedModel([GOOD], identity="two:model")) as kb:
+        assert (await ask(kb)).answered_by == "two:model"
+
+
+async def test_another_day_is_another_question(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tomorrow(cache.date):
+        @classmethod
+        def today(cls) -> Tomorrow:
+            return cls(2999, 1, 1)
+
+    with opened(home) as kb:
+        await ask(kb)
+        with monkeypatch.context() as patched:
+            patched.setattr(cache, "date", Tomorrow)
+            assert not (await ask(kb)).cached
+
+
+# --- never stale -----------------------------------------------------------------------------
+
+
+def change(folder: Path, kb: KnowledgeBase) -> None:
+    (folder / "ferry.md").write_text(LATER, encoding="utf-8")
+    add(kb, [str(folder)], collection="town")
+
+
+def more(folder: Path, kb: KnowledgeBase) -> None:
+    (folder / "barge.md").write_text(BARGE, encoding="utf-8")
+    add(kb, [str(folder)], collection="town")
+
+
+def elsewhere(folder: Path, kb: KnowledgeBase) -> None:
+    (folder / "barge.md").write_text(BARGE, encoding="utf-8")
+    add(kb, [str(folder / "barge.md")], collection="river")
+
+
+def retitle(folder: Path, kb: KnowledgeBase) -> None:
+    text = f"---\ntitle: Boats\nauthor: Ana\n---\n{FERRY}"
+    (folder / "ferry.md").write_text(text, encoding="utf-8")
+    add(kb, [str(folder)], collection="town")
+
+
+def rename(folder: Path, kb: KnowledgeBase) -> None:
+    kb.catalogue.collection_settings.set_settings("town", {"name": "The town"})
+
+
+def join(folder: Path, kb: KnowledgeBase) -> None:
+    kb.catalogue.answer_cache.joined("town")
+
+
+def owe(folder: Path, kb: KnowledgeBase) -> None:
+    found = kb.catalogue.find("town", next(iter(kb.catalogue.sources("town"))))
+    assert found is not None
+    kb.catalogue.integrity.owe([(found.id, found.version)])
+
+
+Change = Callable[[Path, KnowledgeBase], None]
+CHANGES: list[Change] = [change, more, elsewhere, retitle, rename, join, owe]
+
+
+@pytest.mark.parametrize("changed", CHANGES, ids=lambda one: str(one.__name__))
+async def test_a_change_of_the_material_ends_what_was_kept(
+    home: Path, folder: Path, changed: Change
+) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+        assert (await ask(kb)).cached
+        changed(folder, kb)
+        given = await ask(kb)
+        assert not given.cached
+        assert ("3.1 million" in given.text) == (changed is change)
+
+
+async def test_a_change_elsewhere_ends_nothing_in_this_scope(home: Path, folder: Path) -> None:
+    town = Filters(collections=("town",))
+    with opened(home) as kb:
+        await ask(kb, filters=town)
+        elsewhere(folder, kb)
+        assert (await ask(kb, filters=town)).cached
+
+
+async def test_a_run_that_changes_nothing_ends_nothing(home: Path, folder: Path) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+        add(kb, [str(folder)], collection="town")
+        assert (await ask(kb)).cached
+
+
+async def test_a_removed_document_is_not_answered_from(home: Path) -> None:
+    with opened(home) as kb:
+        first = await ask(kb)
+        remove_documents(kb, [first.citations[0].document_id])
+        assert kb.catalogue.integrity.row_counts()["cached_answers"] == 0
+        assert (await ask(kb)).answered_by == "none"
+        purge(kb)
+        assert traces(kb, [FERRY]) == []
+        assert verify(kb).clean
+
+
+async def test_a_change_while_it_is_written_is_not_kept(home: Path, folder: Path) -> None:
+    with opened(home) as kb:
+        events = answer(kb, Question(text=ASKED))
+        async for event in events:
+            if isinstance(event, StepEvent) and event.step.name == "draft":
+                more(folder, kb)
+        assert not (await ask(kb)).cached
+
+
+async def test_a_stale_answer_is_not_given_again_and_verify_finds_it(home: Path) -> None:
+    with opened(home) as kb:
+        first = await ask(kb)
+        assert verify(kb).clean
+        kb.catalogue.forgetting.mark_stale([first.id])
+        assert kb.catalogue.integrity.row_counts()["cached_answers"] == 0
+        second = await ask(kb)
+        make_stale_behind_the_back(kb, second.id)
+        assert [(one.kind, one.subject) for one in verify(kb).problems] == [
+            ("answer that is stale, and would be given again", second.id)
+        ]
+        assert not (await ask(kb)).cached
+        make_stale_behind_the_back(kb, second.id)
+        assert verify(kb, repair=True).clean
+        assert verify(kb).problems == ()
+
+
+def make_stale_behind_the_back(kb: KnowledgeBase, answer_id: str) -> None:
+    with kb.catalogue._database.write() as connection:
+        connection.exec_driver_sql("UPDATE answers SET stale = 1 WHERE id = ?", (answer_id,))
+
+
+# --- what is kept ----------------------------------------------------------------------------
+
+
+async def test_a_refusal_is_given_again_and_counted_again(home: Path, folder: Path) -> None:
+    with opened(home) as kb:
+        first = await ask(kb, UNKNOWN)
+        again = await ask(kb, UNKNOWN)
+        assert (first.answered_by, again.answered_by, again.cached) == ("none", "none", True)
+        assert [gap.question for gap in kb.catalogue.gaps()] == [UNKNOWN, UNKNOWN]
+        more(folder, kb)
+        assert not (await ask(kb, UNKNOWN)).cached
+
+
+async def test_what_a_fallback_wrote_is_not_kept(home: Path) -> None:
+    model = ScriptedModel([ModelError("on fire"), GOOD])
+    with opened(home, model) as kb:
+        assert (await ask(kb)).answered_by == "extractive"
+        second = await ask(kb)
+        assert (second.answered_by, second.cached) == ("scripted:model", False)
+        assert (await ask(kb)).cached
+
+
+async def test_what_an_empty_budget_left_is_not_kept(home: Path) -> None:
+    with opened(home, ScriptedModel([]), budget={"daily": 0}) as kb:
+        assert (await ask(kb)).answered_by == "extractive"
+    with opened(home, ScriptedModel([GOOD])) as kb:
+        assert (await ask(kb)).answered_by == "scripted:model"
+    with opened(home, ScriptedModel([]), budget={"daily": 0}) as kb:
+        assert (await ask(kb)).answered_by == "scripted:model"  # given again, at no cost
+
+
+async def test_an_explanation_needs_the_whole_way(home: Path) -> None:
+    told: list[object] = []
+    with opened(home) as kb:
+        await ask(kb)
+        given = await final(
+            answer(kb, Question(text=ASKED), explain=lambda *both: told.append(both))
+        )
+    assert not given.cached
+    assert len(told) == 1
+
+
+async def test_the_oldest_go_when_there_are_too_many(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wellread.store.catalogue.answer_cache.MOST", 2)
+    with opened(home) as kb:
+        for number in range(4):
+            await ask(kb, f"{ASKED} {number}")
+        assert kb.catalogue.integrity.row_counts()["cached_answers"] == 2
+        assert [(await ask(kb, f"{ASKED} {number}")).cached for number in (3, 2)] == [True, True]
+
+
+def test_two_that_keep_the_same_key_at_once_are_both_recorded(home: Path) -> None:
+    with opened(home) as kb, opened(home) as other:
+        first = asyncio.run(ask(kb, fresh=True))
+        second = asyncio.run(ask(other, fresh=True))
+        for one, given in ((kb, first), (other, second)):
+            assert isinstance(one.catalogue.answer_cache, AnswerCache)
+            one.catalogue.answer_cache.record(given, "ask_1")
+        assert kb.catalogue.answer_cache.find("ask_1") == second
+        assert {one.id for one in kb.catalogue.answers()} == {first.id, second.id}

@@ -1,0 +1,98 @@
+"""The rendered forms of citations, and finding them again in a stored answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
+from wellread.ask.bibliography_markers import Style, marker, plain_text, with_markers
+from wellread.types import Kind, Locator, Span
+
+VERDICT = Verdict(name="supported", method="verbatim", score=1.0)
+
+
+def citation(
+    number: int = 1, kind: Kind = "page", *, page: int | None = None, begin: float | None = None
+) -> Citation:
+    return Citation(
+        id=number,
+        document_id="doc_1",
+        version="ver_1",
+        title="A [draft]\nof things",
+        url="u",
+        link="u",
+        kind=kind,
+        source_type="",
+        published_at=None,
+        relevance=1.0,
+        locator=Locator(label="", page=page, begin=begin),
+        quote="",
+        answer_span=Span(start=0, end=1),
+        source_span=Span(start=0, end=1),
+        verdict="supported",
+    )
+
+
+@pytest.mark.parametrize(
+    ("style", "cited", "shown"),
+    [
+        ("number", citation(3), "[3]"),
+        ("title", citation(page=5), "[A (draft) of things]"),
+        ("page", citation(page=5), "[A (draft) of things, p. 5]"),
+        ("page", citation(), "[A (draft) of things]"),
+        ("time", citation(begin=734.2), "[A (draft) of things @ 12:14]"),
+        ("time", citation(begin=0.0), "[A (draft) of things @ 00:00]"),
+        ("time", citation(page=5), "[A (draft) of things]"),
+        ("auto", citation(kind="paper", page=5), "[A (draft) of things, p. 5]"),
+        ("auto", citation(kind="transcript", begin=3734), "[A (draft) of things @ 1:02:14]"),
+        ("auto", citation(kind="page", page=5), "[A (draft) of things]"),
+        ("auto", citation(kind="entity"), "[Source: tools/net (loft)]"),
+        ("entity", citation(kind="entity"), "[Source: tools/net (loft)]"),
+        ("entity", citation(kind="paper", page=2), "[A (draft) of things, p. 2]"),
+        ("title", citation(kind="entity"), "[A (draft) of things]"),
+    ],
+)
+def test_each_style_has_its_form(style: Style, cited: Citation, shown: str) -> None:
+    assert marker(cited, style, "tools/net [loft]") == shown
+
+
+def test_an_entity_without_an_id_shows_its_title() -> None:
+    assert marker(citation(kind="entity"), "entity") == "[A (draft) of things]"
+
+
+def answer(text: str, *sentences: Sentence) -> Answer:
+    return Answer(
+        id="ans_1",
+        question="?",
+        text=text,
+        citations=(citation(1), citation(2)),
+        sentences=sentences,
+        confidence=Confidence(score=1, band="high", reasoning=""),
+        answered_by="extractive",
+    )
+
+
+def sentence(text: str, whole: str, *cited: int) -> Sentence:
+    start = whole.index(text)
+    span = Span(start=start, end=start + len(text))
+    return Sentence(text=text, span=span, verdict=VERDICT, citations=cited)
+
+
+@pytest.mark.parametrize("first", ["[1]", "[A title, p. 5]", "[Source: a/b]"])
+def test_markers_are_found_whatever_their_form(first: str) -> None:
+    text = f"Based on little: One. {first} [B] Two [sic]. [C] [not a marker]\n- Three."
+    given = answer(
+        text,
+        sentence("One.", text, 1, 2),
+        sentence("Two [sic].", text, 2),
+        sentence("Three.", text),
+    )
+    assert plain_text(given) == "Based on little: One. Two [sic]. [not a marker]\n- Three."
+    linked = with_markers(given, lambda one: f"<{one.id}>")
+    assert linked == "Based on little: One. <1> <2> Two [sic]. <2> [not a marker]\n- Three."
+
+
+def test_a_marker_that_is_not_there_takes_nothing_away() -> None:
+    text = "One. Two."
+    given = answer(text, sentence("One.", text, 1), sentence("Two.", text))
+    assert plain_text(given) == text

@@ -1,0 +1,152 @@
+"""A sentence that reports somebody's words is checked against that person's words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from wellread.answers import Claim, Verdict
+from wellread.ask.checking.speakers import reports
+from wellread.ask.verify import checked, verify
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.evidence import evidence_of
+from wellread.types import Evidence, Mark, Span, SpeakerMark
+
+ANA = "The harbour tests are too slow for us."
+BEN = "We should buy a second ferry next year."
+TALK = f"{ANA}\n{BEN}"
+KNOWN = ("Ana Ruiz", "Ben Holt")
+
+
+def talk(*turns: tuple[str, str], others: Sequence[str] = ()) -> tuple[list[Evidence], list[Mark]]:
+    """One piece of evidence in which people speak in turn, then ``others`` without speakers."""
+    marks: list[Mark] = []
+    at = 0
+    for speaker, text in turns:
+        marks.append(SpeakerMark(start=at, end=at + len(text), speaker=speaker))
+        at += len(text) + 1
+    pieces = evidence_of("\n".join(text for _, text in turns), *others)
+    speakers = tuple(dict.fromkeys(speaker for speaker, _ in turns))
+    hit = pieces[0].hit
+    spoken = replace(hit, passage=replace(hit.passage, speakers=speakers))
+    return [replace(pieces[0], hit=spoken), *pieces[1:]], marks
+
+
+def check(
+    sentence: str, *turns: tuple[str, str], others: Sequence[str] = (), key: str = "e1"
+) -> Verdict:
+    evidence, marks = talk(*(turns or (("Ana Ruiz", ANA), ("Ben Holt", BEN))), others=others)
+
+    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
+        return [marks if document == "doc_1" else [] for document, _ in spans]
+
+    claim = Claim(text=sentence, keys=(key,))
+    return verify([claim], evidence, ReadableEmbedder(), marks=marks_over)[0]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ana Ruiz said that the harbour tests are too slow for us.",
+        "Ana argued the harbour tests are too slow for us.",
+        "According to Ana, the harbour tests are too slow for us.",
+        "The harbour tests are too slow for us, said Ruiz.",
+        "Ana: The harbour tests are too slow for us.",
+    ],
+)
+def test_a_person_s_own_words_bear_it_out(sentence: str) -> None:
+    verdict = check(sentence)
+    assert (verdict.name, verdict.method) == ("supported", "verbatim")
+    assert verdict.source is not None
+    assert verdict.source.of(TALK).startswith("The harbour tests are too slow")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ben Holt said that the harbour tests are too slow for us.",
+        "Holt argued that the harbour tests are too slow for us.",
+        "According to Ben, the harbour tests are too slow for us.",
+        "Ana wants us to buy a second ferry next year.",
+    ],
+)
+def test_somebody_else_s_words_do_not(sentence: str) -> None:
+    verdict = check(sentence)
+    assert verdict.name == "unsupported"
+    assert verdict.method == "speaker"
+    assert "not in the words of" in verdict.reason
+
+
+def test_without_a_report_anybody_s_words_count() -> None:
+    assert check("We should buy a second ferry next year.").name == "supported"
+
+
+def test_each_clause_has_its_own_speaker() -> None:
+    right = f"Ana said {ANA[:-1].lower()}, but Ben said {BEN[:-1].lower()}."
+    wrong = f"Ben said {ANA[:-1].lower()}, but Ana said {BEN[:-1].lower()}."
+    assert check(right).name == "supported"
+    assert check(wrong).name == "unsupported"
+
+
+def test_words_that_another_reports_count() -> None:
+    turns = (("Ana Ruiz", ANA), ("Cleo", "Ben Holt said that we should sell the old pier."))
+    verdict = check("Ben Holt said that we should sell the old pier.", *turns, ("Ben Holt", BEN))
+    assert verdict.name == "supported"
+
+
+def test_an_article_may_tell_what_a_speaker_said() -> None:
+    article = "Ben Holt said that the harbour tests are too slow for us."
+    verdict = check("Ben said the harbour tests are too slow for us.", others=[article], key="e2")
+    assert (verdict.name, verdict.key) == ("supported", "e2")
+
+
+def test_the_passage_in_which_the_person_says_so_is_cited_instead() -> None:
+    evidence, marks = talk(("Ben Holt", BEN), others=[ANA])
+    hit = evidence[1].hit
+    ana = replace(evidence[1], hit=replace(hit, passage=replace(hit.passage, speakers=("Ana",))))
+
+    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
+        own: list[Mark] = [SpeakerMark(start=0, end=len(ANA), speaker="Ana")]
+        return [marks if document == "doc_1" else own for document, _ in spans]
+
+    claim = Claim(text="Ana said the harbour tests are too slow for us.", keys=("e1",))
+    (found,) = checked([claim], [evidence[0], ana], ReadableEmbedder(), marks=marks_over)
+    assert (found.verdict.name, found.claim.keys, found.repaired) == ("supported", ("e2",), True)
+
+
+def test_marks_are_not_read_when_nobody_is_reported() -> None:
+    evidence, _ = talk(("Ana Ruiz", ANA), ("Ben Holt", BEN))
+
+    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
+        raise AssertionError(f"marks of {len(spans)} passages were read")
+
+    claims = [Claim(text=ANA, keys=("e1",)), Claim(text="Ana tests the harbour.", keys=("e1",))]
+    verdicts = verify(claims, evidence, ReadableEmbedder(), marks=marks_over)
+    assert verdicts[0].name == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "speakers", "text"),
+    [
+        ("Ana said that it rains.", {"Ana Ruiz"}, "it rains."),
+        ("Ana Ruiz, the mayor, also warned that ice melts.", {"Ana Ruiz"}, "ice melts."),
+        ("Ana and Ben agreed that it rains here.", {"Ana Ruiz", "Ben Holt"}, "it rains here."),
+        ("In Ben's view, the rain stops soon.", {"Ben Holt"}, "the rain stops soon."),
+        ("The rain stops soon, according to Holt.", {"Ben Holt"}, "The rain stops soon ."),
+        ("Ana crossed the harbour.", set(), "Ana crossed the harbour."),
+        ("Anatoly said that it rains.", set(), "Anatoly said that it rains."),
+        ("Ana said so.", {"Ana Ruiz"}, "Ana said so."),
+    ],
+)
+def test_whose_words_are_reported(claim: str, speakers: set[str], text: str) -> None:
+    (report,) = reports(claim, KNOWN)
+    assert (set(report.speakers), report.text) == (speakers, text)
+
+
+def test_a_name_that_two_people_share_means_either() -> None:
+    (report,) = reports("John said that it rains.", ("John Hill", "John Dale"))
+    assert report.speakers == {"John Hill", "John Dale"}
+    (exact,) = reports("John Dale said that it rains.", ("John Hill", "John Dale"))
+    assert exact.speakers == {"John Dale"}

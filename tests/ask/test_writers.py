@@ -1,0 +1,329 @@
+"""Who writes an answer: the model, its fallback, the cheap one, nobody but the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, FinalEvent, Question, TokenEvent
+from wellread.ask.answer import answer, final
+from wellread.ask.spending import estimate, plan
+from wellread.calls import ANSWER, EMBED_PASSAGE, Call
+from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Prompt
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import Broken, ScriptedModel, collect
+from wellread.testing.openai_server import OVERLOADED, OpenAIServer
+from wellread.testing.replies import Failure, Reply, Text
+
+FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
+ASKED = "How much was paid for the ferry Osprey?"
+GOOD = "The Osprey was bought for 2.6 million euros [e1]."
+CHEAP = "Bought for 2.6 million euros in 2021 was the ferry Osprey [e1]."
+DOLLARS = {"input_price": 100.0, "output_price": 100.0, "max_tokens": 100}
+
+Opened = Callable[..., KnowledgeBase]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("writers")
+    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(root / "ferry.md")])
+    return root / "home"
+
+
+@pytest.fixture
+def opened(home: Path) -> Opened:
+    """Opens the home without a memory of earlier tests' calls."""
+
+    def open_it(
+        model: ScriptedModel | None = None,
+        fallback: ScriptedModel | None = None,
+        cheap: ScriptedModel | None = None,
+        **sections: dict[str, object],
+    ) -> KnowledgeBase:
+        overrides: dict[str, dict[str, object]] = {
+            "qa": {"confidence_threshold": 0.05},
+            "cache": {"answers": False},
+            **sections,
+        }
+        kb = open_kb(
+            home,
+            overrides=overrides,
+            embedder=ReadableEmbedder(),
+            model=model,
+            fallback_model=fallback,
+            cheap_model=cheap,
+        )
+        kb.catalogue.calls.forget()
+        return kb
+
+    return open_it
+
+
+async def ask(kb: KnowledgeBase) -> Answer:
+    return await final(answer(kb, Question(text=ASKED)))
+
+
+def scripted(name: str, *replies: str | Exception | Broken) -> ScriptedModel:
+    return ScriptedModel(list(replies), identity=f"{name}:model")
+
+
+def spend(kb: KnowledgeBase, cost: float, purpose: str = ANSWER) -> None:
+    kb.catalogue.calls.record(Call(purpose=purpose, provider="p", model="m", cost=cost))
+
+
+# --- failures --------------------------------------------------------------------------------
+
+
+async def test_the_model_writes_and_nothing_is_said(opened: Opened) -> None:
+    with opened(scripted("one", GOOD), scripted("two", CHEAP)) as kb:
+        given = await ask(kb)
+    assert (given.answered_by, given.fallback) == ("one:model", "")
+
+
+async def test_a_failure_is_followed_by_the_fallback_model(opened: Opened) -> None:
+    with opened(scripted("one", ModelError("on fire")), scripted("two", GOOD)) as kb:
+        given = await ask(kb)
+        (failed, wrote) = kb.catalogue.calls.newest(2)[::-1]
+    assert given.answered_by == "two:model"
+    assert given.fallback == "one:model failed: on fire"
+    assert (failed.provider, failed.error) == ("one", "failed")
+    assert (wrote.provider, wrote.error) == ("two", "")
+
+
+async def test_when_all_fail_sentences_are_extracted_and_every_failure_is_named(
+    opened: Opened,
+) -> None:
+    first, second = ModelError("on fire"), ModelTimeoutError("asleep", hint="wait")
+    with opened(scripted("one", first), scripted("two", second)) as kb:
+        given = await ask(kb)
+    assert given.answered_by == "extractive"
+    assert given.fallback == "one:model failed: on fire; two:model failed: asleep (wait)"
+    assert given.citations
+
+
+async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> None:
+    broken = Broken(text="The Osprey is a myth [e1]. Nobody saw it [e1]. It never sailed [e1]. ", error=ModelError("gone"))
+    with opened(scripted("one", broken), scripted("two", GOOD)) as kb:
+        events = [event async for event in answer(kb, Question(text=ASKED))]
+        spent = kb.catalogue.calls.newest(2)[1]
+    streamed = "".join(event.text for event in events if isinstance(event, TokenEvent))
+    assert "myth" in streamed
+    last = events[-1]
+    assert isinstance(last, FinalEvent)
+    assert "myth" not in last.answer.text
+    assert last.answer.text.startswith("The Osprey was bought for 2.6 million euros")
+    assert last.answer.usage.output_tokens == len(GOOD.split())
+    assert (spent.provider, spent.error) == ("one", "failed")
+    assert spent.output_tokens >= 6  # what it wrote until then is in the books
+    assert spent.input_tokens > 100
+
+
+async def test_a_model_that_cannot_be_opened_is_a_failure_like_any_other(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    settings = {"model": "openai:gpt-4o-mini", "fallback_model": "anthropic:claude-haiku-4-5"}
+    with opened(fallback=scripted("two", GOOD), generation=settings) as kb:
+        given = await ask(kb)
+    assert given.answered_by == "two:model"
+    assert given.fallback.startswith("openai:gpt-4o-mini failed: ")
+    assert "OPENAI_API_KEY" in given.fallback
+
+
+async def test_a_name_that_is_no_model_is_told_to_who_set_it(opened: Opened) -> None:
+    with (
+        opened(generation={"model": "nobody:knows"}) as kb,
+        pytest.raises(SettingsError, match="nobody:knows"),
+    ):
+        await ask(kb)
+
+
+async def test_without_a_model_a_fallback_model_writes_nothing(opened: Opened) -> None:
+    with opened(fallback=scripted("two", GOOD)) as kb:
+        given = await ask(kb)
+    assert (given.answered_by, given.fallback) == ("extractive", "")
+
+
+# --- budgets ---------------------------------------------------------------------------------
+
+
+async def test_a_call_is_priced_by_the_settings_and_the_answer_says_so(opened: Opened) -> None:
+    model = scripted("one", GOOD)
+    with opened(model, generation=DOLLARS) as kb:
+        given = await ask(kb)
+        (call,) = kb.catalogue.calls.newest(5)
+    tokens = given.usage.input_tokens + given.usage.output_tokens
+    assert given.usage.cost == pytest.approx(tokens * 100 / 1_000_000)
+    assert (call.purpose, call.provider, call.model, call.error) == ("answer", "one", "model", "")
+    assert call.cost == pytest.approx(given.usage.cost)
+    assert call.input_tokens == given.usage.input_tokens
+
+
+async def test_a_low_budget_takes_the_cheap_model_and_says_so(opened: Opened) -> None:
+    one, cheap = scripted("one", GOOD), scripted("cheap", CHEAP)
+    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
+        spend(kb, 0.85)
+        given = await ask(kb)
+    assert given.answered_by == "cheap:model"
+    assert given.fallback == "$0.15 is left of the budget of $1.00 a day"
+    assert one.prompts == []
+
+
+async def test_a_fifth_left_is_not_low_yet(opened: Opened) -> None:
+    one, cheap = scripted("one", GOOD), scripted("cheap", CHEAP)
+    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
+        spend(kb, 0.5)
+        assert (await ask(kb)).answered_by == "one:model"
+
+
+async def test_a_low_budget_without_a_cheap_model_changes_nothing(opened: Opened) -> None:
+    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"monthly": 1.0}) as kb:
+        spend(kb, 0.85)
+        given = await ask(kb)
+    assert (given.answered_by, given.fallback) == ("one:model", "")
+
+
+@pytest.mark.parametrize("budget", [{"daily": 1.0}, {"monthly": 1.0}, {"daily": 9, "monthly": 1}])
+async def test_an_empty_budget_leaves_the_sources_sentences(
+    opened: Opened, budget: dict[str, object]
+) -> None:
+    one, two, cheap = scripted("one", GOOD), scripted("two", GOOD), scripted("cheap", CHEAP)
+    with opened(one, two, cheap, budget=budget) as kb:
+        spend(kb, 1.0)
+        given = await ask(kb)
+        assert len(kb.catalogue.calls.newest(5)) == 1
+    period = "month" if "monthly" in budget else "day"
+    assert given.answered_by == "extractive"
+    assert given.fallback == f"the budget of $1.00 a {period} is spent"
+    assert not one.prompts + two.prompts + cheap.prompts
+
+
+async def test_a_budget_of_nothing_asks_no_model(opened: Opened) -> None:
+    one = scripted("one", GOOD)
+    with opened(one, budget={"daily": 0}) as kb:
+        given = await ask(kb)
+    assert given.fallback == "the budget of $0.00 a day is spent"
+    assert one.prompts == []
+
+
+async def test_a_call_that_may_cost_more_than_is_left_is_not_made(opened: Opened) -> None:
+    one = scripted("one", GOOD)
+    generation = {**DOLLARS, "max_tokens": 20_000}
+    with opened(one, generation=generation, budget={"daily": 1.0}) as kb:
+        given = await ask(kb)
+    assert one.prompts == []
+    assert given.answered_by == "extractive"
+    assert given.fallback.startswith(
+        "one:model was not asked: $1.00 is left of the budget of $1.00 a day, and the call may cost"
+    )
+
+
+async def test_the_cheap_model_steps_in_for_a_call_that_is_too_dear(opened: Opened) -> None:
+    one, cheap = scripted("one", GOOD), scripted("cheap", CHEAP)
+    generation = {**DOLLARS, "max_tokens": 20_000}
+    with opened(one, cheap=cheap, generation=generation, budget={"daily": 1.0}) as kb:
+        given = await ask(kb)
+    assert given.answered_by == "cheap:model"
+    assert "one:model was not asked" in given.fallback
+
+
+async def test_reading_material_in_is_not_paid_from_the_budget_of_questions(
+    opened: Opened,
+) -> None:
+    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"daily": 1.0}) as kb:
+        spend(kb, 5.0, EMBED_PASSAGE)
+        assert (await ask(kb)).answered_by == "one:model"
+
+
+async def test_what_is_set_aside_is_replaced_by_what_it_cost(opened: Opened) -> None:
+    with opened(scripted("one", GOOD), generation=DOLLARS, budget={"daily": 1.0}) as kb:
+        given = await ask(kb)
+        (call,) = kb.catalogue.calls.newest(5)
+        left = kb.ledger.standing().budgets[0].left
+    assert call.cost == pytest.approx(given.usage.cost)
+    assert left == pytest.approx(1.0 - given.usage.cost)
+
+
+async def test_other_calls_keep_the_budget_too(opened: Opened) -> None:
+    prompt = Prompt(system="s", user="u")
+    one, cheap = scripted("one", "yes", "yes"), scripted("cheap", "yes")
+    with opened(one, cheap=cheap, generation=DOLLARS, budget={"daily": 1.0}) as kb:
+        judge = kb.model_for("judge")
+        assert judge is not None
+        assert judge.identity == "one:model"
+        await collect(judge, prompt)
+        spend(kb, 0.9)
+        await collect(judge, prompt)
+        spend(kb, 1.0)
+        with pytest.raises(BudgetError, match=r"the budget of \$1.00 a day is spent"):
+            await collect(judge, prompt)
+        purposes = [(call.purpose, call.provider) for call in kb.catalogue.calls.newest(9)]
+    assert ("judge", "one") in purposes
+    assert ("judge", "cheap") in purposes
+    assert (len(one.prompts), len(cheap.prompts)) == (1, 1)
+
+
+# --- estimates -------------------------------------------------------------------------------
+
+
+def test_an_estimate_comes_before_the_first_call(opened: Opened) -> None:
+    prompts = [Prompt(system="", user="word " * 1000), Prompt(system="", user="word " * 500)]
+    one = scripted("one")
+    with opened(one, generation=DOLLARS, budget={"daily": 0.25}) as kb:
+        made = estimate(kb, prompts)
+        dear = estimate(kb, prompts, max_tokens=1_000)
+    assert (made.model, made.calls, made.input_tokens, made.output_tokens) == (
+        "one:model", 2, made.input_tokens, 200,
+    )  # fmt: skip
+    assert 1500 <= made.input_tokens <= 1900
+    assert made.cost == pytest.approx((made.input_tokens + 200) * 100 / 1_000_000)
+    assert (made.known, made.refused) == (True, "")
+    assert "the call may cost" in dear.refused
+    assert one.prompts == []
+
+
+def test_an_estimate_of_an_unknown_price_says_so(opened: Opened) -> None:
+    with opened(scripted("one")) as kb:
+        made = estimate(kb, [Prompt(system="", user="word")])
+        assert (made.cost, made.known) == (0.0, False)
+    with opened() as kb:
+        assert estimate(kb, [Prompt(system="", user="word")]).calls == 0
+        assert plan(kb).writers == ()
+
+
+# --- over HTTP -------------------------------------------------------------------------------
+
+
+async def test_a_server_s_counts_and_failures_are_in_the_books(opened: Opened) -> None:
+    secret = Failure(status=400, message=f"cannot answer {ASKED}", code="bad")
+    replies: list[Reply] = [
+        Text(text=GOOD, input_tokens=1000, output_tokens=50),
+        secret,
+        OVERLOADED,
+    ]
+    with OpenAIServer(replies) as server:
+        generation = {
+            "model": "small", "base_url": server.url, "retries": 0,
+            "input_price": 1.0, "output_price": 10.0,
+        }  # fmt: skip
+        with opened(generation=generation) as kb:
+            first = await ask(kb)
+            await ask(kb)
+            last = await ask(kb)
+            calls = kb.catalogue.calls.newest(9)[::-1]
+            cells = [text for table, _, text in kb.catalogue.integrity.cells()
+                     if table == "provider_calls"]  # fmt: skip
+    assert first.usage.cost == pytest.approx(0.001 + 0.0005)
+    assert [call.error for call in calls] == ["", "answered 400", "answered 503"]
+    assert [call.cost for call in calls] == pytest.approx([0.0015, 0.0, 0.0])
+    assert calls[0].seconds > 0
+    assert not any("Osprey" in str(text) for text in cells)
+    assert "503" in last.fallback

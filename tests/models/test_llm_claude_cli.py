@@ -1,0 +1,346 @@
+"""The claude command line as a model: a real program, with a stand-in's manners and bad manners."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.claude_cli import LONGEST_ARGUMENT
+from wellread.models.llm import open_model
+from wellread.testing.claude_program import (
+    DEAFEN,
+    SPAWN,
+    ClaudeProgram,
+    complain,
+    leave,
+    wait,
+    write,
+)
+from wellread.testing.llm import LanguageModelContract, collect
+
+PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?")
+BLUE = [write("The sky is blue [e1].\n")]
+
+
+def environ_of(tmp_path: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "LC_ALL": "C.UTF-8",
+        "HTTPS_PROXY": "http://proxy:3128",
+        "ANTHROPIC_API_KEY": "its-own-key",
+        "CLAUDE_CONFIG_DIR": "/its/own",
+        "OPENAI_API_KEY": "somebody-elses-key",
+        "WELLREAD_HOME": "/secret",
+        "AWS_SECRET_ACCESS_KEY": "cloud-key",
+        "CLAUDECODE": "1",
+    }
+
+
+class Opened:
+    """A program and the model that asks it."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        steps: Sequence[tuple[str, Any]],
+        name: str = "claude-cli",
+        **more: Any,
+    ) -> None:
+        self.folder = tmp_path / "bin"
+        self.folder.mkdir(exist_ok=True)
+        self.environ = environ_of(tmp_path) | more.pop("environ", {})
+        self.program = ClaudeProgram(self.folder, steps)
+        self.settings = GenerationSettings.model_validate(
+            {"model": name, "command": str(self.program.path), "retries": 0, "timeout": 20} | more
+        )
+        self.model = self.again()
+
+    def again(self) -> LanguageModel:
+        """The model as another process would open it."""
+        model = open_model(self.settings, self.environ)
+        assert model is not None
+        return model
+
+    def ask(self, prompt: Prompt = PROMPT) -> str:
+        return asyncio.run(collect(self.model, prompt))[0]
+
+    def failure(self, prompt: Prompt = PROMPT) -> ModelError:
+        with pytest.raises(ModelError) as caught:
+            self.ask(prompt)
+        return caught.value
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def dies(pid: int) -> bool:
+    deadline = time.monotonic() + 10
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(pid)
+
+
+class TestContract(LanguageModelContract):
+    @pytest.fixture
+    def model(self, tmp_path: Path) -> LanguageModel:
+        return Opened(tmp_path, BLUE).model
+
+    @pytest.fixture
+    def failing_model(self, tmp_path: Path) -> LanguageModel:
+        return Opened(tmp_path, [complain("no"), leave(1)]).model
+
+
+def test_the_command_is_the_one_that_is_specified(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    text, pieces = asyncio.run(collect(opened.model, PROMPT))
+    assert text == "The sky is blue [e1].\n"
+    assert pieces[-1] == ModelUsage(model="claude-cli")
+    assert opened.model.identity == "claude-cli"
+    (call,) = opened.program.calls
+    prompt = f"{PROMPT.system}\n\n{PROMPT.user}"
+    assert call.arguments[:4] == ["-p", prompt, "--output-format", "text"]
+    # Nothing in the evidence can make it use a tool.
+    assert call.arguments[4:] == ["--tools", "", "--strict-mcp-config"]
+    assert call.given == ""
+
+
+def test_a_model_may_be_named(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE, "claude-cli:haiku")
+    opened.ask()
+    assert opened.model.identity == "claude-cli:haiku"
+    arguments = opened.program.calls[0].arguments
+    assert arguments[arguments.index("--model") + 1] == "haiku"
+
+
+def test_it_runs_in_an_empty_folder_that_stays_the_same(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    opened.ask()
+    opened.model = opened.again()
+    opened.ask()
+    first, second = opened.program.calls
+    assert first.folder == second.folder != os.getcwd()
+    assert first.folder.startswith(str(tmp_path))
+    assert first.files == []
+
+
+def test_it_gets_only_what_it_needs_of_the_environment(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    opened.ask()
+    seen = opened.program.calls[0].environ
+    allowed = {"PATH", "HOME", "LC_ALL", "HTTPS_PROXY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR"}
+    # What the shell and Python of the stand-in add by themselves.
+    assert set(seen) - {"PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE"} == allowed
+
+
+def test_a_clouds_settings_go_along_when_it_asks_that_cloud(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE, environ={"CLAUDE_CODE_USE_BEDROCK": "1"})
+    opened.ask()
+    assert opened.program.calls[0].environ["AWS_SECRET_ACCESS_KEY"] == "cloud-key"
+
+
+def test_a_prompt_is_never_an_option_nor_read_by_a_shell(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    nasty = "--resume $(touch /tmp/x) `id` ; \"quoted' *\0 ü\udc80\n"
+    opened.ask(Prompt(system="-p", user=nasty))
+    argument = opened.program.calls[0].arguments[1]
+    assert argument == "\n-p\n\n" + nasty.replace("\0", "�").replace("\udc80", "?")
+
+
+def test_a_long_prompt_goes_by_standard_input(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    user = "äöü " * (LONGEST_ARGUMENT // 4)
+    opened.ask(Prompt(system="s", user=user))
+    (call,) = opened.program.calls
+    assert call.given == f"s\n\n{user}"
+    assert call.arguments[:3] == ["-p", "--output-format", "text"]
+
+
+def test_a_program_that_does_not_read_a_long_prompt(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    path = opened.program.path
+    path.write_text("#!/bin/sh\necho Blue.\n", encoding="utf-8")
+    assert opened.ask(Prompt(system="s", user="x" * 2_000_000)) == "Blue.\n"
+
+
+def test_text_is_passed_on_as_it_comes(tmp_path: Path) -> None:
+    async def first(model: LanguageModel) -> TextDelta | ModelUsage:
+        stream = model.stream(PROMPT)
+        assert isinstance(stream, AsyncGenerator)
+        async with aclosing(stream):
+            return await anext(stream)
+
+    opened = Opened(tmp_path, [write("The sky"), wait(600), write(" is blue.")])
+    assert asyncio.run(first(opened.model)) == TextDelta(text="The sky")
+    assert dies(opened.program.calls[0].pid), "a reader that leaves ends the program"
+
+
+def test_a_conversation_is_begun_once_and_carried_on(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    prompt = Prompt(system="s", user="u", session="5f0c8d0e-aaaa-4bbb-8ccc-0123456789ab")
+    assert opened.ask(prompt) == opened.ask(prompt)
+    first, second = (call.arguments[4:6] for call in opened.program.calls)
+    assert first == ["--session-id", prompt.session]
+    assert second == ["--resume", prompt.session]
+
+
+def test_another_process_finds_the_conversation(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    prompt = Prompt(system="s", user="u", session="a session of ours")
+    opened.ask(prompt)
+    opened.model = opened.again()
+    assert opened.ask(prompt).startswith("The sky")
+    ways = [call.arguments[4:6] for call in opened.program.calls]
+    assert [way for way, _ in ways] == ["--session-id", "--session-id", "--resume"]
+    assert len({uuid.UUID(session) for _, session in ways}) == 1
+
+
+def test_a_conversation_that_the_program_forgot_is_begun_again(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    prompt = Prompt(system="s", user="u", session="one")
+    opened.ask(prompt)
+    (opened.folder / "conversations").unlink()
+    assert opened.ask(prompt).startswith("The sky")
+    ways = [call.arguments[4] for call in opened.program.calls]
+    assert ways == ["--session-id", "--resume", "--session-id"]
+
+
+def test_other_failures_of_a_conversation_are_not_tried_the_other_way(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, [complain("API key expired"), leave(1)])
+    error = opened.failure(Prompt(system="s", user="u", session="one"))
+    assert len(opened.program.calls) == 1
+    assert "log in" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "says", "retryable"),
+    [
+        ("Invalid API key · Please run /login", "once by hand and log in", False),
+        ("API Error: 529 overloaded_error", "overloaded", True),
+        ("error: unknown option '--tools'", "update it", False),
+        ("\x1b[31mIt is " + "very " * 200 + "broken\x1b[0m\n", "status 3: It is very very", False),
+        ("", "it gave no reason", False),
+    ],
+)
+def test_its_complaint_is_told(tmp_path: Path, complaint: str, says: str, retryable: bool) -> None:
+    error = Opened(tmp_path, [complain(complaint), leave(3)]).failure()
+    assert says in str(error)
+    assert "claude-cli ended with status 3" in str(error)
+    assert len(str(error)) < 450
+    assert "\x1b" not in str(error)
+    assert error.retryable is retryable
+
+
+def test_a_complaint_on_the_standard_output_is_told_too(tmp_path: Path) -> None:
+    error = Opened(tmp_path, [write("Please run /login"), leave(1)]).failure()
+    assert "Please run /login" in str(error)
+
+
+def test_a_flood_of_complaints_does_not_block_it(tmp_path: Path) -> None:
+    assert Opened(tmp_path, [complain("x" * 2_000_000), *BLUE]).ask().startswith("The sky")
+
+
+def test_a_program_that_hangs_and_is_deaf_is_given_up(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, [DEAFEN, write("The"), wait(600)], timeout=1.0)
+    error = opened.failure()
+    assert isinstance(error, ModelTimeoutError)
+    assert "1 s" in str(error)
+    assert "generation.timeout" in str(error)
+    assert all(dies(call.pid) for call in opened.program.calls)
+
+
+def test_a_cancelled_task_ends_the_program_and_its_children(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, [DEAFEN, SPAWN, write("The"), wait(600)])
+
+    async def cancelled() -> None:
+        with anyio.CancelScope() as scope:
+            async for _ in opened.model.stream(PROMPT):
+                scope.cancel()
+
+    asyncio.run(cancelled())
+    assert dies(opened.program.calls[0].pid)
+    assert dies(opened.program.child)
+
+
+def test_a_child_that_keeps_the_output_open_is_killed_at_the_limit(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, [SPAWN, write("The sky"), leave(0)], timeout=3.0)
+    assert isinstance(opened.failure(), ModelTimeoutError)
+    assert dies(opened.program.child)
+
+
+def test_garbage_becomes_readable_text(tmp_path: Path) -> None:
+    umlaut = "ü".encode()
+    opened = Opened(
+        tmp_path,
+        [
+            write(b"Bl" + umlaut[:1]),
+            wait(0.05),
+            write(umlaut[1:] + b"\xff\x00\x07\x1b[1mx\x1b[0m\n"),
+        ],
+    )
+    assert opened.ask() == "Blü�x\n"
+
+
+def test_thoughts_are_left_out(tmp_path: Path) -> None:
+    assert Opened(tmp_path, [write("<think>Hm</think>Blue.")]).ask() == "Blue."
+
+
+def test_a_reply_without_end_is_cut_and_stopped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = Opened(tmp_path, [write("word " * 100_000), wait(600)], max_tokens=100)
+    assert opened.ask() == "word " * 200
+    assert "too long" in caplog.text
+    assert dies(opened.program.calls[0].pid)
+
+
+@pytest.mark.parametrize("steps", [[], [write(" \n")]])
+def test_an_empty_reply_is_an_error(tmp_path: Path, steps: list[tuple[str, Any]]) -> None:
+    error = Opened(tmp_path, steps).failure()
+    assert "empty reply" in str(error)
+    assert error.retryable
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    settings = GenerationSettings(model="claude-cli", command="no-such-program")
+    with pytest.raises(ModelError, match=r"generation\.command"):
+        open_model(settings, environ_of(tmp_path))
+
+
+def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    opened.program.path.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    assert "could not be run" in str(opened.failure())
+
+
+def test_the_program_is_found_in_the_given_path(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    settings = opened.settings.model_copy(update={"command": "claude"})
+    model = open_model(settings, opened.environ | {"PATH": str(opened.folder)})
+    assert model is not None
+    # The stand-in's shell is named by its whole path, so it starts with this PATH too.
+    assert asyncio.run(collect(model, PROMPT))[0].startswith("The sky")
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    opened = Opened(tmp_path, BLUE)
+    with pytest.raises(ModelError, match="XDG_CACHE_HOME"):
+        open_model(opened.settings, opened.environ | {"XDG_CACHE_HOME": str(tmp_path / "file")})

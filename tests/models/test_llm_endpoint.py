@@ -1,0 +1,166 @@
+"""Which model a name means, where it is asked, and which key goes there."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, SettingsError
+from wellread.models.endpoint import ANTHROPIC, GOOGLE, OPENAI, endpoint_of
+from wellread.models.llm import open_model
+
+ENVIRON = {
+    "OPENAI_API_KEY": "sk-openai",
+    "ANTHROPIC_API_KEY": "sk-anthropic",
+    "GEMINI_API_KEY": "sk-gemini",
+    "MY_KEY": "sk-mine",
+}
+LOCAL = "http://localhost:11434/v1"
+
+
+def test_no_model_is_configured_by_default() -> None:
+    settings = GenerationSettings()
+    assert open_model(settings, {}) is None
+    assert open_model(settings, {}, name="") is None
+    assert open_model(settings, {}, name=settings.fallback_model) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "provider", "url", "key"),
+    [
+        ("openai:gpt-4o-mini", OPENAI, "https://api.openai.com/v1", "sk-openai"),
+        ("anthropic:claude-haiku-4-5", ANTHROPIC, "https://api.anthropic.com", "sk-anthropic"),
+        (
+            "google:gemini-2.5-flash",
+            GOOGLE,
+            "https://generativelanguage.googleapis.com",
+            "sk-gemini",
+        ),
+    ],
+)
+def test_each_provider_has_its_address_and_its_key(
+    name: str, provider: object, url: str, key: str
+) -> None:
+    endpoint = endpoint_of(GenerationSettings(model=f" {name} "), ENVIRON)
+    assert (endpoint.provider, endpoint.url, endpoint.key) == (provider, url, key)
+    assert endpoint.identity == name
+    assert not endpoint.own_server
+    model = open_model(GenerationSettings(model=name), ENVIRON)
+    assert model is not None
+    assert model.identity == name
+
+
+def test_the_first_of_several_usual_keys_wins() -> None:
+    settings = GenerationSettings(model="google:gemini-2.5-flash")
+    both = ENVIRON | {"GOOGLE_API_KEY": "sk-google"}
+    assert endpoint_of(settings, both).key == "sk-google"
+    assert endpoint_of(settings, both | {"GOOGLE_API_KEY": " "}).key == "sk-gemini"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("openai:gpt-4o-mini", "OPENAI_API_KEY"),
+        ("anthropic:claude-haiku-4-5", "ANTHROPIC_API_KEY"),
+        ("google:gemini-2.5-flash", "GOOGLE_API_KEY"),
+    ],
+)
+def test_a_missing_key_is_named(name: str, variable: str) -> None:
+    with pytest.raises(ModelError, match=variable):
+        open_model(GenerationSettings(model=name), {})
+    with pytest.raises(ModelError, match="NO_SUCH_KEY"):
+        open_model(GenerationSettings(model=name, api_key_env="NO_SUCH_KEY"), ENVIRON)
+    mine = endpoint_of(GenerationSettings(model=name, api_key_env="MY_KEY"), ENVIRON)
+    assert mine.key == "sk-mine"
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "two\nlines", "a\x00b"])
+def test_what_cannot_be_a_key_is_not_sent_and_not_shown(key: str) -> None:
+    with pytest.raises(ModelError, match="MY_KEY") as caught:
+        open_model(GenerationSettings(model="openai:m", api_key_env="MY_KEY"), {"MY_KEY": key})
+    assert key not in str(caught.value)
+
+
+def test_a_key_is_not_in_the_repr() -> None:
+    endpoint = endpoint_of(GenerationSettings(model="openai:gpt-4o-mini"), ENVIRON)
+    assert "sk-" not in repr(endpoint)
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "url", "identity"),
+    [
+        ("llama3.2:3b", LOCAL, LOCAL, "llama3.2:3b@localhost:11434"),
+        ("openai:my-model", LOCAL + "/", LOCAL, "my-model@localhost:11434"),
+        ("anthropic:any", "https://proxy.example/v1", "https://proxy.example", "any@proxy.example"),
+        ("google:any", "https://proxy.example/g", "https://proxy.example/g", "any@proxy.example"),
+        (
+            "google:any",
+            "https://proxy.example/v1beta/",
+            "https://proxy.example",
+            "any@proxy.example",
+        ),
+    ],
+)
+def test_a_server_of_ones_own(model: str, base_url: str, url: str, identity: str) -> None:
+    endpoint = endpoint_of(GenerationSettings(model=model, base_url=base_url), {})
+    assert endpoint.url == url
+    assert endpoint.identity == identity
+    assert endpoint.key == "none"
+
+
+@pytest.mark.parametrize(
+    ("model", "other", "url", "key"),
+    [
+        # A local model, and a paid one to fall back on: the paid one's key stays away from here.
+        ("llama3.2:3b", "openai:gpt-4o-mini", "https://api.openai.com/v1", "sk-openai"),
+        ("llama3.2:3b", "anthropic:any", "https://api.anthropic.com", "sk-anthropic"),
+        ("llama3.2:3b", "qwen3:1.7b", LOCAL, "sk-mine"),
+        ("openai:large", "openai:small", LOCAL, "sk-mine"),
+        ("openai:large", "llama3.2:3b", LOCAL, "sk-mine"),
+        ("claude-cli", "llama3.2:3b", LOCAL, "sk-mine"),
+        ("claude-cli:opus", "google:any", "http://localhost:11434", "sk-mine"),
+        ("", "anthropic:any", "http://localhost:11434", "sk-mine"),
+    ],
+)
+def test_the_server_and_the_key_belong_to_the_first_provider_named(
+    model: str, other: str, url: str, key: str
+) -> None:
+    settings = GenerationSettings(
+        model=model, fallback_model=other, base_url=LOCAL + "beta", api_key_env="MY_KEY"
+    )
+    endpoint = endpoint_of(settings, ENVIRON, other)
+    assert endpoint.url.removesuffix("/v1beta") == url.removesuffix("/v1")
+    assert endpoint.key == key
+
+
+@pytest.mark.parametrize("name", ["mistral:large", "gpt-4o-mini", "openai:", "claude", "google"])
+def test_an_unknown_provider_is_refused_and_the_known_ones_are_listed(name: str) -> None:
+    with pytest.raises(SettingsError, match="base_url") as caught:
+        open_model(GenerationSettings(model=name), ENVIRON)
+    for known in ("openai:NAME", "anthropic:NAME", "google:NAME", "claude-cli"):
+        assert known in str(caught.value)
+
+
+def test_a_plain_name_needs_a_server_that_speaks_its_format() -> None:
+    settings = GenerationSettings(
+        model="anthropic:any", fallback_model="llama3.2:3b", base_url="https://proxy.example"
+    )
+    with pytest.raises(SettingsError, match=r"llama3\.2:3b"):
+        open_model(settings, ENVIRON, name=settings.fallback_model)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:11434",
+        "ftp://host/v1",
+        "http://",
+        "http://a:b",
+        "http://me:pw@host/v1",
+        "http://[",
+    ],
+)
+def test_a_wrong_base_url_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"generation\.base_url") as caught:
+        open_model(GenerationSettings(model="m", base_url=url), {})
+    assert "pw" not in str(caught.value)

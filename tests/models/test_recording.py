@@ -1,0 +1,253 @@
+"""What is written down of calls: counts, times, prices, and no word of what was said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wellread.calls import Call
+from wellread.errors import BudgetError, ModelError, ModelTimeoutError
+from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
+from wellread.models.cached import CachedEmbedder
+from wellread.models.prices import Tariff
+from wellread.models.recording import (
+    RecordedEmbedder,
+    RecordedModel,
+    RecordedReranker,
+    kind_of,
+)
+from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
+from wellread.testing.llm import Broken, LanguageModelContract, ScriptedModel, collect
+from wellread.testing.rerank import ReadableReranker
+
+PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
+
+
+class Books:
+    """A ledger in memory; refuses when told to."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.refuse = refuse
+        self.expected: list[Call] = []
+        self.calls: list[Call] = []
+
+    def begin(self, expected: Callable[[], Call]) -> int | None:
+        self.expected.append(expected())
+        if self.refuse:
+            raise BudgetError("nothing left")
+        return len(self.expected)
+
+    def end(self, ticket: int | None, call: Call) -> None:
+        assert ticket == len(self.expected)
+        self.calls.append(call)
+
+
+class Uncounted(ScriptedModel):
+    """A server that counts no tokens."""
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        async for piece in super().stream(prompt):
+            yield ModelUsage(model="any") if isinstance(piece, ModelUsage) else piece
+
+
+def recorded(model: LanguageModel, books: Books, tariff: Tariff | None = None) -> RecordedModel:
+    tariff = tariff or Tariff(read=1.0, written=10.0)
+    return RecordedModel(model, books, purpose="answer", max_tokens=100, tariff=tariff)
+
+
+class TestRecordedModel(LanguageModelContract):
+    @pytest.fixture
+    def model(self) -> LanguageModel:
+        return recorded(ScriptedModel(["Blue, I think."] * 3), Books())
+
+    @pytest.fixture
+    def failing_model(self) -> LanguageModel:
+        return recorded(ScriptedModel([ModelError("no")]), Books())
+
+
+class TestRecordedEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self) -> Embedder:
+        return RecordedEmbedder(ReadableEmbedder(), lambda _: None, provider="h", model="m")
+
+
+async def test_a_call_is_priced_and_written_down() -> None:
+    books = Books()
+    _, pieces = await collect(recorded(ScriptedModel(["three words here"]), books), PROMPT)
+    usage = pieces[-1]
+    assert isinstance(usage, ModelUsage)
+    assert (usage.input_tokens, usage.output_tokens) == (7, 3)
+    assert usage.cost == pytest.approx(37 / 1_000_000)
+    (call,) = books.calls
+    assert (call.purpose, call.provider, call.model) == ("answer", "scripted", "model")
+    assert (call.input_tokens, call.output_tokens, call.error) == (7, 3, "")
+    assert call.cost == pytest.approx(usage.cost)
+    assert call.seconds >= 0
+    (expected,) = books.expected
+    assert expected.output_tokens == 100
+    assert expected.cost > call.cost
+
+
+async def test_tokens_that_nobody_counted_are_estimated() -> None:
+    books = Books()
+    _, pieces = await collect(recorded(Uncounted(["three words here"]), books), PROMPT)
+    usage = pieces[-1]
+    assert isinstance(usage, ModelUsage)
+    assert 6 <= usage.input_tokens <= 12
+    assert 3 <= usage.output_tokens <= 5
+    assert books.calls[0].input_tokens == usage.input_tokens
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ModelTimeoutError("m did not finish within 3 s"), "timed out"),
+        (ModelError("m at h answered 429: the secret question"), "answered 429"),
+        (ModelError("m at h cannot be reached: refused"), "unreachable"),
+        (ModelError("m at h was cut off in the middle of its reply: eof"), "cut off"),
+        (ModelError("m at h refused to answer: the secret question"), "refused"),
+        (ModelError("m at h: the server's content filter stopped the reply"), "refused"),
+        (ModelError("m gave an empty reply"), "empty reply"),
+        (ModelError("the secret question"), "failed"),
+    ],
+)
+async def test_a_failure_is_told_in_fixed_words(error: ModelError, kind: str) -> None:
+    books = Books()
+    with pytest.raises(type(error)):
+        await collect(recorded(ScriptedModel([error]), books), PROMPT)
+    (call,) = books.calls
+    assert call.error == kind_of(error) == kind
+    # Only what the server was at work on is paid for.
+    assert bool(call.input_tokens) == (kind == "timed out")
+
+
+async def test_a_reply_that_breaks_off_is_paid_for() -> None:
+    books = Books()
+    broken = Broken(text="two words", error=ModelError("was cut off"))
+    with pytest.raises(ModelError):
+        await collect(recorded(ScriptedModel([broken]), books), PROMPT)
+    (call,) = books.calls
+    assert (call.error, call.output_tokens) == ("cut off", 2)
+    assert call.input_tokens >= 6
+    assert call.cost > 0
+
+
+def test_a_reader_that_goes_away_has_read_what_he_has_read() -> None:
+    books = Books()
+    model = recorded(ScriptedModel(["one two three four five six"], chunk=4), books)
+
+    async def leave() -> None:
+        async with aclosing(model.stream(PROMPT)) as pieces:
+            await anext(pieces)
+
+    asyncio.run(leave())
+    (call,) = books.calls
+    assert call.error == "stopped"
+    assert (call.output_tokens, call.input_tokens > 0) == (1, True)
+
+
+def test_a_cancelled_call_is_written_down() -> None:
+    books = Books()
+    begun = asyncio.Event()
+
+    class Endless(ScriptedModel):
+        async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+            yield TextDelta(text="Well, ")
+            begun.set()
+            await asyncio.Event().wait()
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(collect(recorded(Endless([]), books), PROMPT))
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert [call.error for call in books.calls] == ["stopped"]
+
+
+async def test_a_call_that_is_not_allowed_is_not_made() -> None:
+    books = Books(refuse=True)
+    model = ScriptedModel(["never"])
+    with pytest.raises(BudgetError):
+        await collect(recorded(model, books), PROMPT)
+    assert (model.prompts, books.calls) == ([], [])
+
+
+async def test_the_name_that_the_provider_reports_is_looked_up_too() -> None:
+    class Alias(ScriptedModel):
+        async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+            yield TextDelta(text="Blue.")
+            yield ModelUsage(model="gpt-4o-mini", input_tokens=1_000_000)
+
+    books = Books()
+    await collect(recorded(Alias([], identity="our-alias@api.openai.com"), books, Tariff()), PROMPT)
+    assert books.calls[0].model == "our-alias"
+    assert books.calls[0].cost > 0.01
+
+
+# --- embedders and rerankers -----------------------------------------------------------------
+
+
+class Failing(ReadableEmbedder):
+    """A server that is gone."""
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        raise ModelError("h cannot be reached")
+
+
+def test_a_batch_of_texts_is_one_call() -> None:
+    calls: list[Call] = []
+    embedder = RecordedEmbedder(ReadableEmbedder(), calls.append, provider="h", model="m")
+    embedder.embed(["one two three", "four five"], "passage")
+    embedder.embed(["one"], "query")
+    embedder.embed([], "passage")
+    assert [(call.purpose, call.input_tokens, call.error) for call in calls] == [
+        ("embed passage", 5, ""),
+        ("embed query", 1, ""),
+    ]
+
+
+def test_embedding_is_priced_by_the_list() -> None:
+    calls: list[Call] = []
+    embedder = RecordedEmbedder(
+        ReadableEmbedder(), calls.append, provider="api.openai.com", model="text-embedding-3-small"
+    )
+    embedder.embed(["word " * 10_000], "passage")
+    assert calls[0].input_tokens >= 10_000
+    assert calls[0].cost == pytest.approx(calls[0].input_tokens * 0.02 / 1_000_000)
+
+
+def test_a_remembered_query_is_no_call() -> None:
+    calls: list[Call] = []
+    inner = RecordedEmbedder(ReadableEmbedder(), calls.append, provider="h", model="m")
+    embedder = CachedEmbedder(inner)
+    embedder.embed(["one"], "query")
+    embedder.embed(["one"], "query")
+    assert len(calls) == 1
+
+
+def test_an_embedder_s_failure_is_written_down_and_goes_on() -> None:
+    calls: list[Call] = []
+    embedder = RecordedEmbedder(Failing(), calls.append, provider="h", model="m")
+    with pytest.raises(ModelError, match="cannot be reached"):
+        embedder.embed(["one"], "query")
+    assert [(call.error, call.input_tokens) for call in calls] == [("unreachable", 0)]
+
+
+def test_a_reranker_s_calls_are_written_down() -> None:
+    calls: list[Call] = []
+    inner = ReadableReranker()
+    reranker = RecordedReranker(inner, calls.append, provider="h", model="m")
+    scores = reranker.rerank("one two", ["one", "three four"])
+    np.testing.assert_array_equal(scores, inner.rerank("one two", ["one", "three four"]))
+    assert reranker.identity == inner.identity
+    assert [(call.purpose, call.input_tokens) for call in calls] == [("rerank", 5)]
+    assert reranker.rerank("one", []).shape == (0,)
+    assert len(calls) == 1

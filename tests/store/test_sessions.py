@@ -1,0 +1,188 @@
+"""Sessions: whose they are, what their turns are, and that removing one leaves no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Confidence, Related
+from wellread.identity import document_id
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.types import Document, EntityFacts
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def answer(number: int, session: str = "ses_1", owner: str = "ann") -> Answer:
+    return Answer(
+        id=f"ans_{session}_{owner}_{number}",
+        question=f"Question {number}?",
+        text=f"Answer {number}.",
+        citations=(),
+        sentences=(),
+        confidence=Confidence(score=0.5, band="medium", reasoning=""),
+        answered_by="extractive",
+        session_id=session,
+        owner=owner,
+    )
+
+
+def test_the_first_answer_makes_the_session_and_names_it(catalogue: Catalogue) -> None:
+    catalogue.record_answer(replace(answer(1), question="Why " + "so " * 40 + "late?"))
+    catalogue.record_answer(answer(2))
+    (found,) = catalogue.sessions.of("ann")
+    assert (found.id, found.turns) == ("ses_1", 2)
+    assert found.title.startswith("Why so so")
+    assert found.title.endswith("…")
+    assert len(found.title) <= 80
+    assert found.seen_at >= found.created_at
+
+
+def test_the_session_used_last_comes_first(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1, "ses_1"))
+    catalogue.record_answer(answer(1, "ses_2"))
+    assert [one.id for one in catalogue.sessions.of("ann")] == ["ses_2", "ses_1"]
+    catalogue.record_answer(answer(2, "ses_1"))
+    assert [one.id for one in catalogue.sessions.of("ann")] == ["ses_1", "ses_2"]
+    assert [one.id for one in catalogue.sessions.of("ann", limit=1, offset=1)] == ["ses_2"]
+
+
+def test_turns_are_the_first_and_the_newest_oldest_first(catalogue: Catalogue) -> None:
+    for number in range(1, 8):
+        catalogue.record_answer(answer(number))
+    told = [one.question for one in catalogue.sessions.turns("ses_1", "ann", 3)]
+    assert told == ["Question 1?", "Question 6?", "Question 7?"]
+    whole = [one.question for one in catalogue.sessions.turns("ses_1", "ann", 20)]
+    assert whole == [f"Question {number}?" for number in range(1, 8)]
+
+
+def test_what_is_somebody_elses_is_the_same_as_nothing(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1))
+    sessions = catalogue.sessions
+    assert sessions.known("ses_1", "ann")
+    assert not sessions.known("ses_1", "bob")
+    assert not sessions.known("ses_9", "ann")
+    assert sessions.of("bob") == []
+    assert sessions.session("ses_1", "bob") is None
+    assert sessions.turns("ses_1", "bob", 5) == []
+    assert sessions.answers("bob") == []
+    assert sessions.answer("ans_ses_1_ann_1", "bob") is None
+    assert sessions.remove("ses_1", "bob") is None
+    found = sessions.answer("ans_ses_1_ann_1", "ann")
+    assert found is not None
+    assert found[1] == answer(1)
+
+
+def test_removing_a_session_leaves_no_trace(catalogue: Catalogue, tmp_path: Path) -> None:
+    secret = "Who sold the lighthouse keeper's parrot?"
+    catalogue.record_answer(replace(answer(1), question=secret))
+    catalogue.record_gap(secret, "nothing found about parrot")
+    catalogue.record_answer(answer(1, "ses_2"))
+    catalogue.record_gap("Question 1?", "asked by others too")
+    assert catalogue.sessions.remove("ses_1", "ann") == 1
+    assert [one.id for one in catalogue.sessions.of("ann")] == ["ses_2"]
+    assert [one.session_id for one in catalogue.answers()] == ["ses_2"]
+    assert [gap.question for gap in catalogue.gaps()] == ["Question 1?"]
+    assert not catalogue.forgetting.rewritten()
+    assert catalogue.forgetting.rewrite()
+    assert b"parrot" not in (tmp_path / "catalogue.db").read_bytes()
+
+
+def test_a_gap_stays_while_another_answer_has_its_question(catalogue: Catalogue) -> None:
+    for session in ("ses_1", "ses_2"):
+        catalogue.record_answer(answer(1, session))
+    catalogue.record_gap("Question 1?", "nothing")
+    catalogue.sessions.remove("ses_1", "ann")
+    assert [gap.question for gap in catalogue.gaps()] == ["Question 1?"]
+    catalogue.sessions.remove("ses_2", "ann")
+    assert catalogue.gaps() == []
+
+
+# --- what answers name and do not rest on ----------------------------------------------------
+
+
+def change(name: str, title: str, entity: str = "") -> SourceChange:
+    document = Document(
+        collection="main",
+        uri=f"file:///{name}",
+        kind="entity" if entity else "page",
+        title=title,
+        text="Some words.",
+        entity=EntityFacts(entity_id=entity) if entity else None,
+    )
+    return SourceChange(
+        record=SourceRecord(collection="main", uri=name),
+        documents=[DocumentChange(document=document, passages=[])],
+    )
+
+
+def declined(*related: Related) -> Answer:
+    titles = "; ".join(one.title for one in related)
+    return replace(
+        answer(1),
+        text=f"The sources do not answer this question. The nearest material is: {titles}.",
+        answered_by="none",
+        related=related,
+        suggestions=tuple(f"What does {one.title} say?" for one in related),
+        notes=tuple(f"follow-up: “it” is “{one.title}”" for one in related),
+        standalone=f"How old is {related[0].title}?",
+    )
+
+
+def of(name: str, title: str) -> Related:
+    known = document_id("main", f"file:///{name}")
+    return Related(kind="document", title=title, id=known, collection="main")
+
+
+def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
+    catalogue.commit([change("parrot", "Secret parrot"), change("harbour", "The harbour")])
+    given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
+    catalogue.record_answer(given)
+    catalogue.remove_sources("main", ["parrot"])
+    found = catalogue.answer(given.id)
+    assert found is not None
+    assert [one.title for one in found.related] == ["The harbour"]
+    assert found.suggestions == ("What does The harbour say?",)
+    assert "parrot" not in str(found)
+    assert "The harbour" in found.text
+    assert len(found.text) == len(given.text)
+    (stored,) = catalogue.answers()
+    assert not stored.stale  # it rests on none of them
+
+
+def test_an_answer_that_names_a_changed_source_stays_as_it_is(catalogue: Catalogue) -> None:
+    catalogue.commit([change("parrot", "Secret parrot")])
+    given = declined(of("parrot", "Secret parrot"))
+    catalogue.record_answer(given)
+    catalogue.commit([change("parrot", "Another title")])
+    assert catalogue.answer(given.id) == given
+    assert catalogue.forgetting.fresh_but_outdated() == []
+
+
+def test_an_entity_that_was_removed_is_named_no_more(catalogue: Catalogue) -> None:
+    catalogue.commit([change("parrot", "Secret parrot", entity="birds/parrot")])
+    named = Related(kind="entity", title="Secret parrot", id="birds/parrot", collection="main")
+    given = declined(named)
+    catalogue.record_answer(given)
+    catalogue.remove_sources("main", ["parrot"])
+    found = catalogue.answer(given.id)
+    assert found is not None
+    assert found.related == ()
+    assert "parrot" not in str(found)
+
+
+def test_what_went_while_the_answer_was_written_is_not_named(catalogue: Catalogue) -> None:
+    given = declined(of("parrot", "Secret parrot"))
+    catalogue.record_answer(given)
+    found = catalogue.answer(given.id)
+    assert found is not None
+    assert "parrot" not in str(found)
