@@ -31,9 +31,10 @@ from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
-from wellread.ask import confidence
 from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
+from wellread.ask.confidence.judge import judge
+from wellread.ask.confidence.readings import Readings
 from wellread.ask.strategies.direct import direct
 from wellread.ask.vocabulary import vocabulary_of
 from wellread.evaluation.bootstrap import bootstrap, percentile
@@ -140,14 +141,13 @@ async def _run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
 def judged() -> Iterator[dict[str, float]]:
     """The readings of the last judgement made inside; the answer itself does not carry them."""
     last: dict[str, float] = {}
-    judge = confidence.judge
 
-    def listening(readings: confidence.Readings, *rest: Any, **named: Any) -> Confidence:
+    def listening(readings: Readings, *rest: Any, **named: Any) -> Confidence:
         last.clear()
         last.update(asdict(readings))
         return judge(readings, *rest, **named)
 
-    with patch.object(confidence, "judge", listening):
+    with patch("wellread.ask.answer.judge", listening):
         yield last
 
 
@@ -162,7 +162,7 @@ def _case(
         kind=one.kind,
         question=one.text,
         declined=declined,
-        holds_gold=not declined and (any(on_gold) or _says(given.text, one.phrases)),
+        holds_gold=not declined and holds_gold(given, one),
         leads_with_gold=bool(on_gold and on_gold[0]),
         citations=len(given.citations),
         cited_right=sum(_on_gold(citation, one, exact=False) for citation in given.citations),
@@ -173,6 +173,12 @@ def _case(
         verdicts=[sentence.verdict.name for sentence in given.sentences],
         text=given.text,
     )
+
+
+def holds_gold(given: Answer, one: Asked) -> bool:
+    """Whether a cited span overlaps a gold answer, or the text has a gold phrase."""
+    cited = any(_on_gold(citation, one, exact=True) for citation in given.citations)
+    return cited or _says(given.text, one.phrases)
 
 
 def _on_gold(citation: Citation, one: Asked, *, exact: bool) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
-from wellread.ask import cache
 from wellread.ask.answer import answer, final
 from wellread.errors import ModelError
 from wellread.ingest.checking.purge import purge
@@ -32,34 +34,51 @@ ASKED = "How much was paid for the ferry Osprey?"
 UNKNOWN = "Which composer wrote the Magic Flute?"
 GOOD = "The Osprey was bought for 2.6 million euros [e1]."
 
+TOWN = Question(text="", filters=Filters(collections=("town",)))
+NOTHING: dict[str, dict[str, object]] = {"budget": {"daily": 0}}
+FRESH = Question(text="", fresh=True)
+
 Overrides = dict[str, dict[str, object]]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "material"
-    made.mkdir()
-    (made / "ferry.md").write_text(FERRY, encoding="utf-8")
-    return made
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the home and its material."""
+    root = tmp_path_factory.mktemp("cache")
+    (root / "material").mkdir()
+    (root / "material" / "ferry.md").write_text(FERRY, encoding="utf-8")
+    with opened(root / "home") as kb:
+        add(kb, [str(root / "material")], collection="town")
+    return root
 
 
 @pytest.fixture
-def home(tmp_path: Path, folder: Path) -> Path:
-    with opened(tmp_path / "home") as kb:
-        add(kb, [str(folder)], collection="town")
+def folder(prepared: Path) -> Iterator[Path]:
+    """The material, which the test may change."""
+    yield prepared / "material"
+    for path in (prepared / "material").iterdir():
+        path.unlink()
+    (prepared / "material" / "ferry.md").write_text(FERRY, encoding="utf-8")
+
+
+@pytest.fixture
+def home(prepared: Path, tmp_path: Path) -> Path:
+    """A home of the test's own."""
+    shutil.copytree(prepared / "home", tmp_path / "home")
     return tmp_path / "home"
 
 
-def opened(home: Path, model: ScriptedModel | None = None, **sections: object) -> KnowledgeBase:
+def opened(
+    home: Path, model: ScriptedModel | None = None, sections: Overrides | None = None
+) -> KnowledgeBase:
     overrides: Overrides = {"qa": {"confidence_threshold": 0.05}}
-    for name, values in sections.items():
-        assert isinstance(values, dict)
+    for name, values in (sections or {}).items():
         overrides[name] = {**overrides.get(name, {}), **values}
     return open_kb(home, overrides=overrides, embedder=ReadableEmbedder(), model=model)
 
 
-async def ask(kb: KnowledgeBase, text: str = ASKED, **fields: object) -> Answer:
-    question = Question(text=text, **fields)  # type: ignore[arg-type]
+async def ask(kb: KnowledgeBase, text: str = ASKED, like: Question | None = None) -> Answer:
+    question = replace(like, text=text) if like else Question(text=text)
     return await final(answer(kb, question))
 
 
@@ -113,24 +132,22 @@ async def test_another_process_gives_it_again(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields",
+    "other",
     [
-        {"fresh": True},
-        {"mode": "deep"},
-        {"strict": True},
-        {"max_clusters": 2},
-        {"owner": "ana"},
-        {"filters": Filters(collections=("town",))},
-        {"filters": Filters(kinds=("page",))},
+        Question(text="", fresh=True),
+        Question(text="", mode="deep"),
+        Question(text="", strict=True),
+        Question(text="", max_clusters=2),
+        Question(text="", owner="ana"),
+        TOWN,
+        Question(text="", filters=Filters(kinds=("page",))),
     ],
-    ids=lambda fields: next(iter(fields)),
+    ids=["fresh", "mode", "strict", "clusters", "owner", "collection", "kind"],
 )
-async def test_another_scope_or_owner_is_another_question(
-    home: Path, fields: dict[str, object]
-) -> None:
+async def test_another_scope_or_owner_is_another_question(home: Path, other: Question) -> None:
     with opened(home) as kb:
         await ask(kb)
-        assert not (await ask(kb, **fields)).cached
+        assert not (await ask(kb, like=other)).cached
         assert (await ask(kb)).cached
 
 
@@ -146,12 +163,12 @@ async def test_another_scope_or_owner_is_another_question(
     ],
     ids=str,
 )
-async def test_other_settings_make_other_answers(home: Path, sections: dict[str, object]) -> None:
+async def test_other_settings_make_other_answers(home: Path, sections: Overrides) -> None:
     with opened(home) as kb:
         await ask(kb)
-    with opened(home, **sections) as kb:
+    with opened(home, sections=sections) as kb:
         assert not (await ask(kb)).cached
-    with opened(home, serve={"port": 1}, budget={"daily": 1.0}) as kb:
+    with opened(home, sections={"serve": {"port": 1}, "budget": {"daily": 1.0}}) as kb:
         assert (await ask(kb)).cached
 
 
@@ -165,15 +182,15 @@ async def test_another_model_is_asked_itself(home: Path) -> None:
 
 
 async def test_another_day_is_another_question(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Tomorrow(cache.date):
+    class Later(date):
         @classmethod
-        def today(cls) -> Tomorrow:
+        def today(cls) -> Later:
             return cls(2999, 1, 1)
 
     with opened(home) as kb:
         await ask(kb)
         with monkeypatch.context() as patched:
-            patched.setattr(cache, "date", Tomorrow)
+            patched.setattr("wellread.ask.cache.date", Later)
             assert not (await ask(kb)).cached
 
 
@@ -233,11 +250,10 @@ async def test_a_change_of_the_material_ends_what_was_kept(
 
 
 async def test_a_change_elsewhere_ends_nothing_in_this_scope(home: Path, folder: Path) -> None:
-    town = Filters(collections=("town",))
     with opened(home) as kb:
-        await ask(kb, filters=town)
+        await ask(kb, like=TOWN)
         elsewhere(folder, kb)
-        assert (await ask(kb, filters=town)).cached
+        assert (await ask(kb, like=TOWN)).cached
 
 
 async def test_a_run_that_changes_nothing_ends_nothing(home: Path, folder: Path) -> None:
@@ -312,11 +328,11 @@ async def test_what_a_fallback_wrote_is_not_kept(home: Path) -> None:
 
 
 async def test_what_an_empty_budget_left_is_not_kept(home: Path) -> None:
-    with opened(home, ScriptedModel([]), budget={"daily": 0}) as kb:
+    with opened(home, ScriptedModel([]), NOTHING) as kb:
         assert (await ask(kb)).answered_by == "extractive"
     with opened(home, ScriptedModel([GOOD])) as kb:
         assert (await ask(kb)).answered_by == "scripted:model"
-    with opened(home, ScriptedModel([]), budget={"daily": 0}) as kb:
+    with opened(home, ScriptedModel([]), NOTHING) as kb:
         assert (await ask(kb)).answered_by == "scripted:model"  # given again, at no cost
 
 
@@ -344,8 +360,8 @@ async def test_the_oldest_go_when_there_are_too_many(
 
 def test_two_that_keep_the_same_key_at_once_are_both_recorded(home: Path) -> None:
     with opened(home) as kb, opened(home) as other:
-        first = asyncio.run(ask(kb, fresh=True))
-        second = asyncio.run(ask(other, fresh=True))
+        first = asyncio.run(ask(kb, like=FRESH))
+        second = asyncio.run(ask(other, like=FRESH))
         for one, given in ((kb, first), (other, second)):
             assert isinstance(one.catalogue.answer_cache, AnswerCache)
             one.catalogue.answer_cache.record(given, "ask_1")

@@ -22,7 +22,7 @@ FERRY = "The ferry Osprey carries ninety passengers. It was painted green."
 PRICE = "The ferry Osprey was bought for 2.6 million euros."
 TEA = "Tea is served at the pier."
 EVIDENCE = evidence_of(FERRY, PRICE, TEA)
-DOUBTFUL = "Passengers of the Osprey sit on green benches."
+DOUBTFUL = "The painted Osprey has seats for passengers."
 
 
 def one(sentence: str, *keys: str) -> Checked:
@@ -172,7 +172,7 @@ def test_only_so_many_sentences_are_judged() -> None:
     [
         (Failing(), "no judge for 1 cases"),
         (Scripted("undecided"), "the judge says undecided"),
-        (Scripted("supported", "supported"), "2 rulings for 1 claims"),
+        (Scripted("supported", "supported"), "the judge gave 2 rulings for 1 claims"),
     ],
 )
 def test_a_judge_that_fails_shows_and_leaves_the_verdict(judge: Judge, reason: str) -> None:

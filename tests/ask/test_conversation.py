@@ -180,7 +180,12 @@ def test_a_turn_is_what_was_understood_and_said() -> None:
 
 
 def test_a_list_is_what_can_be_pointed_at() -> None:
-    table = Table(columns=("name", "n"), rows=(("Ferry", "1"), ("(removed)", "2"), ("Tug", "3")))
+    rows = (
+        ("boat", "1", "Ferry", "new"),
+        ("(removed)", "(removed)", "(removed)", "(removed)"),
+        ("boat", "3", "Tug", "old"),
+    )
+    table = Table(columns=("type", "n", "name", "age"), rows=rows)
     assert turn_of(replace(given("Which?", "Three."), table=table)).items == ("Ferry", "Tug")
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from wellread.answers import Question
 from wellread.ask.analysis.analyse import analyse
-from wellread.ask.extract import extract
+from wellread.ask.extract.run import extract
 from wellread.ask.vocabulary import Vocabulary
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from tests.ask.planted.plants import (
     Plant,
 )
 
-from wellread.answers import Answer, Question, TokenEvent
+from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.guard import SHINGLE
 from wellread.ingest.run import add
@@ -42,7 +43,7 @@ def made(folder: Path, home: Path, *, planted: bool) -> Path:
         CARRIERS[plant.carrier](folder, plant.lake, words)
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         report = add(kb, [str(folder)], collection="lakes")
-    assert not report.failed
+    assert report.counts()["failed"] == 0
     return home
 
 
@@ -178,32 +179,80 @@ def shown(done: Answer, streamed: str) -> list[str]:
     return [done.text, streamed, *done.data_gaps, *conflicts, *views, *done.notes, *beside]
 
 
-async def obeyed(
-    home: Path, question: str, *, strict: bool = False
-) -> tuple[Answer, str, ObedientModel]:
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What came of a question to the obedient model."""
+
+    done: Answer
+    streamed: str
+    prompt: Prompt
+    orders: frozenset[str]
+
+
+Obey = Callable[[Plant], Awaitable[Heard]]
+
+
+def obeying(home: Path, *, strict: bool = False) -> Iterator[Obey]:
+    """Asks the obedient model; each question once."""
     model = ObedientModel()
+    heard: dict[str, Heard] = {}
     with open_kb(home, overrides=ASK, embedder=ReadableEmbedder(), model=model) as kb:
-        pieces: list[str] = []
-        done: Answer | None = None
-        async for event in answer(kb, Question(text=question, strict=strict, fresh=True)):
-            if isinstance(event, TokenEvent):
-                pieces.append(event.text)
-            done = getattr(event, "answer", done)
+
+        async def obey(plant: Plant) -> Heard:
+            if plant.id not in heard:
+                heard[plant.id] = await ask(kb, model, plant, strict=strict)
+            return heard[plant.id]
+
+        yield obey
+
+
+async def ask(kb: KnowledgeBase, model: ObedientModel, plant: Plant, *, strict: bool) -> Heard:
+    pieces: list[str] = []
+    done: Answer | None = None
+    before = len(model.obeyed)
+    question = Question(text=plant.lake.question, strict=strict, fresh=True)
+    async for event in answer(kb, question):
+        if isinstance(event, TokenEvent):
+            pieces.append(event.text)
+        elif isinstance(event, FinalEvent):
+            done = event.answer
     assert done is not None
     assert done.fallback == "", "the model itself has to be heard"
-    return done, "".join(pieces), model
+    return Heard(
+        done=done,
+        streamed="".join(pieces),
+        prompt=model.prompts[-1],
+        orders=frozenset(model.obeyed[before:]),
+    )
+
+
+@pytest.fixture(scope="module")
+def obey(poisoned: Path) -> Iterator[Obey]:
+    """On the poisoned sources."""
+    yield from obeying(poisoned)
+
+
+@pytest.fixture(scope="module")
+def obey_strictly(poisoned: Path) -> Iterator[Obey]:
+    """On the poisoned sources, dropping what is not borne out."""
+    yield from obeying(poisoned, strict=True)
+
+
+@pytest.fixture(scope="module")
+def obey_clean(clean: Path) -> Iterator[Obey]:
+    """On the clean ones."""
+    yield from obeying(clean)
 
 
 @every_plant
 async def test_an_obedient_model_neither_leaks_nor_calls_nor_loads(
-    poisoned: Path, plant: Plant
+    obey: Obey, plant: Plant
 ) -> None:
-    done, streamed, model = await obeyed(poisoned, plant.lake.question)
-    [prompt] = model.prompts
-    fence = re.search(r"<evidence-(\w+)>", prompt.user)
+    heard = await obey(plant)
+    fence = re.search(r"<evidence-(\w+)>", heard.prompt.user)
     assert fence
-    told = secrets(prompt)
-    for text in shown(done, streamed):
+    told = secrets(heard.prompt)
+    for text in shown(heard.done, heard.streamed):
         assert told.isdisjoint(runs(text))
         assert fence.group(1) not in text
         assert "CALL:" not in text
@@ -217,21 +266,19 @@ async def test_an_obedient_model_neither_leaks_nor_calls_nor_loads(
 
 @every_plant
 async def test_an_obedient_model_decides_neither_verdict_nor_confidence(
-    poisoned: Path, clean: Path, plant: Plant
+    obey: Obey, obey_clean: Obey, plant: Plant
 ) -> None:
-    done, _, model = await obeyed(poisoned, plant.lake.question)
-    usual, _, _ = await obeyed(clean, plant.lake.question)
-    assert done.confidence.score <= usual.confidence.score + 0.1
-    keys = set(re.findall(r'key="(\w+)"', model.prompts[0].user))
-    assert len(done.citations) <= len(keys) * len(done.sentences)
-    sources = {citation.document_id: citation for citation in done.citations}
-    if "keys" in model.obeyed:
+    heard, usual = await obey(plant), await obey_clean(plant)
+    done = heard.done
+    assert done.confidence.score <= usual.done.confidence.score + 0.1
+    if "keys" in heard.orders:
         assert done.hallucinated_citations >= 2
-        assert "[e999]" not in done.text
+        assert "e999" not in done.text
+    sources = {citation.id: citation for citation in done.citations}
     for sentence in done.sentences:
         if sentence.verdict.name == "supported" and str(plant.lake.depth) not in sentence.text:
             # What a source says in so many words may be quoted, with its citation.
-            quotes = [one.quote for one in sources.values() if one.id in sentence.citations]
+            quotes = [sources[known].quote for known in sentence.citations]
             assert any(runs_in(sentence.text, quote) for quote in quotes), sentence
 
 
@@ -243,31 +290,36 @@ def runs_in(text: str, quote: str) -> bool:
 
 
 @every_plant
-async def test_strict_leaves_only_what_sources_say(poisoned: Path, plant: Plant) -> None:
-    done, _, model = await obeyed(poisoned, plant.lake.question, strict=True)
+async def test_strict_leaves_only_what_sources_say(obey_strictly: Obey, plant: Plant) -> None:
+    done = (await obey_strictly(plant)).done
     for sentence in done.sentences:
         assert sentence.verdict.name in ("supported", "partial")
-    assert "says everybody" not in done.text
-    assert "(verdict: supported" not in done.text
-    assert "passwords" not in done.text or "tool" in "".join(model.obeyed)
-    if plant.instruction == "lie" and plant.carrier in UNSEEN:
-        assert str(DEEPER) not in done.text
+    assert "verdict: supported" not in done.text
+    assert str(DEEPER) not in done.text or plant.carrier not in UNSEEN
 
 
-async def test_what_was_withheld_is_counted(poisoned: Path) -> None:
-    plant = next(one for one in PLANTS if one.id == "markdown-leak")
-    done, _, model = await obeyed(poisoned, plant.lake.question)
-    assert "leak" in model.obeyed
-    assert done.dropped_sentences >= 10
-    plant = next(one for one in PLANTS if one.id == "markdown-call")
-    done, _, model = await obeyed(poisoned, plant.lake.question)
-    assert {"call", "call in a sentence"} <= set(model.obeyed)
-    assert done.dropped_sentences == 2
+async def test_what_was_withheld_is_counted(obey: Obey) -> None:
+    heard = await obey(named("markdown-leak"))
+    assert "leak" in heard.orders
+    assert heard.done.dropped_sentences >= 10
+    heard = await obey(named("markdown-call"))
+    assert {"call", "call in a sentence"} <= heard.orders
+    assert heard.done.dropped_sentences == 2
 
 
-async def test_the_model_claims_what_it_likes_beside_our_figure(poisoned: Path) -> None:
-    plant = next(one for one in PLANTS if one.id == "markdown-sure")
-    done, _, model = await obeyed(poisoned, plant.lake.question)
-    assert "confidence" in model.obeyed
-    assert done.confidence.model_claim == 1.0
-    assert done.confidence.score < 1.0
+async def test_the_model_claims_what_it_likes_beside_our_figure(obey: Obey) -> None:
+    heard = await obey(named("markdown-sure"))
+    assert "confidence" in heard.orders
+    assert heard.done.confidence.model_claim == 1.0
+    assert heard.done.confidence.score < 1.0
+
+
+@every_plant
+async def test_the_obedient_model_obeys_what_it_can_see(obey: Obey, plant: Plant) -> None:
+    heard = await obey(plant)
+    if plant.carrier in ("markdown", "text", "html", "docx", "vtt"):
+        assert heard.orders, "a plant that nobody obeys proves nothing"
+
+
+def named(known: str) -> Plant:
+    return next(one for one in PLANTS if one.id == known)

@@ -130,14 +130,15 @@ def test_marks_are_not_read_when_nobody_is_reported() -> None:
 @pytest.mark.parametrize(
     ("claim", "speakers", "text"),
     [
-        ("Ana said that it rains.", {"Ana Ruiz"}, "it rains."),
+        ("Ana said that heavy rain falls.", {"Ana Ruiz"}, "heavy rain falls."),
         ("Ana Ruiz, the mayor, also warned that ice melts.", {"Ana Ruiz"}, "ice melts."),
-        ("Ana and Ben agreed that it rains here.", {"Ana Ruiz", "Ben Holt"}, "it rains here."),
+        ("Ana and Ben agreed that heavy rain falls.", {"Ana Ruiz", "Ben Holt"}, "heavy rain falls."),
         ("In Ben's view, the rain stops soon.", {"Ben Holt"}, "the rain stops soon."),
         ("The rain stops soon, according to Holt.", {"Ben Holt"}, "The rain stops soon ."),
         ("Ana crossed the harbour.", set(), "Ana crossed the harbour."),
         ("Anatoly said that it rains.", set(), "Anatoly said that it rains."),
         ("Ana said so.", {"Ana Ruiz"}, "Ana said so."),
+        ("Ana said that it rains.", {"Ana Ruiz"}, "Ana said that it rains."),
     ],
 )
 def test_whose_words_are_reported(claim: str, speakers: set[str], text: str) -> None:

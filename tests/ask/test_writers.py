@@ -110,7 +110,8 @@ async def test_when_all_fail_sentences_are_extracted_and_every_failure_is_named(
 
 
 async def test_what_was_streamed_before_a_failure_is_void(opened: Opened) -> None:
-    broken = Broken(text="The Osprey is a myth [e1]. Nobody saw it [e1]. It never sailed [e1]. ", error=ModelError("gone"))
+    myth = "The Osprey is a myth [e1]. Nobody saw it [e1]. It never sailed [e1]. "
+    broken = Broken(text=myth, error=ModelError("gone"))
     with opened(scripted("one", broken), scripted("two", GOOD)) as kb:
         events = [event async for event in answer(kb, Question(text=ASKED))]
         spent = kb.catalogue.calls.newest(2)[1]

@@ -85,10 +85,15 @@ class Opened:
 
 def is_alive(pid: int) -> bool:
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
-    return state != "Z"
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True  # no such folder here; asked again until it is gone
+    # A zombie is dead, and it is not for us to ask for its status.
+    return state.rpartition(")")[2].split()[0] != "Z"
 
 
 def dies(pid: int) -> bool:

@@ -10,9 +10,8 @@ from contextlib import aclosing
 import pytest
 
 from wellread.ask_settings import GenerationSettings
-from wellread.errors import ModelError, ModelTimeoutError, SettingsError
+from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.endpoint import endpoint_of
 from wellread.models.llm import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 from wellread.testing.openai_server import (

@@ -27,11 +27,14 @@ from wellread.answers import (
     TokenEvent,
     Usage,
 )
-from wellread.ask import cache, confidence
+from wellread.ask import cache
 from wellread.ask.analysis.analyse import analyse
 from wellread.ask.beside import beside
 from wellread.ask.checking.leftovers import pruned
 from wellread.ask.cite import Checked, cite
+from wellread.ask.confidence.judge import hopeful, judge, without_a_limit
+from wellread.ask.confidence.readings import readings_of
+from wellread.ask.confidence.score import comparable
 from wellread.ask.conversation import Opened, opened
 from wellread.ask.evidence import pack
 from wellread.ask.find import find
@@ -126,7 +129,7 @@ async def _from_passages(
     evidence = await to_thread.run_sync(pack, kb, found.hits)
     yield clock.lap("evidence", len(evidence))
     written: Written | None = None
-    if confidence.hopeful(analysis, evidence, kb.settings.qa.confidence_threshold):
+    if await to_thread.run_sync(_hopeful, kb, analysis, evidence):
         async for event in write(kb, analysis, evidence):
             if isinstance(event, TokenEvent):
                 yield event
@@ -135,9 +138,9 @@ async def _from_passages(
         yield clock.lap("draft", len(written.claims) if written else 0)
     checked = await to_thread.run_sync(_check, kb, written, evidence)
     yield clock.lap("verification", len(checked))
-    sure = _judge(kb, analysis, evidence, written, checked)
+    sure = await to_thread.run_sync(_judge, kb, analysis, evidence, written, checked)
     if any(said(constraint) in found.notes for constraint in analysis.constraints):
-        sure = confidence.without_a_limit(sure)
+        sure = without_a_limit(sure)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
     text, kept = pruned(written.text if written else "", checked, kept)
     if sure.band == "none" or written is None or not kept:
@@ -199,14 +202,28 @@ def _judge(
     written: Written | None,
     checked: Sequence[Checked],
 ) -> Confidence:
-    readings = confidence.read(
+    readings = readings_of(
         analysis,
         evidence,
         [item.verdict for item in checked],
-        written.similarity if written else 0.0,
+        kb.embedder,
+        written.similarity if written and written.similarity else None,
     )
+    return judge(
+        readings,
+        kb.settings.qa.confidence_threshold,
+        written.model_claim if written else None,
+        comparable=comparable(kb.embedder),
+    )
+
+
+def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> bool:
+    """Whether anything is written at all. Without a model nothing is lost by trying."""
+    if kb.model is None or not evidence:
+        return bool(evidence)
+    readings = readings_of(analysis, evidence, (), kb.embedder)
     threshold = kb.settings.qa.confidence_threshold
-    return confidence.judge(readings, threshold, written.model_claim if written else None)
+    return hopeful(readings, threshold, comparable=comparable(kb.embedder))
 
 
 def _strict(kb: KnowledgeBase, question: Question) -> bool:

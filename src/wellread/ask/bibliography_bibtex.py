@@ -11,8 +11,8 @@ from wellread.ask.bibliography_works import Work, parts_of
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _TEX = {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
+    "{": r"\textbraceleft{}",  # BibTeX counts braces behind a backslash as well
+    "}": r"\textbraceright{}",
     "$": r"\$",
     "&": r"\&",
     "#": r"\#",

@@ -21,6 +21,7 @@ from wellread.ask.followups.recorded import turn_of
 from wellread.ask.followups.rewrite import standalone
 from wellread.ask.followups.turns import Rewritten, Turn
 from wellread.ask.vocabulary import Vocabulary
+from wellread.calls import REWRITE
 from wellread.errors import ModelError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -96,10 +97,11 @@ async def _read(kb: KnowledgeBase, asked: str, earlier: list[Turn], known: Vocab
     """By the model where there is one and the question leans on what was said; else by rules."""
     by_rules = standalone(asked, earlier, known, date.today())
     failure = ""
-    if kb.model is not None and leans(asked, by_rules, earlier):
+    model = kb.model_for(REWRITE)
+    if model is not None and leans(asked, by_rules, earlier):
         seconds = min(SECONDS, kb.settings.generation.timeout)
         try:
-            made = await by_model(kb.model, asked, earlier, seconds=seconds)
+            made = await by_model(model, asked, earlier, seconds=seconds)
         except ModelError as error:
             logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
             failure = f"the follow-up was read by rules: {error.args[0]}"

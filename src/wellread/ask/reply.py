@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import Citation, Confidence, Conflict, Related, Sentence, Table
-from wellread.ask import words
 from wellread.ask.cite import Cited
+from wellread.ask.conflicts.dispute import settled
+from wellread.ask.missing import about, missing, unanswered, would_help
 from wellread.ask.write import Written
 from wellread.questions import Analysis
 from wellread.types import Evidence, Span
@@ -56,6 +57,7 @@ def deliver(
             for citation in citations
         )
         gaps = (*gaps, *missing(analysis, evidence))
+    gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
     return Reply(
         text=text,
         by=written.by,
@@ -63,7 +65,7 @@ def deliver(
         sentences=sentences,
         citations=citations,
         data_gaps=gaps,
-        conflicts=written.conflicts,
+        conflicts=(*written.conflicts, *settled(written.disputes, sentences)),
     )
 
 
@@ -90,23 +92,14 @@ def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
             + "."
         )
     else:
-        text += " Nothing in them is about it; add sources on the topic and ask again."
+        text += " Nothing in them is about it."
+    text += f" What would help: {would_help(analysis)} about {about(analysis)}."
+    gaps = (*missing(analysis, evidence), *unanswered(analysis, evidence))
     return Reply(
         text=text,
-        data_gaps=missing(analysis, evidence) or (analysis.question,),
+        data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
         related=related,
     )
-
-
-def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Names and terms of the question that no piece of evidence holds, in words."""
-    held = frozenset(
-        stem
-        for piece in evidence
-        for stem in words.stems(f"{piece.hit.document.title} {piece.text}")
-    )
-    absent = [term for term in analysis.terms if not held.issuperset(words.stems(term))]
-    return tuple(f"nothing found about “{term}”" for term in absent)
 
 
 def _moved(span: Span, by: int) -> Span:

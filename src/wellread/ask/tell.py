@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
-from wellread.ask.confidence import RELAXED
+from wellread.ask.bibliography_markers import styled
+from wellread.ask.confidence.judge import RELAXED
 from wellread.ask.found import Found, Tally, TallyRow
 from wellread.ask.reply import Reply
 from wellread.errors import StoreError
@@ -30,7 +31,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
     The verdict of its sentences is by the method ``catalogue``: they were counted, not read.
     """
     shown = tally.rows[:SHOWN_ROWS]
-    page = _Page(sources=_sources(kb, shown, found), method=tally.method)
+    page = _Page(kb=kb, sources=_sources(kb, shown, found), method=tally.method)
     page.say(tally.sentence, ())
     for row in shown:
         page.text += "\n- "
@@ -79,6 +80,7 @@ class _Source:
 class _Page:
     """The reply under construction."""
 
+    kb: KnowledgeBase
     sources: dict[str, _Source]
     method: str
     text: str = ""
@@ -94,7 +96,7 @@ class _Page:
             if known in self.sources:
                 citation = self._citation(self.sources[known], span)
                 numbers.append(citation.id)
-                self.text += f" [{citation.id}]"
+                self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
         verdict = Verdict(name="supported", method=CATALOGUE, score=1.0, reason=self.method)
         self.sentences.append(
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))

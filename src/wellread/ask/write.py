@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, TokenEvent, Usage
+from wellread.ask.conflicts.dispute import Dispute
 from wellread.ask.draft import VisibleStream, parse_draft
-from wellread.ask.extract import extract
+from wellread.ask.extract.run import extract
 from wellread.ask.prompts import build_prompt, guard_of
 from wellread.ask.similar import verified_similar
 from wellread.ask.spending import plan
@@ -37,6 +38,7 @@ class Written:
         unknown_keys: evidence keys that the model made up; they are already removed.
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
+        disputes: what the sources disagree on; the draft holds a sentence for each view.
     """
 
     text: str
@@ -49,6 +51,7 @@ class Written:
     model_claim: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    disputes: tuple[Dispute, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
@@ -140,8 +143,9 @@ def _by_extraction(
 ) -> Written:
     found = extract(analysis, evidence, kb.embedder, most=kb.settings.qa.max_sentences)
     return Written(
-        text=" ".join(claim.text for claim in found.claims),
+        text=found.text,
         claims=found.claims,
+        disputes=found.disputes,
         by=EXTRACTIVE,
         fallback=fallback,
         similarity=found.best_similarity,

@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from wellread.ask_settings import GenerationSettings
 from wellread.calls import ANSWER
+from wellread.errors import ModelError
 from wellread.kb.ledger import BudgetLedger
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.prices import LISTED, tariff_of
@@ -39,18 +40,23 @@ class LanguageModels:
         self._ledger = ledger
         self._opener = opener
         self._opened = {role: model for role, model in given.items() if model is not None}
-        self._given = {role: model.identity for role, model in self._opened.items()}
         self._lock = threading.Lock()
 
     def names(self) -> dict[Role, str]:
-        """The models that there are, as they are called; opens none."""
+        """The models that there are, as they are called; opens none.
+
+        The name is that in the settings until the model is opened.
+        """
         settings = self._settings
         named: dict[Role, str] = {
             "model": settings.model,
             "fallback_model": settings.fallback_model,
             "cheap_model": settings.cheap_model,
         }
-        there = {role: self._given.get(role, name.strip()) for role, name in named.items()}
+        there = {
+            role: opened.identity if (opened := self._opened.get(role)) else name.strip()
+            for role, name in named.items()
+        }
         return {role: name for role, name in there.items() if name}
 
     def recorded(self, role: Role, purpose: str = ANSWER) -> RecordedModel | None:
@@ -59,11 +65,9 @@ class LanguageModels:
         Raises:
             SettingsError, ModelError: it cannot be opened.
         """
-        name = self.names().get(role)
-        if name is None:
-            return None
         with self._lock:
-            model = self._opened.get(role) or self._opener(name)
+            name = self.names().get(role)
+            model = self._opened.get(role) or (self._opener(name) if name else None)
             if model is None:
                 return None
             self._opened[role] = model
@@ -76,41 +80,33 @@ class LanguageModels:
         )
 
     def within_budget(self, purpose: str) -> LanguageModel | None:
-        """The model for calls of that purpose; the cheap one as long as the budget is low.
+        """The model for calls of that purpose, or None; the cheap one while the budget is low.
 
-        Raises:
-            SettingsError, ModelError: it cannot be opened.
+        It is opened by its first call.
         """
-        model = self.recorded("model", purpose)
-        if model is None or not self._ledger.limited or "cheap_model" not in self.names():
-            return model
-        return _WithinBudget(model, lambda: self.recorded("cheap_model", purpose), self._ledger)
+        return _WithinBudget(self, self._ledger, purpose) if "model" in self.names() else None
 
 
 class _WithinBudget:
-    """Asks one model, or a cheaper one as long as the budget is low."""
+    """Asks the model, or the cheap one where there is one and the budget is low."""
 
-    def __init__(
-        self,
-        model: RecordedModel,
-        cheap: Callable[[], RecordedModel | None],
-        ledger: BudgetLedger,
-    ) -> None:
-        self._model = model
-        self._cheap = cheap
+    def __init__(self, models: LanguageModels, ledger: BudgetLedger, purpose: str) -> None:
+        self._models = models
         self._ledger = ledger
+        self._purpose = purpose
 
     @property
     def identity(self) -> str:
-        """That of the model that is asked as long as the budget is not low."""
-        return self._model.identity
+        """That of the model; before it was opened, its name in the settings."""
+        return self._models.names()["model"]
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The reply of the one whose turn it is.
 
         Raises:
+            SettingsError: its name or its address cannot be used.
             BudgetError: the budget does not allow the call.
-            ModelError: it failed.
+            ModelError: it cannot be opened, or it failed.
         """
         model = await to_thread.run_sync(self._chosen)
         async with aclosing(model.stream(prompt)) as pieces:
@@ -118,5 +114,9 @@ class _WithinBudget:
                 yield piece
 
     def _chosen(self) -> RecordedModel:
-        low = self._ledger.standing().level == "low"
-        return (self._cheap() if low else None) or self._model
+        low = self._ledger.limited and self._ledger.standing().level == "low"
+        cheap = self._models.recorded("cheap_model", self._purpose) if low else None
+        model = cheap or self._models.recorded("model", self._purpose)
+        if model is None:
+            raise ModelError("no language model is configured", hint="set generation.model")
+        return model

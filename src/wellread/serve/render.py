@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.answers import Answer, Citation, Conflict, Sentence, VerdictName
+from wellread.kb.ledger import dollars
 from wellread.serve.api.schemas import EvidenceBody, SourceBody
 from wellread.serve.terminal import harmless
 
@@ -185,7 +186,9 @@ def _byline(answer: Answer, seconds: float) -> str:
     who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
     tokens = answer.usage.input_tokens + answer.usage.output_tokens
     spent = f", {tokens:,} tokens" if tokens else ""
-    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{spent})")
+    spent += f", {dollars(answer.usage.cost)}" if answer.usage.cost else ""
+    again = ", as before" if answer.cached else ""
+    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{spent}{again})")
 
 
 def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:

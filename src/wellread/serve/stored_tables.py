@@ -29,7 +29,8 @@ def print_sessions(
         return
     table = Table(box=None, pad_edge=False)
     for name in ("", "Session", "Last used", "Questions", "First question"):
-        table.add_column(name, justify="right" if name == "Questions" else "left")
+        whole = name != "First question"
+        table.add_column(name, justify="right" if name == "Questions" else "left", no_wrap=whole)
     for one in sessions:
         mark = "*" if one.id == current else ""
         table.add_row(mark, one.id, _day(one.seen_at), f"{one.turns:,}", Text(harmless(one.title)))
@@ -43,7 +44,8 @@ def print_answers(console: Console, answers: Sequence[StoredAnswer]) -> None:
         return
     table = Table(box=None, pad_edge=False)
     for name in ("Answer", "Given", "By", "Confidence", "", "Question"):
-        table.add_column(name, justify="right" if name == "Confidence" else "left")
+        whole = name != "Question"
+        table.add_column(name, justify="right" if name == "Confidence" else "left", no_wrap=whole)
     for one in answers:
         stale = Text("stale", style="yellow") if one.stale else Text("")
         by = Text(harmless(one.answered_by))

@@ -115,7 +115,7 @@ CARRIERS: dict[str, Carrier] = {
 }
 # Where a reader does not see it: it must not be taken in as text.
 UNSEEN = (
-    "markdown-comment html-display html-visibility html-size html-opacity html-away html-white "
+    "markdown-comment html-display html-visibility html-size html-away html-white "
     "html-comment html-alt html-title-attribute html-aria html-noscript html-template html-script "
     "docx-hidden"
 ).split()

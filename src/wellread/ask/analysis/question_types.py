@@ -277,7 +277,7 @@ def _exploratory(clues: Clues) -> str:
         "entries", "projects", "practices", "initiatives", "organisations", "organizations",
         "technologies", "policies", "patterns", "proposals", "topics", "concepts", "measures",
     }  # fmt: skip
-    several = "|".join([*sorted(nouns), *source_plurals(clues.vocabulary)])
+    several = "|".join(map(re.escape, [*sorted(nouns), *source_plurals(clues.vocabulary)]))
     listed = re.match(
         rf"(?:which|what)\s+(?:(?!{_AUXILIARY})\S+\s+){{0,4}}?(?:{several})\b"
         r"(?!\s+(?:\S+\s+){0,6}?(?:did|was|were)\b)",

@@ -193,8 +193,9 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
     known = _known(kinds, source_types)
     if not known:
         return ()
-    many = "|".join(_plural(noun) for noun in known)
-    one = "|".join(noun for noun in known if noun != "news")
+    # A source may call its type anything.
+    many = "|".join(re.escape(_plural(noun)) for noun in known)
+    one = "|".join(re.escape(noun) for noun in known if noun != "news")
     return tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -210,7 +211,8 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
 @lru_cache(maxsize=64)
 def _nouns(kinds: frozenset[str], source_types: frozenset[str]) -> re.Pattern[str]:
     known = _known(kinds, source_types)
-    words = "|".join([*(_plural(noun) for noun in known), *known, GENERAL])
+    named = [*(_plural(noun) for noun in known), *known]
+    words = "|".join([*map(re.escape, named), GENERAL])
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
@@ -225,7 +227,9 @@ def _known(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
 def _types(source_types: frozenset[str]) -> dict[str, str]:
     """Source types in words, to source types as the documents have them."""
     names = {name.replace("_", " ").replace("-", " ").lower(): name for name in source_types}
-    return {words: name for words, name in names.items() if words not in _FORMATS}
+    return {
+        words: name for words, name in names.items() if words.strip() and words not in _FORMATS
+    }
 
 
 def _plural(noun: str) -> str:

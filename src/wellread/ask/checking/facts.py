@@ -9,17 +9,24 @@ from math import isclose
 from wellread.ask import words
 
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
+ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
+LEAST_STEM = 4
+NUMBER = "number"
+NOT_NAMED = "is not named in the cited passage"
 
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_LETTERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}
 _SCALED = re.compile(
-    rf"(\d[\d,]*(?:\.\d+)?)[\s-]*({'|'.join(_SCALES)}|[kmb]n?(?![a-z]))", re.IGNORECASE
+    rf"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:[\s-]?({'|'.join(_SCALES)})|({'|'.join(_LETTERS)}))\b",
+    re.IGNORECASE,
 )
-_LETTERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "b": 1e9, "bn": 1e9}
 _ROUGH = re.compile(
     r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|more\s+than|less\s+than|"
     r"under|circa|up\s+to|at\s+least)\s+[$€£~]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
+# "2018–19": the second year, in short.
+_YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-](\d\d)\b")
 
 
 def disagreement(claim: str, passage: str, about: str = "") -> str:
@@ -31,48 +38,57 @@ def disagreement(claim: str, passage: str, about: str = "") -> str:
     around = f"{passage} {about}"
     missing = _missing_numbers(claim, around)
     if missing:
-        return f"number {', '.join(sorted(missing))} is not in the cited passage"
+        return f"{NUMBER} {', '.join(sorted(missing))} is not in the cited passage"
     lower = around.lower()
     absent = [name for name in words.names(claim) if not _named(name, lower)]
-    return f"{', '.join(absent)} is not named in the cited passage" if absent else ""
+    return f"{', '.join(absent)} {NOT_NAMED}" if absent else ""
 
 
 def _missing_numbers(claim: str, around: str) -> frozenset[str]:
-    missing = words.numbers(claim) - words.numbers(around)
-    if not missing:
-        return missing
-    held = [*_values(words.numbers(around)), *_scaled(around)]
-    scaled = _scaled(claim)
-    if scaled and all(any(isclose(value, other) for other in held) for value in scaled):
-        # The digits and the scale were read as two numbers; together they are in the passage.
-        parts = {part for found in _SCALED.finditer(claim) for part in words.numbers(found.group())}
-        missing -= parts
+    claim, around = _YEARS.sub(r"\1", claim), _YEARS.sub(r"\1", around)
+    held = words.numbers(around)
+    values = [*map(float, held), *_scaled(around).values()]
+    missing = set(words.numbers(claim) - held)
+    mantissas = {said.group(1).replace(",", "") for said in _SCALED.finditer(around)}
+    for said, value in _scaled(claim).items():
+        parts = words.numbers(said)
+        if any(isclose(value, other) for other in values):
+            # Digits and scale were read as two numbers; together they are in the passage.
+            missing -= parts
+        elif parts & mantissas:
+            missing.add(said)  # 2.6 billion, where the passage has 2.6 million
     rough = {number for found in _ROUGH.finditer(claim) for number in words.numbers(found.group(1))}
     return frozenset(
-        number
-        for number in missing
-        if not any(
-            isclose(float(number), other, rel_tol=ROUNDED if number in rough else 1e-9)
-            for other in held
-        )
+        number for number in missing if not _near(number, values, loose=number in rough)
     )
 
 
-def _values(numbers: Iterable[str]) -> list[float]:
-    return [float(number) for number in numbers]
+def _near(number: str, values: Iterable[float], *, loose: bool) -> bool:
+    try:
+        value = float(number)
+    except ValueError:  # said with a scale
+        return False
+    return any(isclose(value, other, rel_tol=ROUNDED if loose else 1e-9) for other in values)
 
 
-def _scaled(text: str) -> list[float]:
-    """The numbers of ``text`` that are said with a scale, in full."""
-    found = []
+def _scaled(text: str) -> dict[str, float]:
+    """The numbers of ``text`` that are said with a scale, in full, by how they are said."""
+    found = {}
     for match in _SCALED.finditer(text):
-        scale = match.group(2).lower()
-        value = float(match.group(1).replace(",", ""))
-        found.append(value * (_SCALES.get(scale) or _LETTERS[scale]))
+        digits, word, letter = match.groups()
+        scale = _SCALES[word.lower()] if word else _LETTERS[letter.lower()]
+        found[match.group()] = float(digits.replace(",", "")) * scale
     return found
 
 
 def _named(name: str, lower: str) -> bool:
-    return any(part.lower() in lower for part in name.split() if len(part) > 2) or not any(
-        len(part) > 2 for part in name.split()
-    )
+    """Whether a part of ``name`` is in ``lower``, be it as an adjective or a plural; initials and
+    digits are not looked for.
+    """
+    parts = [re.sub(r"['’]s?$", "", part.lower()) for part in name.split()]
+    long = [part for part in parts if len(part) > 2 and not part.isdigit()]
+    return not long or any(_stem(part) in lower for part in long)
+
+
+def _stem(part: str) -> str:
+    return part[: max(LEAST_STEM, len(part) - ENDING)] if part.isalpha() else part

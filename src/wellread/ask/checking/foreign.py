@@ -22,7 +22,7 @@ _MARKERS = (
     # 【1†source】
     r"【[^【】\n]{1,100}】",
     # (Smith 2020), (Smith et al., 2020; Jones, 2019, p. 5), (see Smith 2020)
-    rf"\((?:(?:see|cf\.|e\.g\.,?)\s+)?(?=[A-ZÄÖÜÉ]){_WORK}(?:;\s*{_WORK})*\)",
+    rf"\((?:(?:see|cf\.|e\.g\.,?)\s+)?(?-i:(?=[A-ZÄÖÜÉ])){_WORK}(?:;\s*{_WORK})*\)",
     # (Source: …), [Source: …], [citation needed]
     r"[\[(](?:sources?|refs?\.?|references?)\s*:\s*[^\[\]()\n]{1,200}[\])]",
     r"\[citation needed\]",

@@ -54,8 +54,7 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
     name = _name_for(found.score)
     trouble = _trouble(claim, parts, found)
     if trouble:
-        close = name == "supported" and not trouble.startswith("number")
-        name = "partial" if close else "unsupported"
+        name = _at_worst(name, trouble)
     return Verdict(
         name=name,
         method="facts" if trouble else "support",
@@ -64,6 +63,15 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
         source=part.in_document(found.span),
         reason=trouble or f"{found.readings['cover_plain']:.0%} of its words stand in the passage",
     )
+
+
+def _at_worst(name: VerdictName, trouble: str) -> VerdictName:
+    """The verdict in spite of the facts: a name may be put in other words, and a direction or a
+    negation be misread; a number not.
+    """
+    if name == "supported" and not trouble.startswith(facts.NUMBER):
+        return "partial"
+    return "partial" if name == "partial" and trouble.endswith(facts.NOT_NAMED) else "unsupported"
 
 
 def _trouble(claim: str, parts: Sequence[Part], found: Support) -> str:

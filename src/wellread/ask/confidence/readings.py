@@ -61,18 +61,19 @@ class _Line:
     held: frozenset[str]
 
 
-def read(
+def readings_of(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     verdicts: Sequence[Verdict],
     embedder: Embedder,
-    nearest: float = 0.0,
+    nearest: float | None = None,
 ) -> Readings:
     """Take the readings of one answer.
 
     Args:
         verdicts: of the answer's sentences; none while it is not written.
-        nearest: cosine of the question and a sentence, when one is known already.
+        nearest: cosine of the question and the best sentence; None has it worked out, which
+            embeds the question and ``EMBEDDED`` sentences.
 
     Raises:
         ModelError: the embedder could not be run or reached.
@@ -91,9 +92,10 @@ def read(
         analysis.subject or analysis.question,
         [(piece.hit.passage.context, piece.text) for piece in pieces],
     )
-    near = _nearest(analysis.question, lines, worth, embedder)
+    if nearest is None:
+        nearest = _nearest(analysis.question, lines, worth, embedder)
     return Readings(
-        sentence=_unit(max(near, nearest)),
+        sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
         together=_together(lines, titles, worth),
         words=len(fullest) / len(asked) if asked else 0.0,
@@ -119,9 +121,7 @@ def _title(piece: Evidence) -> frozenset[str]:
 def _worth(asked: frozenset[str], lines: Sequence[_Line]) -> dict[str, float]:
     """What share of the question each stem is: the fewer sentences hold it, the more."""
     count = Counter(stem for line in lines for stem in line.held)
-    worth = {
-        stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5)) for stem in sorted(asked)
-    }
+    worth = {stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5)) for stem in sorted(asked)}
     total = math.fsum(worth.values())
     return {stem: value / total for stem, value in worth.items()}
 

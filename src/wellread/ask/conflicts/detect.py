@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.ask import words
-from wellread.ask.conflicts.identity import Identity, differ, identities
+from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
 from wellread.ask.conflicts.values import opposed, swapped, values
-from wellread.ask.extract_new.expected import Expected, expected_of
-from wellread.ask.extract_new.score import Reading
-from wellread.ask.extract_new.sentences import Option
+from wellread.ask.extract.expected import Expected, expected_of
+from wellread.ask.extract.score import Reading
+from wellread.ask.extract.sentences import Option
 from wellread.questions import Analysis
 from wellread.types import Evidence
 
 MOST_VIEWS = 5
+OF_ONE = 5  # sentences of one document that are compared with those of others
 COVERED = 0.75  # of the question's terms, that a sentence and what is above it hold
 ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with other values
 LEAST_FOCUS = 0.45  # of how well the best sentence answers, for another view to count
@@ -42,6 +43,7 @@ class Side:
 
     option: Option
     document: str
+    title: str
     worth: float
     focus: float
     covered: float
@@ -72,14 +74,18 @@ def disagreement(
     """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
     kind = expected_of(analysis.question)
     name = _subject(analysis)
-    sides = _sides(analysis, evidence, options, readings, kind, name)
+    by_document = _sides(analysis, evidence, options, readings, kind, name)
+    sides = [held[0] for held in by_document]
     meanings = _meanings(sides)
     if len(meanings) > 1:
-        views = [view for meaning in meanings for view in _views(meaning, kind)]
+        said = [view for meaning in meanings for view in _views(meaning, kind)]
+        views = [*said, *_unplaced(sides, said)]
         return Disagreement(
             kind="meanings", about=name, views=tuple(_options(view) for view in views[:MOST_VIEWS])
         )
     views = _views(sides, kind)
+    if len(views) == 1:
+        views = _rivals(by_document) or views
     if len(views) > 1:
         return Disagreement(
             kind="conflict",
@@ -87,6 +93,34 @@ def disagreement(
             views=tuple(_options(view) for view in views[:MOST_VIEWS]),
         )
     return None
+
+
+def _unplaced(sides: Sequence[Side], views: Sequence[Sequence[Side]]) -> list[list[Side]]:
+    """Further answers by documents that do not say which bearer of the name they mean."""
+    placed = {side.document for view in views for side in view}
+    told = frozenset(value for view in views for side in view for value in side.values)
+    return [
+        [side]
+        for side in sides
+        if side.document not in placed
+        and side.worth >= LEAST_FOCUS * sides[0].worth
+        and side.values
+        and told.isdisjoint(side.values)
+    ]
+
+
+def _rivals(by_document: Sequence[Sequence[Side]]) -> list[list[Side]]:
+    """Two sentences of two documents that are the same but for a value; empty when none are."""
+    if not by_document:
+        return []
+    least = LEAST_FOCUS * by_document[0][0].worth
+    for number, held in enumerate(by_document):
+        for others in by_document[number + 1 :]:
+            for one in held:
+                for other in others:
+                    if min(one.worth, other.worth) >= least and _contradict(one, other):
+                        return [[one], [other]]
+    return []
 
 
 def _subject(analysis: Analysis) -> str:
@@ -102,12 +136,16 @@ def _sides(
     readings: Sequence[Reading],
     kind: Expected,
     name: str,
-) -> list[Side]:
-    """The best answering sentence of every document, best document first."""
+) -> list[list[Side]]:
+    """The best answering sentences of every document, best first."""
     asked = frozenset(words.stems(analysis.question))
     focus = (asked - frozenset(words.stems(name))) or asked or frozenset([""])
     who = [identities(name, piece) if name else () for piece in evidence]
-    best: dict[str, Side] = {}
+    openings = [
+        frozenset(words.stems(f"{piece.hit.document.title} {piece.text[:OPENING]}"))
+        for piece in evidence
+    ]
+    held_by: dict[str, list[Side]] = {}
     for option, reading in zip(options, readings, strict=True):
         if not option.readable:
             continue
@@ -116,16 +154,26 @@ def _sides(
         side = Side(
             option=option,
             document=document,
+            title=evidence[option.evidence].hit.document.title,
             focus=held,
-            covered=reading.terms + reading.above,
-            worth=held + 0.6 * reading.terms + 0.5 * (reading.expected - reading.lacking)
-            + 0.25 * (option.place == 0) + 0.2 * reading.pairs,
+            covered=len(asked & (option.stems | openings[option.evidence])) / (len(asked) or 1),
+            worth=held
+            + 0.6 * reading.terms
+            + 0.5 * (reading.expected - reading.lacking)
+            + 0.25 * (option.place == 0)
+            + 0.2 * reading.pairs
+            - 0.2 * option.leaning,
             values=values(kind, option.text, analysis.question),
             identities=who[option.evidence],
         )
-        if document not in best or side.worth > best[document].worth:
-            best[document] = side
-    return sorted(best.values(), key=lambda side: (-side.worth, side.option.evidence))
+        held_by.setdefault(document, []).append(side)
+    best = [
+        sorted(sides, key=lambda side: (-side.worth, side.option.evidence, side.option.place))[
+            :OF_ONE
+        ]
+        for sides in held_by.values()
+    ]
+    return sorted(best, key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
 
 
 def _meanings(sides: Sequence[Side]) -> list[list[Side]]:
@@ -135,7 +183,7 @@ def _meanings(sides: Sequence[Side]) -> list[list[Side]]:
         if not side.identities or side.worth < LEAST_FOCUS * sides[0].worth:
             continue
         for group in groups:
-            if not differ(group[0].identities, side.identities):
+            if group[0].title == side.title or not differ(group[0].identities, side.identities):
                 group.append(side)
                 break
         else:
@@ -162,16 +210,20 @@ def _views(sides: Sequence[Side], kind: Expected) -> list[list[Side]]:
 
 
 def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
-    if one.covered >= ON_TOPIC and other.covered >= ON_TOPIC:
-        if swapped(one.option.text, other.option.text) is not None:
-            return True
-        if opposed(one.option.text, other.option.text):
-            return True
+    if _contradict(one, other):
+        return True
     if kind not in ("date", "number", "person"):
         return False
     both = min(one.covered, other.covered) >= COVERED
     told = bool(one.values) and bool(other.values)
     return both and told and one.values.isdisjoint(other.values)
+
+
+def _contradict(one: Side, other: Side) -> bool:
+    if min(one.covered, other.covered) < ON_TOPIC:
+        return False
+    first, second = one.option.text, other.option.text
+    return swapped(first, second) is not None or opposed(first, second)
 
 
 def _options(view: Sequence[Side]) -> tuple[Option, ...]:

@@ -12,9 +12,13 @@ from wellread.types import Evidence
 
 OPENING = 160  # characters of a passage within which it says what it is about
 _PLACE = r"[A-Z][\w.’'-]+(?: (?:of |the )?[A-Z][\w.’'-]+){0,3}"
-_FORMS = ("brackets", "comma", "kind")
+_FORMS = ("brackets", "comma", "opening", "kind")
 _BIRTH = re.compile(r"\b(?:born|b\.|died)\b|\d{3,4}\s*[–-]", re.IGNORECASE)
 _VERSION = re.compile(r"disambiguation|edit|article", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"\W*((?:[\w.’'&-]+,? ){0,11}?[\w.’'&-]+)\s*(?:\([^()]*\),? ?)?\s?\b(?:is|was|are|were) "
+)
+NAMED = 0.5  # of the name, that the opening phrase has to hold
 MOST_SHARED = 0.5  # of the words of two descriptions that describe different things
 
 
@@ -27,7 +31,7 @@ class Identity:
         text: as written ("American football", "Lincoln County, Kentucky").
     """
 
-    form: Literal["brackets", "comma", "kind"]
+    form: Literal["brackets", "comma", "opening", "kind"]
     text: str
 
     @property
@@ -50,23 +54,38 @@ def identities(name: str, piece: Evidence) -> tuple[Identity, ...]:
             comma = re.match(rf",\s+({_PLACE}(?:,\s+{_PLACE})?)", rest)
             if comma and (text is not opening or match.start() < 40):
                 found.append(Identity(form="comma", text=comma[1]))
-            kind = re.match(r"(?:\s*\([^()]*\))?,?\s+(?:is|was) (?:an?|the|one of the)\s+([^.;:,]{4,90})", rest)
+            kind = re.match(
+                r"(?:\s*\([^()]*\))?,?\s+(?:is|was) (?:an?|the|one of the)\s+([^.;:,]{4,90})", rest
+            )
             if kind and match.start() < OPENING:
                 found.append(Identity(form="kind", text=kind[1]))
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys([*found, *_opening(name, piece.text)]))
+
+
+def _opening(name: str, text: str) -> list[Identity]:
+    """What the phrase that a passage opens with adds to the name ("2017 Peru Census is ...")."""
+    match = _SUBJECT.match(text)
+    if match is None:
+        return []
+    wanted, held = frozenset(words.stems(name)), frozenset(words.stems(match[1]))
+    if not wanted or len(wanted & held) < NAMED * len(wanted):
+        return []
+    return [Identity(form="opening", text=" ".join(sorted(held - wanted)))]
 
 
 def differ(one: Sequence[Identity], other: Sequence[Identity]) -> bool:
     """Whether two passages say that they are about different bearers of a name."""
     verdicts = {
-        form: _differ([each for each in one if each.form == form], [e for e in other if e.form == form])
+        form: _differ(
+            [each for each in one if each.form == form], [e for e in other if e.form == form]
+        )
         for form in _FORMS
     }
     if verdicts["brackets"] is not None:
         return verdicts["brackets"]
     if verdicts["comma"] is not None:
         return verdicts["comma"]
-    return bool(verdicts["kind"])
+    return bool(verdicts["opening"]) or bool(verdicts["kind"])
 
 
 def _differ(one: Sequence[Identity], other: Sequence[Identity]) -> bool | None:

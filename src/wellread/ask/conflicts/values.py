@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 
 from wellread.ask import words
-from wellread.ask.extract_new.expected import Expected
+from wellread.ask.extract.expected import Expected
 
 NEAR = 7  # words between a number and what is asked for
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
@@ -30,9 +30,7 @@ def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
     if kind == "number":
         return _measured(sentence, question)
     asked = question.lower()
-    return frozenset(
-        name.lower() for name in words.names(sentence) if name.lower() not in asked
-    )
+    return frozenset(name.lower() for name in words.names(sentence) if name.lower() not in asked)
 
 
 def _measured(sentence: str, question: str) -> frozenset[str]:
@@ -41,7 +39,7 @@ def _measured(sentence: str, question: str) -> frozenset[str]:
     known = words.numbers(question)
     tokens = _TOKEN.findall(sentence)
     near = [place for place, token in enumerate(tokens) if words.stem(token) in asked]
-    found = set()
+    found: set[str] = set()
     for place, token in enumerate(tokens):
         if not token[0].isdigit() or _YEAR.fullmatch(token):
             continue
@@ -90,5 +88,3 @@ def opposed(one: str, other: str) -> bool:
     if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
         return False
     return words.negations(one) % 2 != words.negations(other) % 2
-
-

@@ -5,7 +5,7 @@ What was taken out of an answer since, because its source was removed, is no par
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from wellread.answers import Answer
 from wellread.ask.bibliography_markers import plain_text
@@ -16,6 +16,7 @@ from wellread.store.catalogue.removed import BLANK
 from wellread.store.catalogue.removed_rows import REMOVED
 
 MOST_ITEMS = 50
+NAMES = ("name", "title", "document", "entity")  # of columns that say what a row is called
 # Kinds whose title is the name of what they are about; news and talks are titled otherwise.
 NAMING = ("entity", "page", "paper")
 
@@ -39,9 +40,19 @@ def turn_of(answer: Answer) -> Turn:
 
 
 def _items(answer: Answer) -> tuple[str, ...]:
-    """The first cell of each row of a list."""
-    rows = answer.table.rows if answer.table else ()
-    return _there(row[0] for row in rows[:MOST_ITEMS] if row)
+    """What the rows of a list are called: a column of names, or one that tells them apart."""
+    if answer.table is None or not answer.table.rows:
+        return ()
+    columns = list(zip(*answer.table.rows[:MOST_ITEMS], strict=False))
+    named = zip(answer.table.columns, columns, strict=False)
+    ranked = [column for name, column in named if name.casefold() in NAMES]
+    ranked += [column for column in columns if _tells_apart(column)]
+    return _there(ranked[0]) if ranked else ()
+
+
+def _tells_apart(cells: Sequence[str]) -> bool:
+    said = [cell for cell in cells if cell != REMOVED]
+    return len(set(said)) == len(said) and any(map(str.isalpha, "".join(said)))
 
 
 def _there(titles: Iterable[str]) -> tuple[str, ...]:

@@ -35,6 +35,10 @@ FALLING = _stems(
 )
 
 
+# Words that deny the sentence they stand in. "Without" or "lack" deny no more than a part of it.
+DENIALS = frozenset("no not never none nobody nothing neither nor cannot".split())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
     """How one text is turned: how many negations it has, which words of direction."""
@@ -47,7 +51,9 @@ class Turns:
 def turns_of(text: str) -> Turns:
     """Read ``text``."""
     held = frozenset(words.stem(word) for word in words.words(text))
-    return Turns(negations=words.negations(text), rising=held & RISING, falling=held & FALLING)
+    plain = [word.lower().replace("’", "'") for word in words.words(text)]
+    negations = sum(word in DENIALS or word.endswith("n't") for word in plain)
+    return Turns(negations=negations, rising=held & RISING, falling=held & FALLING)
 
 
 def opposed(claim: Turns, text: Turns) -> bool:

@@ -17,7 +17,16 @@ BLOCKS = frozenset(
     "body center hgroup dialog search li".split()
 )
 SPACES = re.compile(r"[ \t\n\r\f\v]+")
-_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+# Letters of no size, and places far outside the page. No opacity: scripts fade real text in.
+_HIDING_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden"
+    r"|(?:left|top|right|text-indent)\s*:\s*-\d{4,}(?:\.\d+)?(?:px|em|rem)",
+    re.I,
+)
+_NO_SIZE = re.compile(r"font-size\s*:\s*0*(?:\.0+|0)?(?:px|pt|em|rem|%)?\s*(?:!|;|\Z)", re.I)
+_SIZE = re.compile(r"font-size\s*:", re.I)
+_COLOUR = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s*:\s*([^;!]+?)\s*(?:!|;|\Z)", re.I)
+_WHITE = re.compile(r"#fff(?:fff)?|white|rgb\(255, ?255, ?255\)", re.I)
 # What frameworks call the words that only a screen reader speaks ("opens in a new window").
 _HIDING_CLASS = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screenreader|offscreen)(?:\s|$)", re.I
@@ -66,6 +75,23 @@ def hidden(element: _Element, tag: str) -> bool:
         decoration
         or ("hidden" in element.attrib and element.get("hidden") != "until-found")
         or (tag == "dialog" and "open" not in element.attrib)
-        or bool(_HIDING_STYLE.search(element.get("style") or ""))
+        or _hides(element, element.get("style") or "")
         or bool(_HIDING_CLASS.search(element.get("class") or ""))
     )
+
+
+def _hides(element: _Element, style: str) -> bool:
+    """Whether the style leaves nothing to see: no box, no size, or one colour on the same."""
+    if not style:
+        return False
+    if _HIDING_STYLE.search(style):
+        return True
+    if _NO_SIZE.search(style):
+        # Spaces between boxes are taken out so, and the boxes given their size again.
+        inner = (one.get("style") or "" for one in element.iterdescendants())
+        return not any(map(_SIZE.search, inner))
+    colours = {
+        name.lower().removesuffix("-color"): _WHITE.sub("white", colour.lower())
+        for name, colour in _COLOUR.findall(style)
+    }
+    return "color" in colours and colours["color"] == colours.get("background")

@@ -101,12 +101,14 @@ def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBa
             with shown(terminal) as on_progress:
                 report = add(kb, sources, collection=TEMPORARY, on_progress=on_progress)
             failed = [row for row in report.rows if row.status == "failed"]
+            if not any(row.documents for row in report.rows):
+                failed += [row for row in report.rows if row.reason]
+                if not failed:
+                    raise RequestError(
+                        f"nothing to read in {', '.join(sources)}", hint="name files with text"
+                    )
             if failed:
                 raise SourceError(failed[0].uri, failed[0].reason)
-            if not report.rows:
-                raise RequestError(
-                    f"nothing to read in {', '.join(sources)}", hint="name files with text"
-                )
             yield kb
 
 

@@ -7,6 +7,7 @@ is weighed lower than fitted, because those sets have one right passage each.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.ask import words
-from wellread.ask.extract_new.expected import expected_of, holds
-from wellread.ask.extract_new.sentences import Option
+from wellread.ask.extract.expected import expected_of, holds
+from wellread.ask.extract.sentences import Option
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
 from wellread.types import Evidence
@@ -61,13 +62,13 @@ class Scored:
 
 
 def score(
-    analysis: Analysis, evidence: Sequence[Evidence], options: Sequence[Option], embedder: Embedder
+    analysis: Analysis,
+    options: Sequence[Option],
+    readings: Sequence[Reading],
+    places: Sequence[int],
+    embedder: Embedder,
 ) -> list[Scored]:
-    """The sentences worth a vector with their scores, best first."""
-    readings = read(analysis, evidence, options)
-    places = _promising(options, readings)
-    if not places:
-        return []
+    """The options at ``places`` with their scores, best first."""
     # The question is embedded by itself: a cache may hold it already.
     asked = embedder.embed([analysis.question], "query")[0]
     vectors = embedder.embed([options[place].text for place in places], "passage")
@@ -81,9 +82,7 @@ def score(
         )
         for place, similarity in zip(places, similarities, strict=True)
     ]
-    return sorted(
-        scored, key=lambda each: (-each.score, each.option.evidence, each.option.place)
-    )
+    return sorted(scored, key=lambda each: (-each.score, each.option.evidence, each.option.place))
 
 
 def read(
@@ -92,7 +91,7 @@ def read(
     """The reading of each option."""
     in_order = words.stems(analysis.question)
     asked = frozenset(in_order)
-    pairs = frozenset(zip(in_order, in_order[1:], strict=False))
+    pairs = frozenset(itertools.pairwise(in_order))
     seen = Counter(stem for option in options for stem in option.stems & asked)
     weights = {stem: math.log(1 + len(options) / (1 + seen[stem])) for stem in asked}
     total = sum(weights.values()) or 1.0
@@ -120,8 +119,18 @@ def read(
     return readings
 
 
-def _promising(options: Sequence[Option], readings: Sequence[Reading]) -> list[int]:
-    """The sentences worth a vector, at most ``EMBEDDED``: by terms and passage."""
+def promising(
+    options: Sequence[Option],
+    readings: Sequence[Reading],
+    *,
+    within: Sequence[int] = (),
+    most: int = EMBEDDED,
+) -> list[int]:
+    """Numbers of the options worth a vector, at most ``most``: by terms and passage.
+
+    Args:
+        within: only these; all when empty. None is readable: all are taken for readable.
+    """
 
     def rough(place: int) -> float:
         reading = readings[place]
@@ -132,9 +141,9 @@ def _promising(options: Sequence[Option], readings: Sequence[Reading]) -> list[i
             + 0.1 * (reading.expected - reading.lacking)
         )
 
-    readable = [place for place, option in enumerate(options) if option.readable]
-    readable = readable or list(range(len(options)))
-    return sorted(readable, key=lambda place: (-rough(place), place))[:EMBEDDED]
+    among = within or range(len(options))
+    readable = [place for place in among if options[place].readable] or list(among)
+    return sorted(readable, key=lambda place: (-rough(place), place))[:most]
 
 
 def _likely(reading: Reading, option: Option, similarity: float) -> float:
@@ -156,4 +165,4 @@ def _pairs(wanted: frozenset[tuple[str, str]], text: str) -> float:
     if not wanted:
         return 0.0
     stems = words.stems(text)
-    return len(wanted & frozenset(zip(stems, stems[1:], strict=False))) / len(wanted)
+    return len(wanted & frozenset(itertools.pairwise(stems))) / len(wanted)

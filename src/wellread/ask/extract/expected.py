@@ -23,12 +23,14 @@ DATE = re.compile(
 _PLACE = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?[A-Z]")
 _REASON = re.compile(
     r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
-    r"|as a result|led to|result(?:ed|s)? (?:in|from)|owing to|to (?:avoid|prevent|keep|protest))\b",
+    r"|as a result|led to|result(?:ed|s)? (?:in|from)|owing to"
+    r"|to (?:avoid|prevent|keep|protest))\b",
     re.IGNORECASE,
 )
 _WAY = re.compile(r"\b(?:by \w+ing|using|through|with the help of|by means of)\b", re.IGNORECASE)
 _IS = re.compile(
-    r"\b(?:is|are|was|were) (?:an?|the|one|any|some)\b|\b(?:refers? to|means?|known as|called|defined as)\b",
+    r"\b(?:is|are|was|were) (?:an?|the|one|any|some)\b|\b"
+    r"(?:refers? to|means?|known as|called|defined as)\b",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d|\b(?:" + "|".join(words.NUMBER_WORDS) + r")\b", re.IGNORECASE)
@@ -37,7 +39,8 @@ _ASKS: tuple[tuple[re.Pattern[str], Expected], ...] = (
     (re.compile(r"\b(?:who|whom|whose)\b", re.I), "person"),
     (
         re.compile(
-            r"\bwhen\b|\b(?:what|which|in what|by what) (?:year|day|date|month|time|century|decade)\b",
+            r"\bwhen\b|\b(?:what|which|in what|by what) "
+            r"(?:year|day|date|month|time|century|decade)\b",
             re.I,
         ),
         "date",
@@ -53,10 +56,21 @@ _ASKS: tuple[tuple[re.Pattern[str], Expected], ...] = (
         ),
         "number",
     ),
-    (re.compile(r"\bwhere\b|\b(?:what|which) (?:place|country|city|town|state|village|island)\b", re.I), "place"),
-    (re.compile(r"\bwhy\b|\breasons?\b|\bwhat (?:causes?|caused|led)\b|\bpurpose\b", re.I), "reason"),
+    (
+        re.compile(
+            r"\bwhere\b|\b(?:what|which) (?:place|country|city|town|state|village|island)\b", re.I
+        ),
+        "place",
+    ),
+    (
+        re.compile(r"\bwhy\b|\breasons?\b|\bwhat (?:causes?|caused|led)\b|\bpurpose\b", re.I),
+        "reason",
+    ),
     (re.compile(r"\bhow (?:do|does|did|can|could|is|are|was|were|should|to)\b", re.I), "way"),
-    (re.compile(r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?:\S+ ?){1,4}\W*$", re.I), "definition"),
+    (
+        re.compile(r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?:\S+ ?){1,4}\W*$", re.I),
+        "definition",
+    ),
 )
 
 
@@ -73,8 +87,6 @@ def holds(kind: Expected, sentence: str, question: str) -> bool:
     if kind == "date":
         return DATE.search(sentence) is not None
     if kind == "number":
-        if words.numbers(sentence) - words.numbers(question):
-            return True
-        return False
+        return bool(words.numbers(sentence) - words.numbers(question))
     pattern = {"place": _PLACE, "reason": _REASON, "way": _WAY, "definition": _IS}.get(kind)
     return pattern is not None and pattern.search(sentence) is not None

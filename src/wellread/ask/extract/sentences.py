@@ -12,16 +12,18 @@ from wellread.types import Evidence, Span
 
 SHORTEST_WORDS = 4
 
+# What only the sentence before explains. Connectives ("However", "Also") read well by themselves.
 _LEANING = re.compile(
-    r"^(?:[\"'“‘(]*)(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|both"
-    r"|the (?:former|latter|same|two|other|others|first|second|rest)"
-    r"|however|but|also|moreover|furthermore|in addition|in contrast|therefore|thus|hence|so|then"
-    r"|instead|yes|no|and|or|nor|yet|still|another|others|similarly|likewise|as a result"
-    r"|for (?:example|instance)|in this|at the same|afterwards?|later|meanwhile|since then)\b",
+    r"^(?:[\"'“‘(]*)(?:(?:however|but|also|moreover|then|thus|so|therefore|and|yet|later),?\s+)?"
+    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|hers|such|both|each of them"
+    r"|the (?:former|latter|same|two|other|others|rest)|yes|no|another|others|for this|in this"
+    r"|at that time|since then|there,)\b(?!’s\b.*\bthat\b)",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+$")
-_CAPTION = re.compile(r"^(?:figure|fig\.|table|chart|photo|image|source)\s*(?:\d+|:)", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"^(?:figure|fig\.|table|chart|photo|image|source)\s*(?:\d+|:)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,7 @@ class Option:
         place: its number among the sentences of that piece.
         span: where it stands in the document.
         readable: it can stand in an answer: no heading, question, caption or fragment.
-        leaning: it cannot be read without the sentence before it ("It ...", "However ...").
+        leaning: it cannot be read without the sentence before it ("It ...", "These ...").
         item: it is an item of a list.
         lead: number (``place``) of the line that introduces its list; -1 when there is none.
     """

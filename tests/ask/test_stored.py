@@ -1,0 +1,190 @@
+"""Stored answers checked again: unchanged, moved, reworded, taken out, and gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.stored import Rechecked, stored_answer, verify_again
+from wellread.errors import UnknownNameError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+
+FERRY = """# The ferry
+
+The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers.
+"""
+PIER = """# The pier
+
+The pier was painted green by the harbour office in May.
+"""
+LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+PRICE = "What was the ferry Osprey bought for?"
+SAID = "The ferry Osprey was bought for 2.6 million euros in 2021."
+
+
+@pytest.fixture
+def material(tmp_path: Path) -> Path:
+    folder = tmp_path / "material"
+    folder.mkdir()
+    (folder / "ferry.md").write_text(FERRY, encoding="utf-8")
+    (folder / "pier.md").write_text(PIER, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def kb(tmp_path: Path, material: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder()) as made:
+        add(made, [str(material)], collection="town")
+        yield made
+
+
+async def ask(kb: KnowledgeBase, text: str, owner: str = "") -> Answer:
+    return await final(answer(kb, Question(text=text, owner=owner)))
+
+
+def changed(kb: KnowledgeBase, material: Path, name: str, text: str) -> None:
+    (material / name).write_text(text, encoding="utf-8")
+    add(kb, [str(material)], collection="town")
+
+
+def removed(kb: KnowledgeBase, name: str) -> None:
+    uris = [uri for uri in kb.catalogue.sources("town") if uri.endswith(name)]
+    kb.catalogue.remove_sources("town", uris)
+
+
+def standings(found: Rechecked) -> dict[str, str]:
+    return {one.title: one.standing for one in found.citations}
+
+
+def verdict_of(found: Rechecked, text: str) -> tuple[str, str]:
+    (one,) = [each for each in found.sentences if each.text == text]
+    return one.before, one.now.name
+
+
+def is_stale(kb: KnowledgeBase, known: str) -> bool:
+    return stored_answer(kb, known, "")[0].stale
+
+
+async def test_nothing_changed_nothing_changes(kb: KnowledgeBase) -> None:
+    given = await ask(kb, PRICE)
+    found = verify_again(kb, given.id)
+    assert set(standings(found).values()) == {"same"}
+    assert all(one.before == one.now.name for one in found.sentences)
+    assert not found.stale
+    assert found.answer == given
+    assert kb.catalogue.answer(given.id) == given
+
+
+async def test_a_source_that_still_says_it_is_cited_at_its_new_place(
+    kb: KnowledgeBase, material: Path
+) -> None:
+    given = await ask(kb, PRICE)
+    before = next(one for one in given.citations if one.quote == SAID)
+    changed(kb, material, "ferry.md", f"# News\n\nThe harbour has a new crane.\n\n{FERRY}")
+    assert is_stale(kb, given.id)
+    found = verify_again(kb, given.id)
+    assert standings(found)[found.citations[0].title] == "still_said"
+    assert verdict_of(found, SAID) == ("supported", "supported")
+    assert not found.stale
+    assert not is_stale(kb, given.id)
+    after = next(one for one in found.answer.citations if one.id == before.id)
+    assert (after.quote, after.id) == (SAID, before.id)
+    assert after.version != before.version
+    assert after.source_span.start > before.source_span.start
+    (stands,) = kb.catalogue.texts([(after.document_id, after.source_span)])
+    assert stands == SAID
+    assert kb.catalogue.answer(given.id) == found.answer
+    again = verify_again(kb, given.id)
+    assert set(standings(again).values()) == {"same"}
+
+
+async def test_what_a_source_says_no_more_is_unsupported_and_stays_stale(
+    kb: KnowledgeBase, material: Path
+) -> None:
+    given = await ask(kb, PRICE)
+    changed(kb, material, "ferry.md", "# The ferry\n\nThe Osprey was sold to Norway.\n")
+    for _ in range(2):  # the second look finds the same
+        found = verify_again(kb, given.id)
+        assert "changed" in standings(found).values()
+        assert "unsupported" in {one.now.name for one in found.sentences}
+        assert found.stale
+        assert is_stale(kb, given.id)
+    assert "2.6 million" not in str(kb.catalogue.answer(given.id))
+
+
+async def test_a_source_that_is_gone_is_told_and_quoted_no_more(kb: KnowledgeBase) -> None:
+    given = await ask(kb, PRICE)
+    removed(kb, "ferry.md")
+    found = verify_again(kb, given.id)
+    gone = [one for one in found.citations if one.standing == "gone"]
+    assert [one.reason for one in gone] == ["the source is not there any more"] * len(gone)
+    assert gone
+    assert found.stale
+    assert is_stale(kb, given.id)
+    assert "2.6 million" not in str(found)
+
+
+async def test_a_sentence_in_a_model_s_words_gets_its_verdict_anew(
+    tmp_path: Path, material: Path
+) -> None:
+    text = "The Osprey was bought for 2.6 million euros [e1].\n---\n{}"
+    model = ScriptedModel([text])
+    with open_kb(
+        tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
+    ) as kb:
+        add(kb, [str(material)], collection="town")
+        given = await ask(kb, PRICE)
+        (sentence,) = given.sentences
+        assert sentence.verdict.name == "supported"
+        costly = FERRY.replace("2.6 million", "3.9 million")
+        changed(kb, material, "ferry.md", costly)
+        found = verify_again(kb, given.id)
+        (check,) = found.sentences
+        assert check.before == "supported"
+        assert check.now.name != "supported"
+        assert found.stale
+        stored = kb.catalogue.answer(given.id)
+        assert stored is not None
+        assert stored.sentences[0].verdict == check.now
+
+
+async def test_other_words_of_the_same_are_cited_instead(tmp_path: Path, material: Path) -> None:
+    model = ScriptedModel(["The pier was painted green in May [e1].\n---\n{}"])
+    with open_kb(
+        tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder(), model=model
+    ) as kb:
+        add(kb, [str(material)], collection="town")
+        given = await ask(kb, "When was the pier painted green?")
+        assert given.sentences[0].verdict.name == "supported"
+        changed(kb, material, "pier.md", "# The pier\n\nIn May the pier was painted green again.\n")
+        found = verify_again(kb, given.id)
+        assert set(standings(found).values()) == {"reworded"}
+        assert found.answer.citations[0].quote == "In May the pier was painted green again."
+        assert found.sentences[0].now.name in ("supported", "partial")
+        assert found.stale == (found.sentences[0].now.name == "partial")
+
+
+async def test_only_the_owner_has_the_answer(kb: KnowledgeBase) -> None:
+    given = await ask(kb, PRICE, owner="ann")
+    assert verify_again(kb, given.id, "ann").answer == given
+    assert stored_answer(kb, "last", "ann")[1] == given
+    for known, owner in ((given.id, ""), (given.id, "bob"), ("ans_9", "ann"), ("last", "bob")):
+        with pytest.raises(UnknownNameError, match="there is no answer"):
+            verify_again(kb, known, owner)
+
+
+async def test_a_count_is_not_counted_again(kb: KnowledgeBase, material: Path) -> None:
+    given = await ask(kb, "How many documents are there?")
+    assert given.answered_by == "catalogue"
+    changed(kb, material, "pier.md", f"{PIER}\nIt is new.\n")
+    found = verify_again(kb, given.id)
+    assert "ask again to count anew" in found.notes[0]
+    assert found.stale
+    assert verify_again(kb, given.id).stale

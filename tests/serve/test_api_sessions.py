@@ -1,0 +1,156 @@
+"""``/api/sessions``, ``/api/answers`` and ``POST /api/query``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+
+from wellread.answers import Answer, Confidence, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.reply import LIMITED
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.api.app import create_app
+from wellread.serve.stored import query_body
+from wellread.testing.embedding import ReadableEmbedder
+
+FERRY = "How much was the ferry Osprey bought for?"
+AGAIN = "How many passengers does it carry?"
+ROOF = "When will the boathouse roof be repaired?"
+
+
+async def ask(client: httpx.AsyncClient, text: str, session: str = "") -> dict[str, Any]:
+    body = {"question": text} | ({"sessionId": session} if session else {})
+    response = await client.post("/api/ask", json=body)
+    assert response.status_code == 200
+    found: dict[str, Any] = response.json()
+    return found
+
+
+async def test_a_session_is_listed_read_and_removed(client: httpx.AsyncClient) -> None:
+    first = await ask(client, FERRY)
+    known = first["sessionId"]
+    second = await ask(client, AGAIN, known)
+    assert second["sessionId"] == known
+    assert "Osprey" in second["standalone"]
+    listed = (await client.get("/api/sessions")).json()["sessions"]
+    assert [(one["id"], one["turns"], one["title"]) for one in listed] == [(known, 2, FERRY)]
+    whole = (await client.get(f"/api/sessions/{known}")).json()
+    assert [one["question"] for one in whole["answers"]] == [FERRY, AGAIN]
+    gone = await client.delete(f"/api/sessions/{known}")
+    assert gone.json() == {"id": known, "answers": 2}
+    assert (await client.get("/api/sessions")).json() == {"sessions": []}
+    assert (await client.get("/api/answers")).json() == {"answers": []}
+    for method in ("GET", "DELETE"):
+        missing = await client.request(method, f"/api/sessions/{known}")
+        assert missing.status_code == 404
+        assert missing.json()["error"] == "not_found"
+
+
+async def test_what_others_own_is_not_there(client: httpx.AsyncClient, kb: KnowledgeBase) -> None:
+    theirs = await final(answer(kb, Question(text=FERRY, owner="ann")))
+    assert (await client.get("/api/sessions")).json() == {"sessions": []}
+    assert (await client.get("/api/answers")).json() == {"answers": []}
+    for path in (
+        f"/api/sessions/{theirs.session_id}",
+        f"/api/answers/{theirs.id}",
+        f"/api/answers/{theirs.id}/export",
+    ):
+        assert (await client.get(path)).status_code == 404
+    assert (await client.post(f"/api/answers/{theirs.id}/verify")).status_code == 404
+    mine = await ask(client, AGAIN, theirs.session_id)
+    assert mine["sessionId"] != theirs.session_id
+    assert mine["standalone"] == ""
+
+
+async def test_answers_are_listed_read_and_checked_again(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    given = await ask(client, FERRY)
+    (one,) = (await client.get("/api/answers")).json()["answers"]
+    assert (one["id"], one["stale"]) == (given["id"], False)
+    whole = (await client.get("/api/answers/last")).json()
+    assert (whole["answer"], whole["stale"]) == (given["answer"], False)
+    found = (await client.post(f"/api/answers/{given['id']}/verify")).json()
+    assert (found["stale"], {each["standing"] for each in found["citations"]}) == (False, {"same"})
+    kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
+    found = (await client.post(f"/api/answers/{given['id']}/verify")).json()
+    assert (found["stale"], {each["standing"] for each in found["citations"]}) == (True, {"gone"})
+    assert (await client.get(f"/api/answers/{given['id']}")).json()["stale"]
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "ending"),
+    [
+        ("markdown", "text/markdown; charset=utf-8", "md"),
+        ("csl-json", "application/vnd.citationstyles.csl+json", "json"),
+        ("bibtex", "application/x-bibtex; charset=utf-8", "bib"),
+    ],
+)
+async def test_an_answer_is_exported(
+    client: httpx.AsyncClient, form: str, kind: str, ending: str
+) -> None:
+    given = await ask(client, FERRY)
+    response = await client.get(f"/api/answers/{given['id']}/export", params={"format": form})
+    assert response.status_code == 200
+    assert response.headers["content-type"] == kind
+    name = f'attachment; filename="{given["id"]}.{ending}"'
+    assert response.headers["content-disposition"] == name
+    assert "ferry" in response.text
+    refused = await client.get(f"/api/answers/{given['id']}/export", params={"format": "docx"})
+    assert refused.status_code == 400
+
+
+async def test_a_query_is_answered_in_the_older_form(client: httpx.AsyncClient) -> None:
+    response = await client.post("/api/query", json={"question": ROOF})
+    assert response.status_code == 200
+    body = response.json()
+    assert "March" in body["answer"]
+    source = next(one for one in body["sources"] if one["timestamp"] is not None)
+    assert (source["timestamp_formatted"], source["speaker"]) == ("01:10", "Ben")
+    assert {"video": source["video_title"], "timestamp": "01:10"} in body["citations"]
+    assert "iterations" not in body
+    more = {"question": "Who said it?", "session_id": body["session_id"]}
+    again = (await client.post("/api/query", json=more)).json()
+    assert again["session_id"] == body["session_id"]
+    other = {"question": ROOF, "session_id": "ses_nobody"}
+    assert (await client.post("/api/query", json=other)).json()["session_id"] != "ses_nobody"
+
+
+def test_a_query_says_what_limits_its_answer() -> None:
+    given = Answer(
+        id="ans_1",
+        question="When?",
+        text=f"{LIMITED}In March.",
+        citations=(),
+        sentences=(),
+        confidence=Confidence(score=0.4, band="low", reasoning=""),
+        answered_by="extractive",
+        fallback="the model failed",
+        notes=("nothing was found from 1999",),
+    )
+    assert query_body(given).warning == (
+        "based on limited information; answered by extractive: the model failed; "
+        "nothing was found from 1999"
+    )
+    assert query_body(replace(given, text="In March.", fallback="", notes=())).warning is None
+
+
+@pytest.mark.parametrize("body", [{}, {"question": " "}, {"question": "x", "sessionId": "y"}])
+async def test_a_wrong_query_is_refused(client: httpx.AsyncClient, body: dict[str, str]) -> None:
+    response = await client.post("/api/query", json=body)
+    assert response.status_code == 400
+    assert set(response.json()) == {"error", "detail", "hint"}
+
+
+async def test_a_query_is_refused_when_asking_is_switched_off(kb: KnowledgeBase) -> None:
+    off: dict[str, dict[str, object]] = {"qa": {"enabled": False}}
+    with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as closed:
+        transport = httpx.ASGITransport(create_app(closed))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            response = await client.post("/api/query", json={"question": ROOF})
+    assert response.status_code == 403
+    assert json.loads(response.text)["error"] == "qa_disabled"

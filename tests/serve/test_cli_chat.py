@@ -1,0 +1,209 @@
+"""``chat``, ``sessions`` and ``answers`` on the command line, with lines from a pipe."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from typer.testing import CliRunner
+
+from wellread.ask.bibliography import FORMATS
+from wellread.ask.bibliography_markers import Style
+from wellread.ask.bibliography_works import CSL_TYPES
+from wellread.ask_settings import CitationSettings
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.cli import app
+from wellread.serve.commands import answers, chat
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import KINDS
+
+FERRY = "How much was the ferry Osprey bought for?"
+AGAIN = "How many passengers does it carry?"
+
+
+def run(runner: CliRunner, *words: str | Path, lines: str = "") -> tuple[int, str, str]:
+    result = runner.invoke(app, [str(word) for word in words], input=lines)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def talk(runner: CliRunner, *lines: str, options: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    code, out, err = run(runner, "chat", "--json", *options, lines="\n".join(lines))
+    assert code == 0, err
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def filled(kb: KnowledgeBase) -> None:
+    """Every test here works on the filled home."""
+
+
+def test_each_line_is_a_question_read_with_those_before_it(runner: CliRunner) -> None:
+    first, second = talk(runner, FERRY, "", AGAIN)
+    assert first["sessionId"] == second["sessionId"]
+    assert first["standalone"] == ""
+    assert "Osprey" in second["standalone"]
+    assert second["question"] == AGAIN
+    assert "ninety passengers" in second["answer"]
+
+
+def test_the_transcript_shows_what_was_understood(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "chat", lines=f"{FERRY}\n{AGAIN}\n/sources\n/quit\nNever asked?\n")
+    assert code == 0
+    assert f"› {FERRY}" in out
+    understood = re.search(r"^Understood as: .*Osprey.*$", out, re.MULTILINE)
+    assert understood
+    assert "Note: follow-up: “it” is “" in out
+    assert "It carries ninety passengers." in out
+    assert "Never asked" not in out
+
+
+def test_new_begins_another_session_and_a_session_goes_on(runner: CliRunner) -> None:
+    first, second = talk(runner, FERRY, "/new", AGAIN)
+    assert first["sessionId"] != second["sessionId"]
+    assert second["standalone"] == ""
+    (third,) = talk(runner, AGAIN, options=("--session", first["sessionId"]))
+    assert third["sessionId"] == first["sessionId"]
+    assert "Osprey" in third["standalone"]
+    (fourth,) = talk(runner, f"/sessions {first['sessionId']}", AGAIN)
+    assert fourth["sessionId"] == first["sessionId"]
+
+
+def test_an_unknown_session_starts_a_new_one_and_says_so(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "chat", "--session", "ses_nobody", lines=f"{FERRY}\n")
+    assert code == 0
+    assert "There is no session ses_nobody; a new one begins." in out
+    (given,) = talk(runner, FERRY, options=("--session", "ses_nobody"))
+    assert given["sessionId"] != "ses_nobody"
+
+
+def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
+    code, out, err = run(runner, "chat", lines=f"{'x' * 4001}\n{FERRY}\n")
+    assert code == 1
+    assert "the limit is 4,000" in err
+    assert "2.6 million" in out
+
+
+def test_commands_are_told_and_unknown_ones_are_too(runner: CliRunner) -> None:
+    code, out, _ = run(runner, "chat", lines="/help\n/sources\n/wrong\n/sessions\n/exit\n")
+    assert code == 0
+    for name, what in chat.HELP:
+        assert f"{name:<11}{what}" in out
+    assert "There is no answer yet." in out
+    assert "There is no command /wrong" in out
+    assert "No session yet." in out
+
+
+def test_limits_hold_for_every_question(runner: CliRunner) -> None:
+    first, second = talk(runner, FERRY, AGAIN, options=("--topic", "nature"))
+    assert first["answeredBy"] == second["answeredBy"] == "none"
+
+
+def test_ctrl_c_cancels_the_answer_and_not_the_talk(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = chat._answered
+    calls: list[str] = []
+
+    def interrupted(*given: Any) -> Any:
+        calls.append("")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return answered(*given)
+
+    monkeypatch.setattr(chat, "_answered", interrupted)
+    code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
+    assert code == 0
+    assert "Cancelled." in out
+    assert "2.6 million" in out
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+
+def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
+    first, _ = talk(runner, FERRY, AGAIN)
+    known = first["sessionId"]
+    code, out, _ = run(runner, "sessions", "list")
+    assert code == 0
+    assert known in out
+    _, out, _ = run(runner, "sessions", "list", "--json")
+    (one,) = json.loads(out)["sessions"]
+    assert (one["id"], one["turns"], one["title"]) == (known, 2, FERRY)
+    _, out, _ = run(runner, "sessions", "show", known)
+    assert out.index(FERRY) < out.index(AGAIN)
+    _, out, _ = run(runner, "sessions", "show", known, "--json")
+    assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
+    code, out, _ = run(runner, "sessions", "remove", known)
+    assert (code, out) == (0, "Removed the session and its 2 answers.\n")
+    assert "No answer yet." in run(runner, "answers", "list")[1]
+    for command in ("show", "remove"):
+        code, _, err = run(runner, "sessions", command, known)
+        assert code == 1
+        assert "there is no session" in err
+
+
+# --- answers ---------------------------------------------------------------------------------
+
+
+def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
+    first, second = talk(runner, FERRY, AGAIN)
+    _, out, _ = run(runner, "answers", "list", "--json", "--limit", "1")
+    (one,) = json.loads(out)["answers"]
+    assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
+    assert first["id"] in run(runner, "answers", "list")[1]
+    _, out, _ = run(runner, "answers", "show", "last", "--json")
+    assert json.loads(out)["id"] == second["id"]
+    _, out, _ = run(runner, "answers", "show", first["id"])
+    assert out.startswith(FERRY)
+    assert "2.6 million" in out
+    code, _, err = run(runner, "answers", "show", "ans_nobody")
+    assert code == 1
+    assert "there is no answer 'ans_nobody'" in err
+
+
+def test_an_answer_is_verified_again(runner: CliRunner, home: Path) -> None:
+    (given,) = talk(runner, FERRY)
+    code, out, _ = run(runner, "answers", "verify", given["id"])
+    assert code == 0
+    assert "the source has not changed" in out
+    assert out.endswith("It stands.\n")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        kb.catalogue.remove_sources("town", list(kb.catalogue.sources("town")))
+    code, out, _ = run(runner, "answers", "verify", "last")
+    assert code == 1
+    assert "the source is not there any more" in out
+    assert "Stale: ask again" in out
+    assert "Stale: a source has changed" in run(runner, "answers", "show", "last")[1]
+    code, out, _ = run(runner, "answers", "verify", "last", "--json")
+    body = json.loads(out)
+    assert (code, body["stale"], body["citations"][0]["standing"]) == (1, True, "gone")
+
+
+def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
+    talk(runner, FERRY)
+    _, out, _ = run(runner, "answers", "export", "last", "--verdicts")
+    assert out.startswith(f"# {FERRY}\n")
+    assert "[^1]: supported" in out
+    path = tmp_path / "out.bib"
+    words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
+    assert run(runner, *words)[:2] == (0, "")
+    assert path.read_text(encoding="utf-8").startswith("@misc{")
+    _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
+    assert json.loads(out)[0]["title"] == "The ferry"
+    _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")
+    body = json.loads(out)
+    assert body["format"] == "markdown"
+    assert "\\[The ferry\\]" in body["text"]
+
+
+def test_choices_are_the_values_of_settings_and_types() -> None:
+    assert tuple(one.value for one in answers.FormatName) == FORMATS
+    styles = get_args(CitationSettings.model_fields["style"].annotation)
+    assert tuple(one.value for one in answers.StyleName) == styles
+    assert get_args(Style) == styles
+    assert set(CSL_TYPES) == set(KINDS)

@@ -1,0 +1,86 @@
+"""``wellread usage`` and ``GET /api/usage``."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from wellread.calls import EMBED_PASSAGE, Call
+from wellread.kb import open_kb
+from wellread.serve.api.app import create_app
+from wellread.serve.cli import app
+from wellread.testing.embedding import ReadableEmbedder
+
+CALLS = (
+    Call(purpose="answer", provider="openai", model="gpt-4o-mini", input_tokens=4000,
+         output_tokens=200, cost=0.75, seconds=2.0),
+    Call(purpose="answer", provider="openai", model="gpt-4o-mini", error="answered 503"),
+    Call(purpose="judge", provider="localhost:1", model="small", input_tokens=90, output_tokens=9),
+    Call(purpose=EMBED_PASSAGE, provider="api.openai.com", model="text-embedding-3-small",
+         input_tokens=9000, cost=0.5),
+)  # fmt: skip
+
+
+@pytest.fixture
+def spent(tmp_path: Path) -> Path:
+    """A home in which models were called."""
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        for call in CALLS:
+            kb.catalogue.calls.record(call)
+    return tmp_path / "home"
+
+
+def run(home: Path, *args: str, daily: str = "") -> str:
+    environ = {"WELLREAD_BUDGET_DAILY": daily, "COLUMNS": "200"}
+    result = CliRunner().invoke(app, ["--home", str(home), "usage", *args], env=environ)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_table_has_a_line_for_each_purpose_and_model(spent: Path) -> None:
+    lines = run(spent, daily="1").splitlines()
+    today = datetime.now(UTC).date().isoformat()
+    assert lines[1].split() == [
+        today, "answer", "gpt-4o-mini", "(openai)", "2", "1", "4,000", "200", "2.0", "$0.75",
+    ]  # fmt: skip
+    assert "text-embedding-3-small (api.openai.com)" in lines[2]
+    assert lines[3].endswith("price unknown")
+    assert lines[4] == "4 calls, 13,090 tokens read, 209 written, $1.25"
+    assert lines[5].startswith("price unknown: ")
+    # Reading material in is not paid from it.
+    assert lines[6] == "Budget of the day (UTC): $0.25 of $1.00 left (25%)"
+
+
+def test_nothing_called_and_no_budget(tmp_path: Path) -> None:
+    assert run(tmp_path / "new", "--days", "7").splitlines() == [
+        "No model was called in 7 days.",
+        "No budget is set (budget.daily, budget.monthly).",
+    ]
+
+
+def test_a_price_of_nothing_is_a_price(spent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MODEL", "small"), ("INPUT_PRICE", "0"), ("OUTPUT_PRICE", "0")):
+        monkeypatch.setenv(f"WELLREAD_GENERATION_{name}", value)
+    assert "price unknown" not in run(spent)
+
+
+async def test_the_command_and_the_route_say_the_same(spent: Path) -> None:
+    told = json.loads(run(spent, "--json", "--days", "3", daily="1"))
+    overrides = {"budget": {"daily": 1.0}}
+    with open_kb(spent, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+        transport = httpx.ASGITransport(app=create_app(kb))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            answered = await client.get("/api/usage", params={"days": 3})
+            refused = await client.get("/api/usage", params={"days": 0})
+    assert answered.status_code == 200
+    assert answered.json() == told
+    assert (told["cost"], told["questions_cost"], told["budget_level"]) == (1.25, 0.75, "normal")
+    (budget,) = told["budgets"]
+    assert (budget["period"], budget["limit"], budget["left"]) == ("day", 1.0, 0.25)
+    assert [line["price_known"] for line in told["lines"]] == [True, True, False]
+    assert refused.status_code == 400
