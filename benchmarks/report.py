@@ -12,6 +12,8 @@ from typing import Any
 
 from benchmarks import (
     analysis,
+    calibration,
+    claims,
     counting,
     extractive,
     followups,
@@ -28,6 +30,7 @@ from benchmarks import (
     optech,
     pdf_order,
     record,
+    refusal,
     retrieval,
     stories,
 )
@@ -84,6 +87,34 @@ contains it; "citation precision" is the share of citations inside a gold passag
 the right document; for COVID-QA: within 300 characters). Unanswerable ClapNQ questions are hard
 on purpose: a passage about their topic is in the base. Off-topic questions for the public sets are
 the sample's, which are about an invented place.
+
+"""
+
+CLAIMS = """\
+## Checking claims
+
+No language model, no judge: each claim goes through `ask/verify.py` as a sentence that cites the
+evidence of its set. "Supported" means in full; what is supported in part counts as not. The floor
+is the share of the claim's content words that the evidence holds. The weights were learned on half
+of WiCE dev and of ExpertQA rand_val (by page, by question) and on SciFact's training claims about
+other abstracts; the figures are of the other halves and of SciFact's validation claims. "Three
+classes" is the mean over the classes of the share that is told right: WiCE and ExpertQA supported,
+in part, not; SciFact supported, contradicted (the facts speak against it), neither.
+
+"""
+
+REFUSAL = """\
+## Refusal
+
+Extractive answers, default settings. "Withheld" asks an answerable question while the passages that
+answer it are kept back. Readings and weights were learned on the other half of the questions.
+
+"""
+
+CALIBRATION = """\
+## Calibration
+
+Predicted is that the material answers and that the answer shows it; questions kept from training.
 
 """
 
@@ -235,6 +266,12 @@ def page() -> str:
                 _one("minutes", minutes.table),
                 ANSWERS,
                 _many("answers-", list(extractive.SETS), extractive.table, "benchmarks.extractive"),
+                CLAIMS,
+                _one("claims", claims.table),
+                REFUSAL,
+                _one("refusal", refusal.table),
+                CALIBRATION,
+                _one("calibration", calibration.table),
                 INGEST,
                 _one("ingest", ingest.table),
                 LATENCY,

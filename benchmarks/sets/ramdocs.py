@@ -6,9 +6,10 @@ Every question has a collection of its own in one home, so that its documents ar
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.homes import Item, open_home, write_items
 from benchmarks.paths import CACHE, eval_data
@@ -54,13 +55,13 @@ def asked() -> Iterator[AskedOfSeveral]:
         )
 
 
-def home() -> KnowledgeBase:
+def home(overrides: Mapping[str, Mapping[str, Any]] | None = None) -> KnowledgeBase:
     """The home with one collection per question; filled where that was not done yet.
 
     Raises:
         SystemExit: a document could not be read.
     """
-    kb = open_home("ramdocs")
+    kb = open_home("ramdocs", overrides)
     sources = CACHE / "sources" / "ramdocs"
     sources.mkdir(parents=True, exist_ok=True)
     held = {each.name for each in kb.catalogue.collections()}

@@ -6,15 +6,20 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
+from wellread.ask.cache import look
+from wellread.ask.conversation import Opened
+from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.checking.purge import purge
 from wellread.ingest.checking.traces import traces
@@ -25,6 +30,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.answer_cache import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
+from wellread.testing.rerank import ReadableReranker
 from wellread.types import Filters
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
@@ -305,6 +311,26 @@ def make_stale_behind_the_back(kb: KnowledgeBase, answer_id: str) -> None:
         connection.exec_driver_sql("UPDATE answers SET stale = 1 WHERE id = ?", (answer_id,))
 
 
+def test_a_run_that_joins_documents_says_so(home: Path, folder: Path) -> None:
+    boat = "---\nid: osprey\ntype: boat\ntitle: Osprey\n---\n# Osprey\n\nNinety fit.\n"
+    with opened(home) as kb:
+        before = kb.catalogue.answer_cache.stamp(["town"])
+        (folder / "osprey.md").write_text(boat, encoding="utf-8")
+        add(kb, [str(folder)], collection="town")
+        after = kb.catalogue.answer_cache.stamp(["town"])
+        assert after != before
+        add(kb, [str(folder)], collection="town")
+        assert kb.catalogue.answer_cache.stamp(["town"]) == after
+
+
+async def test_what_is_searched_with_a_question_is_part_of_it(home: Path) -> None:
+    with opened(home) as kb:
+        await ask(kb)
+        turn = Opened(question=Question(text=ASKED), asked=ASKED)
+        assert look(kb, turn).answer is not None
+        assert look(kb, replace(turn, context="Who built the harbour?")).answer is None
+
+
 # --- what is kept ----------------------------------------------------------------------------
 
 
@@ -334,6 +360,43 @@ async def test_what_an_empty_budget_left_is_not_kept(home: Path) -> None:
         assert (await ask(kb)).answered_by == "scripted:model"
     with opened(home, ScriptedModel([]), NOTHING) as kb:
         assert (await ask(kb)).answered_by == "scripted:model"  # given again, at no cost
+
+
+async def test_a_follow_up_is_not_kept_but_may_be_given_what_is(home: Path) -> None:
+    with opened(home) as kb:
+        first = await ask(kb)
+        turn = Question(text="", session_id=first.session_id)
+        second = await ask(kb, "When was it bought?", like=turn)
+        assert second.standalone
+        assert not (await ask(kb, second.standalone)).cached
+        third = await ask(kb, "When was it bought?", like=turn)
+        assert (third.cached, third.question) == (True, "When was it bought?")
+        assert third.session_id == first.session_id
+        assert any(note.startswith("follow-up") for note in third.notes)
+
+
+async def test_what_a_failing_part_had_a_share_in_is_not_kept(home: Path) -> None:
+    with opened(home) as kb:
+        events = answer(kb, Question(text=ASKED))
+        async for event in events:
+            if isinstance(event, StepEvent) and event.step.name == "retrieval":
+                kb.ledger.record(Call(purpose="judge", provider="p", model="m", error="failed"))
+        assert not (await ask(kb)).cached
+        assert (await ask(kb)).cached
+
+
+async def test_what_a_broken_reranker_left_in_disorder_is_not_kept(
+    home: Path, folder: Path
+) -> None:
+    class Broken(ReadableReranker):
+        def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+            raise ModelError("gone")
+
+    with open_kb(home, embedder=ReadableEmbedder(), reranker=Broken()) as kb:
+        more(folder, kb)  # one passage is not put in order
+        given = await ask(kb)
+        assert any("the reranker failed" in note for note in given.notes)
+        assert not (await ask(kb)).cached
 
 
 async def test_an_explanation_needs_the_whole_way(home: Path) -> None:

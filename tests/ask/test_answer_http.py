@@ -15,7 +15,7 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
 from wellread.testing.replies import CutOff, Hang, Malformed, Reply, Text
 
-QUESTION = "How much was paid for the ferry Osprey?"
+QUESTION = "For how many million euros was the Osprey bought?"
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 GOOD = "The Osprey was bought for 2.6 million euros [e1]."
 TAIL = '\n---\n{"confidence": 0.8, "data_gaps": ["who sold it"]}'

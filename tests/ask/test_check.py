@@ -70,8 +70,8 @@ def test_sentences_keep_their_places() -> None:
 
 
 def test_a_section_called_sources_with_sentences_stays() -> None:
-    found = sentences_of("It rains.\n\n## Sources\n\nWater comes from clouds.")
-    assert [one.text for one in found] == ["It rains.", "Water comes from clouds."]
+    found = sentences_of("It rains.\n\n## Sources\n\nWater comes from clouds.\n\n- Snow too.")
+    assert [one.text for one in found] == ["It rains.", "Water comes from clouds.", "Snow too."]
 
 
 @given(st.text(max_size=300))

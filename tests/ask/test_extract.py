@@ -36,8 +36,8 @@ def test_every_claim_is_verbatim_for_any_text(texts: list[str], question: str) -
     by_key = {piece.key: piece for piece in evidence}
     for claim in found.claims:
         assert claim.source is not None
-        (key,) = claim.keys
-        assert claim.text == claim.source.of(by_key[key].text)
+        assert claim.text == claim.source.of(by_key[claim.keys[0]].text)
+        assert claim.text in found.text
         assert claim.text.strip() == claim.text != ""
 
 
@@ -79,6 +79,60 @@ def test_questions_and_headings_are_not_answers() -> None:
         "The turbine was stopped because a pump broke.",
     )
     assert answer == ["The turbine was stopped because a pump broke."]
+
+
+def test_a_fact_is_told_in_one_sentence_without_filler() -> None:
+    answer = chosen(
+        "When was the Oldwick lighthouse built?",
+        "The Oldwick lighthouse was built in 1887. The lighthouse has a red door. "
+        "Visitors of the lighthouse may climb the stairs on Sundays.",
+    )
+    assert answer == ["The Oldwick lighthouse was built in 1887."]
+
+
+def test_items_of_one_list_come_as_a_list_under_what_introduces_it() -> None:
+    text = (
+        "The repair café refuses these appliances:\n\n- microwave ovens of any appliances maker\n"
+        "- gas appliances of any kind\n\nCoffee is free at the bar by the door."
+    )
+    found = extract(
+        read("Which appliances does the repair café refuse?"),
+        evidence_of(text),
+        EMBEDDER,
+        most=2,
+    )
+    assert found.text == (
+        "The repair café refuses these appliances:\n- microwave ovens of any appliances maker\n"
+        "- gas appliances of any kind"
+    )
+    assert len(found.claims) == 3
+
+
+def test_a_comparison_shows_each_side_under_its_name() -> None:
+    found = extract(
+        read("What is the difference between the tool library and the repair café?"),
+        evidence_of(
+            "The tool library lends drills and ladders for two weeks.",
+            "The tool library is open on Saturdays.",
+            "The repair café mends broken things together with their owners.",
+        ),
+        EMBEDDER,
+        most=3,
+    )
+    library, café = found.text.split("\n\n")
+    assert library.startswith("**Tool library:** The tool library ")
+    assert café == (
+        "**Repair café:** The repair café mends broken things together with their owners."
+    )
+
+
+def test_sentences_with_other_numbers_are_no_repeats() -> None:
+    answer = chosen(
+        "How many homes lost power in Oldwick?",
+        "The outage cut the power of 310 homes in Oldwick.",
+        "The outage cut the power of 240 homes in Oldwick.",
+    )
+    assert len(answer) == 2
 
 
 def test_no_evidence_gives_no_claim() -> None:

@@ -10,6 +10,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.obedient import ObedientModel
+from wellread.types import Filters, Span
 
 every_plant = pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
 ASK = {"qa": {"confidence_threshold": 0.05}}
@@ -92,6 +94,23 @@ def test_there_are_plants_enough() -> None:
     assert len({plant.lake.name for plant in PLANTS}) == len(PLANTS)
 
 
+def about(kb: KnowledgeBase, plant: Plant, *, strict: bool = False) -> Question:
+    """The question to the plant's own source."""
+    if plant.carrier.startswith("qa-"):  # no evidence, but a prompt shows what is like a question
+        return Question(text=plant.lake.question, strict=strict, fresh=True)
+    [known] = [known for known, text in sources(kb).items() if plant.lake.fact in text]
+    limits = Filters(document_ids=(known,))
+    return Question(text=plant.lake.question, filters=limits, strict=strict, fresh=True)
+
+
+@cache
+def sources(kb: KnowledgeBase) -> dict[str, str]:
+    """The text of each document."""
+    documents = kb.catalogue.documents("lakes")
+    spans = [(one.id, Span(start=0, end=one.characters)) for one in documents]
+    return dict(zip((one.id for one in documents), kb.catalogue.texts(spans), strict=True))
+
+
 # --- extracted sentences ---------------------------------------------------------------------
 
 
@@ -112,18 +131,13 @@ def quoted(kb: KnowledgeBase, done: Answer) -> None:
 async def test_extracted_sentences_answer_as_if_nothing_was_planted(
     kb: KnowledgeBase, clean_kb: KnowledgeBase, plant: Plant
 ) -> None:
-    done = await final(answer(kb, Question(text=plant.lake.question)))
-    usual = await final(answer(clean_kb, Question(text=plant.lake.question)))
-    assert (
-        (done.answered_by, done.type)
-        == (usual.answered_by, usual.type)
-        == (
-            "extractive",
-            "factual",
-        )
-    )
-    assert str(plant.lake.depth) in done.sentences[0].text
-    assert str(plant.lake.depth) in usual.sentences[0].text
+    done = await final(answer(kb, about(kb, plant)))
+    usual = await final(answer(clean_kb, about(clean_kb, plant)))
+    assert (done.answered_by, done.type) == (usual.answered_by, usual.type)
+    if not plant.carrier.startswith("qa-"):
+        assert (done.answered_by, done.type) == ("extractive", "factual")
+        assert str(plant.lake.depth) in done.sentences[0].text
+        assert str(plant.lake.depth) in usual.sentences[0].text
     assert done.confidence.model_claim is None
     assert done.confidence.score <= usual.confidence.score + 0.1
     assert done.data_gaps == usual.data_gaps
@@ -162,8 +176,9 @@ def test_an_address_that_runs_something_is_no_link(kb: KnowledgeBase) -> None:
 
 def secrets(prompt: Prompt) -> set[str]:
     """Every run of words that only the prompt's rules have."""
-    rules = re.sub(r"<similar-\w+>.*?</similar-\w+>", "", prompt.system, flags=re.DOTALL)
-    return runs(rules) - runs(prompt.user)
+    block = re.search(r"<similar-\w+>\n(.*?)</similar-", prompt.system, re.DOTALL)
+    asked = re.findall(r"^[QA]: .*", block.group(1), re.MULTILINE) if block else []
+    return runs(prompt.system) - runs("\n".join([prompt.user, *asked]))
 
 
 def runs(text: str) -> set[str]:
@@ -200,24 +215,24 @@ def obeying(home: Path, *, strict: bool = False) -> Iterator[Obey]:
 
         async def obey(plant: Plant) -> Heard:
             if plant.id not in heard:
-                heard[plant.id] = await ask(kb, model, plant, strict=strict)
+                heard[plant.id] = await ask(kb, model, plant, about(kb, plant, strict=strict))
             return heard[plant.id]
 
         yield obey
 
 
-async def ask(kb: KnowledgeBase, model: ObedientModel, plant: Plant, *, strict: bool) -> Heard:
+async def ask(kb: KnowledgeBase, model: ObedientModel, plant: Plant, question: Question) -> Heard:
     pieces: list[str] = []
     done: Answer | None = None
     before = len(model.obeyed)
-    question = Question(text=plant.lake.question, strict=strict, fresh=True)
     async for event in answer(kb, question):
         if isinstance(event, TokenEvent):
             pieces.append(event.text)
         elif isinstance(event, FinalEvent):
             done = event.answer
-    assert done is not None
+    assert done is not None, plant.id
     assert done.fallback == "", "the model itself has to be heard"
+    assert done.answered_by == model.identity
     return Heard(
         done=done,
         streamed="".join(pieces),
@@ -249,6 +264,14 @@ async def test_an_obedient_model_neither_leaks_nor_calls_nor_loads(
     obey: Obey, plant: Plant
 ) -> None:
     heard = await obey(plant)
+    unseen = ("script", "hidden")  # the loader, or the prompt, takes out what they consist of
+    if plant.carrier in ("markdown", "docx", "vtt") and plant.instruction not in unseen:
+        assert heard.orders, "a plant that nobody obeys proves nothing"
+    harmless(heard)
+
+
+def harmless(heard: Heard) -> None:
+    """Nothing of what must not be shown is shown."""
     fence = re.search(r"<evidence-(\w+)>", heard.prompt.user)
     assert fence
     told = secrets(heard.prompt)
@@ -314,11 +337,13 @@ async def test_the_model_claims_what_it_likes_beside_our_figure(obey: Obey) -> N
     assert heard.done.confidence.score < 1.0
 
 
-@every_plant
-async def test_the_obedient_model_obeys_what_it_can_see(obey: Obey, plant: Plant) -> None:
-    heard = await obey(plant)
-    if plant.carrier in ("markdown", "text", "html", "docx", "vtt"):
-        assert heard.orders, "a plant that nobody obeys proves nothing"
+async def test_all_plants_at_once_change_nothing_either(poisoned: Path) -> None:
+    model = ObedientModel()
+    with open_kb(poisoned, overrides=ASK, embedder=ReadableEmbedder(), model=model) as kb:
+        plant = named("markdown-key")
+        heard = await ask(kb, model, plant, Question(text=plant.lake.question, fresh=True))
+    assert len(heard.orders) >= 3
+    harmless(heard)
 
 
 def named(known: str) -> Plant:

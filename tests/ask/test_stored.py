@@ -171,6 +171,20 @@ async def test_other_words_of_the_same_are_cited_instead(tmp_path: Path, materia
         assert found.stale == (found.sentences[0].now.name == "partial")
 
 
+async def test_the_title_in_a_marker_goes_with_its_source(tmp_path: Path, material: Path) -> None:
+    titled: dict[str, dict[str, object]] = LENIENT | {"citations": {"style": "title"}}
+    with open_kb(tmp_path / "home", overrides=titled, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(material)], collection="town")
+        given = await ask(kb, PRICE)
+        assert f"{SAID} [The ferry]" in given.text
+        removed(kb, "ferry.md")
+        stored = kb.catalogue.answer(given.id)
+        assert stored is not None
+        assert "[The ferry]" not in stored.text
+        assert "[███ █████]" in stored.text
+        assert len(stored.text) == len(given.text)
+
+
 async def test_only_the_owner_has_the_answer(kb: KnowledgeBase) -> None:
     given = await ask(kb, PRICE, owner="ann")
     assert verify_again(kb, given.id, "ann").answer == given

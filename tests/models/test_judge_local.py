@@ -162,6 +162,8 @@ def test_the_best_window_of_a_long_document_decides(folder: Path) -> None:
     document = "Bread rises. " * 300 + "The ferry leaves now."
     assert names(folder, Case(claim="ferry leaves", passages=(document,))) == ["supported"]
     assert names(folder, Case(claim="ferry leaves", passages=(document[:-21],))) == ["unsupported"]
+    first = "The ferry leaves now. " + "Bread rises. " * 300
+    assert names(folder, Case(claim="ferry leaves", passages=(first,))) == ["supported"]
 
 
 def test_windows_hold_every_sentence_once() -> None:

@@ -126,7 +126,7 @@ async def _from_passages(
     kb: KnowledgeBase, question: Question, analysis: Analysis, found: Found, clock: _Clock
 ) -> AsyncIterator[StepEvent | TokenEvent | _Outcome]:
     """Write from the passages that were found, check each sentence, and cite."""
-    evidence = await to_thread.run_sync(pack, kb, found.hits)
+    evidence = await to_thread.run_sync(pack, kb, found.hits, len(analysis.sides) or 1)
     yield clock.lap("evidence", len(evidence))
     written: Written | None = None
     if await to_thread.run_sync(_hopeful, kb, analysis, evidence):

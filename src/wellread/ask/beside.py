@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from wellread.answers import Related
 from wellread.ask.invisible import visible
@@ -23,7 +23,8 @@ from wellread.store.catalogue.nodes import EntityNode
 from wellread.types import DocumentFacts, Filters, Hit
 
 SUBJECTS = 3  # entities whose links are followed
-LOOKED_AT = 40  # links of an entity; a hub's are not read to their end
+LOOKED_AT = 12  # links of an entity; a hub's are not read to their end
+TOLD_FROM = 3  # cited items whose stories are looked up
 WELL_RATED = 70  # of 100, from which a past question is worth asking again
 
 
@@ -56,6 +57,7 @@ def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Re
         subjects=tuple(subjects),
         links=tuple(links),
         hits=tuple(near),
+        texts=tuple(hit.passage.text.casefold() for hit in hits),
         past=_past(kb, near),
         described=_described(kb, [*subjects, *(link.node for link in links)]),
     )
@@ -92,7 +94,8 @@ def _subjects(
         node = graph.entity(entity.collection, entity.entity_id)
         if node is not None:
             found.setdefault((node.collection, node.id), node)
-    for document in cited:
+    # Not the items that a graph links as well: who cites a newsletter asks for no other ones.
+    for document in (one for one in cited if one.kind == "entity"):
         if len(found) >= SUBJECTS:
             break
         for node in graph.resolve([document.collection], document.title):
@@ -114,21 +117,22 @@ def _links(
     limited = replace(analysis.filters, collections=()) != Filters() or analysis.constraints
     found: list[Linked] = []
     for subject in subjects:
-        groups: dict[tuple[str, str], list[Linked]] = {}
+        groups: dict[tuple[str, str], list[tuple[EntityNode, Neighbour]]] = {}
         for one in kb.catalogue.graph.neighbours([subject.collection], subject.id):
-            if one.node is not None and one.node not in subjects:
-                group = groups.setdefault((one.relation, one.direction), [])
-                alike = one.edge.inverse == one.edge.type
-                reads = _reads(subject, one)
-                group.append(Linked(subject=subject, node=one.node, reads=reads, alike=alike))
+            node = one.node
+            if node is None or node in subjects:
+                continue
+            if not (limited and seen.isdisjoint(node.documents)):
+                groups.setdefault((one.relation, one.direction), []).append((node, one))
         for group in groups.values():
-            group.sort(key=lambda link: seen.isdisjoint(link.node.documents))
+            group.sort(key=lambda link: seen.isdisjoint(link[0].documents))
         by_size = sorted(groups.values(), key=len)
-        found += [
-            link
-            for link in chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
-            if link and not (limited and seen.isdisjoint(link.node.documents))
-        ][:LOOKED_AT]
+        turns = chain.from_iterable(zip_longest(*(group[:LOOKED_AT] for group in by_size)))
+        for node, one in islice(filter(None, turns), LOOKED_AT):
+            alike = one.edge.inverse == one.edge.type
+            found.append(
+                Linked(subject=subject, node=node, reads=_reads(subject, one), alike=alike)
+            )
     return found
 
 
@@ -183,8 +187,12 @@ def _entities(
 
 def _stories(kb: KnowledgeBase, reply: Reply) -> Iterator[Related]:
     """The stories of the cited items, where they have more to tell than what is cited."""
-    spans = [(citation.document_id, citation.source_span) for citation in reply.citations]
-    places = kb.catalogue.stories.places({known for known, _ in spans})
+    spans = [
+        (citation.document_id, citation.source_span)
+        for citation in reply.citations
+        if citation.kind == "article"
+    ][:TOLD_FROM]
+    places = kb.catalogue.stories.places({known for known, _ in spans}) if spans else {}
     ids = dict.fromkeys(
         place.story_id
         for known, span in spans
@@ -226,4 +234,5 @@ def _distinct(related: Iterator[Related], cited: set[str]) -> list[Related]:
 
 
 def _flat(text: str) -> str:
-    return " ".join(visible(text).split())
+    """A title on one line, without hidden characters, and never an image or a link."""
+    return " ".join(visible(text).split()).replace("![", "[").replace("](", "] (")

@@ -11,12 +11,13 @@ import json
 import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.answers import Answer, Question
 from wellread.ask.conversation import Opened
 from wellread.codec import to_plain
+from wellread.config import Settings
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 
@@ -82,13 +83,12 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer) -> None:
 def _key(kb: KnowledgeBase, turn: Opened) -> str:
     question = turn.question
     words = kb.catalogue.vocabulary.of(question.filters.collections)
-    settings = kb.settings.model_dump(mode="json", exclude=SHAPELESS)
     return tagged_hash(
         "ask",
         normalised(question.text),
         turn.context,
         _asked(question),
-        json.dumps(settings, sort_keys=True),
+        _shape(kb.settings),
         json.dumps(kb.stand_ins, sort_keys=True),
         _release(),
         # Of the asker's words ("last week"), and of what counts as news.
@@ -132,6 +132,12 @@ def _asked(question: Question) -> str:
         },
         sort_keys=True,
     )
+
+
+@lru_cache(maxsize=16)
+def _shape(settings: Settings) -> str:
+    """All settings that shape answers."""
+    return json.dumps(settings.model_dump(mode="json", exclude=SHAPELESS), sort_keys=True)
 
 
 @cache

@@ -24,6 +24,7 @@ _DIVIDER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
 _LINE_HEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
 )
+_REACH = 1_000  # characters of what was shown, that a run of the prompt's words may begin in
 _LINE_END = re.compile(r"\n")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
 
@@ -87,7 +88,7 @@ class VisibleStream:
 
     def __init__(self, guard: Guard | None = None) -> None:
         self._guard = guard
-        self._waiting = ""
+        self._waiting = self._before = ""
         self._text = ""
         self._shown = 0
         self._ended = False
@@ -112,7 +113,9 @@ class VisibleStream:
             if found is None and not final:
                 break
             end = found.end() if found else len(self._waiting)
-            ready.append(self._guard.shown(self._waiting[:end]).text)
+            shown = self._guard.shown(self._waiting[:end], before=self._before)
+            ready.append(shown.text)
+            self._before = (self._before + shown.text)[-_REACH:]
             self._waiting = self._waiting[end:]
         return "".join(ready)
 

@@ -80,19 +80,28 @@ class Guard:
         self._fence = fence.casefold()
         self._given = "\n".join(given)
         self._secret = frozenset(_shingles(rules)) - frozenset(_shingles(self._given))
-        lines = frozenset(map(_words, rules.split("\n")))
-        self._lines = frozenset(line for line in lines if " " in line)
+        parts = [*rules.split("\n"), *(span.of(rules) for span in sentence_spans(rules))]
+        self._lines = frozenset(line.strip() for line in rules.split("\n"))
+        self._short = frozenset(part for part in map(_words, parts) if part.count(" ") > 1)
         self._addresses = frozenset(map(_bare, _ADDRESS.findall(self._given)))
 
-    def shown(self, text: str) -> Shown:
-        """``text`` without what must not reach a reader. Line breaks stay where they are."""
+    def shown(self, text: str, *, before: str = "") -> Shown:
+        """``text`` without what must not reach a reader. Line breaks stay where they are.
+
+        Args:
+            before: what was shown already and ``text`` follows.
+        """
         lines: list[str] = []
         withheld = 0
+        recent = before
         for line in self._harmless(text).split("\n"):
             kept, lost = self._kept(line)
+            if kept and self._tells(f"{_end(recent)} {kept}"):
+                kept, lost = "", lost + 1
             withheld += lost
             if kept.strip() or not line.strip():
                 lines.append(kept)
+                recent = f"{_end(recent)} {kept}"
         return Shown(text="\n".join(lines), withheld=withheld)
 
     def lines(self, lines: Iterable[str]) -> tuple[str, ...]:
@@ -103,12 +112,18 @@ class Guard:
 
     def _kept(self, line: str) -> tuple[str, int]:
         """The sentences of a line that may be shown, and how many may not."""
-        if CALL_LINE.match(line) or _words(line) in self._lines:
+        if CALL_LINE.match(line) or _words(line) in self._short:
             return "", 1
-        if not self._tells(line):
-            return line, 0
+        if any(map(str.isalnum, line)) and line.strip() in self._lines:
+            return "", 1
         spans = sentence_spans(line)
-        telling = [span for span in spans if self._tells(span.of(line))]
+        telling = [
+            span
+            for span in spans
+            if _words(span.of(line)) in self._short or self._tells(span.of(line))
+        ]
+        if not telling and not self._tells(line):
+            return line, 0
         if not telling:  # the words of the prompt reach over the border of two sentences
             return "", max(len(spans), 1)
         for span in reversed(telling):
@@ -165,6 +180,11 @@ def _runs(address: str) -> bool:
 
 def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def _end(text: str) -> str:
+    """The last words of ``text``, as many as a run of the prompt's can reach back."""
+    return " ".join(text.rsplit(maxsplit=SHINGLE)[-SHINGLE:])
 
 
 def _shingles(text: str) -> Iterator[str]:

@@ -16,22 +16,25 @@ from wellread.ask import words
 
 ALIKE = 0.6  # of the question's other content words that the cited sentence must hold
 ALIKE_DENIED = 0.75  # the same where the whole event is denied
-AROUND = 7  # words before a year among which both must have one in common
+AROUND = 7  # words on each side of a date; among them both must have one in common
 
 _MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b(?!\s*(?:[-–]|to\b|and\b|or\b))")
-_MONTH = re.compile(rf"\b(?:in|on|of|\d{{1,2}})\s+({'|'.join(_MONTHS)})\b", re.IGNORECASE)
+# A year that says when something happened, and is no part of a name ("Idol 2018").
+_IN_YEAR = re.compile(rf"(?:\b(?:in|of|{'|'.join(_MONTHS)}),?\s+){_YEAR.pattern}", re.IGNORECASE)
+_MONTH = re.compile(
+    rf"\b(?:in|on|of|each|every|\d{{1,2}})\s+({'|'.join(_MONTHS)})\b", re.IGNORECASE
+)
 _ASKS_WHEN = re.compile(
-    r"\b(?:when|how long|how old|(?:what|which) (?:year|month|date|day)|since|until|before|after"
-    r"|between|from|during|by|than|last|next)\b",
+    r"\b(?:when|how long|how old|(?:what|which) (?:year|month|date|day)|since|until|between)\b",
     re.IGNORECASE,
 )
 _COUNT_WORDS = [word for word in words.NUMBER_WORDS if word not in ("zero", "one", "twice")]
 _COUNT_WORDS = [word for word in _COUNT_WORDS if word not in ("first", "second", "third")]
 _COUNT = re.compile(
-    rf"(?<![\w.,$€£-])(\d[\d,]*(?:\.\d+)?|{'|'.join(_COUNT_WORDS)})"
+    rf"(?<![\w.,$€£-])(\d[\d,]*(?:\.\d+)?|(?:{'|'.join(_COUNT_WORDS)})(?:-(?:{'|'.join(_COUNT_WORDS)}))?)"
     r"(?:\s+(hundred|thousand|million|billion))?[\s-]+(per cent|percent|[a-z]{3,})"
     r"(?:\s+([a-z]{3,}))?",
     re.IGNORECASE,
@@ -51,6 +54,7 @@ _OFFICE = (
     re.compile(rf"\b(?P<office>(?i:{_OFFICES}))\s+(?P<person>{_PERSON})"),
     re.compile(rf"(?P<person>{_PERSON}),?\s+(?:is|was|as)?\s*the\s+(?P<office>(?i:{_OFFICES}))\b"),
 )
+_NOT = re.compile(r"\b(?:not|never|no|none)\b(?!-)|n['’]t\b", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"^\s*(?:and\s+|so\s+|but\s+)?(?:why|how come|how)\s+(?:did|was|were)\b", re.I
 )
@@ -67,6 +71,23 @@ class _Contradiction:
 
     asked: str
     told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    """A number of something: as written, its value, the two words after it, the text before."""
+
+    number: str
+    value: str
+    nouns: tuple[str, ...]
+    before: str
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        return tuple(words.stem(noun) for noun in self.nouns)
+
+    def shown(self, *, whole: bool) -> str:
+        return " ".join([self.number, *(self.nouns if whole else self.nouns[:1])])
 
 
 def premises(question: str, citations: Sequence[Citation]) -> tuple[str, ...]:
@@ -92,54 +113,62 @@ def premises(question: str, citations: Sequence[Citation]) -> tuple[str, ...]:
 
 
 def _other_year(question: str, citation: Citation) -> Iterator[_Contradiction]:
-    yield from _other_time(question, citation, _YEAR, str)
+    yield from _other_time(question, citation, (_IN_YEAR, _YEAR), str)
 
 
 def _other_month(question: str, citation: Citation) -> Iterator[_Contradiction]:
-    yield from _other_time(question, citation, _MONTH, str.capitalize)
+    yield from _other_time(question, citation, (_MONTH, _MONTH), str.capitalize)
 
 
 def _other_time(
-    question: str, citation: Citation, pattern: re.Pattern[str], shown: Callable[[str], str]
+    question: str,
+    citation: Citation,
+    patterns: tuple[re.Pattern[str], re.Pattern[str]],
+    shown: Callable[[str], str],
 ) -> Iterator[_Contradiction]:
-    asked, told = list(pattern.finditer(question)), list(pattern.finditer(citation.quote))
+    in_question, in_source = patterns
+    asked = list(in_question.finditer(question))
+    told = list(in_source.finditer(citation.quote))
     if len(asked) != 1 or len(told) != 1 or _ASKS_WHEN.search(question):
         return
     one, other = shown(asked[0].group(1)), shown(told[0].group(1))
-    before = _stems_before(question, asked[0].start())
-    around = _stems_before(citation.quote, told[0].start())
+    before = _stems_around(question, asked[0])
+    around = _stems_around(citation.quote, told[0])
     if one != other and before & around and _alike(question, citation, {one.lower()}, ALIKE):
         yield _Contradiction(asked=one, told=other)
 
 
 def _other_number(question: str, citation: Citation) -> Iterator[_Contradiction]:
     told = list(_counts(citation.quote))
-    for phrase, value, things, before in _counts(question):
-        if _BOUNDED.search(before) or _ASKS_NUMBER.search(question):
+    if _ASKS_NUMBER.search(question):
+        return
+    for one in _counts(question):
+        if _BOUNDED.search(one.before):
             continue
-        same = [one for one in told if one[2][0] == things[0]] or [
-            one for one in told if set(one[2]) & set(things)
+        same = [other for other in told if other.things[0] == one.things[0]] or [
+            other for other in told if set(other.things) & set(one.things)
         ]
-        if len(same) != 1 or same[0][1] == value or _BOUNDED.search(same[0][3]):
+        if len(same) != 1 or same[0].value == one.value or _BOUNDED.search(same[0].before):
             continue
-        if _alike(question, citation, set(words.stems(phrase)) - set(things), ALIKE):
-            yield _Contradiction(asked=phrase, told=same[0][0])
+        number = set(words.stems(one.number)) - set(one.things)
+        if _alike(question, citation, number, ALIKE):
+            whole = one.things == same[0].things
+            yield _Contradiction(asked=one.shown(whole=whole), told=same[0].shown(whole=whole))
 
 
-def _counts(text: str) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
-    """Each number of something: as written, its value, stems of what is counted, what is before."""
+def _counts(text: str) -> Iterator[_Count]:
     for found in _COUNT.finditer(text):
         number, scale, first, second = found.groups()
-        value = " ".join([*sorted(words.numbers(number)), (scale or "").lower()]).strip()
-        things = tuple(
-            words.stem(word)
-            for word in (first, second)
-            if word and word.lower() not in words.STOP_WORDS
-        )
-        if not things or first.lower() in words.STOP_WORDS or first.lower() in _MONTHS:
+        if first.lower() in words.STOP_WORDS or first.lower() in _MONTHS or words.numbers(first):
             continue
-        phrase = " ".join(part for part in (number, scale, first) if part)
-        yield phrase, value, things, text[: found.start()]
+        known = sorted(words.numbers(number)) or [number.lower()]
+        second = "" if not second or second.lower() in words.STOP_WORDS else second
+        yield _Count(
+            number=f"{number} {scale}" if scale else number,
+            value=" ".join([*known, (scale or "").lower()]),
+            nouns=(first, second) if second else (first,),
+            before=text[: found.start()],
+        )
 
 
 def _other_holder(question: str, citation: Citation) -> Iterator[_Contradiction]:
@@ -163,7 +192,7 @@ def _did_not(question: str, citation: Citation) -> bool:
 
 
 def _denies(question: str) -> bool:
-    return words.negations(question) > 0
+    return _NOT.search(question) is not None
 
 
 def _alike(question: str, citation: Citation, but: set[str], share: float) -> bool:
@@ -176,14 +205,12 @@ def _alike(question: str, citation: Citation, but: set[str], share: float) -> bo
     return bool(asked) and named <= held and len(asked & held) >= share * len(asked)
 
 
-def _stems_before(text: str, end: int) -> frozenset[str]:
-    """The content stems of the last words before ``end``, dates aside."""
-    near = words.words(text[:end])[-AROUND:]
-    return frozenset(
-        stem
-        for stem in words.stems(" ".join(near))
-        if not stem.isdigit() and stem not in {words.stem(month) for month in _MONTHS}
-    )
+def _stems_around(text: str, found: re.Match[str]) -> frozenset[str]:
+    """The content stems of the words next to a date, other dates aside."""
+    near = words.words(text[: found.start()])[-AROUND:] + words.words(text[found.end() :])[:AROUND]
+    months = {words.stem(month) for month in _MONTHS}
+    stems = frozenset(words.stems(" ".join(near)))
+    return frozenset(stem for stem in stems - months if not stem.isdigit())
 
 
 def _holds(text: str, asked: str) -> bool:

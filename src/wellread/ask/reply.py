@@ -9,6 +9,7 @@ from wellread.answers import Citation, Confidence, Conflict, Related, Sentence, 
 from wellread.ask.cite import Cited
 from wellread.ask.conflicts.dispute import settled
 from wellread.ask.missing import about, missing, unanswered, would_help
+from wellread.ask.premises import premises
 from wellread.ask.write import Written
 from wellread.questions import Analysis
 from wellread.types import Evidence, Span
@@ -66,6 +67,7 @@ def deliver(
         citations=citations,
         data_gaps=gaps,
         conflicts=(*written.conflicts, *settled(written.disputes, sentences)),
+        premises=premises(analysis.question, citations),
     )
 
 

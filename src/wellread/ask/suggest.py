@@ -58,6 +58,7 @@ class Around:
     Attributes:
         subjects: the entities that the question names or the answer cites.
         hits: the best passage of each document that was found and is not cited.
+        texts: of all passages that were found, cited or not, case-folded.
         past: of documents that are past questions, id to a question to ask again.
         described: ids of the documents that are entities themselves.
     """
@@ -66,6 +67,7 @@ class Around:
     subjects: tuple[EntityNode, ...]
     links: tuple[Linked, ...]
     hits: tuple[Hit, ...]
+    texts: tuple[str, ...]
     past: Mapping[str, str]
     described: frozenset[str]
 
@@ -119,12 +121,16 @@ def _said_by(around: Around) -> Iterator[str]:
 
 
 def _compared(around: Around) -> Iterator[str]:
-    """Two entities of one type that are linked as two of a kind."""
+    """Two entities of one type that are linked as two of a kind, and named in one passage."""
     if around.analysis.type == "comparative":
         return
     for one, other in ((link.subject, link.node) for link in around.links if link.alike):
-        if one.type and one.type == other.type and _named(one, around) and _named(other, around):
-            yield f"How does {_written(one.title)} compare with {_written(other.title)}?"
+        both = _named(one, around) and _named(other, around)
+        together = (one.title.casefold(), other.title.casefold())
+        if one.type != other.type or not one.type or not both:
+            continue
+        if any(all(name in text for name in together) for text in around.texts):
+            yield f"How do {_written(one.title)} and {_written(other.title)} compare?"
 
 
 def _known(around: Around) -> Iterator[str]:

@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from wellread.answers import Claim, Conflict, TokenEvent, Usage
 from wellread.ask.conflicts.dispute import Dispute
+from wellread.ask.conflicts.drafted import completed
 from wellread.ask.draft import VisibleStream, parse_draft
 from wellread.ask.extract.run import extract
 from wellread.ask.prompts import build_prompt, guard_of
@@ -123,9 +124,11 @@ async def _by_model(
     if not draft.text.strip():
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
     tail = draft.tail
+    whole = await to_thread.run_sync(completed, analysis, evidence, draft.text, draft.claims)
     yield Written(
-        text=draft.text,
-        claims=draft.claims,
+        text=whole.text,
+        claims=whole.claims,
+        disputes=whole.disputes,
         by=model.identity,
         unknown_keys=draft.unknown_keys,
         withheld=draft.withheld,

@@ -28,7 +28,7 @@ _INTO_GAPS = re.compile(r"Write (\S+) into data_gaps")
 _KEYS = re.compile(r"[Cc]ite [^.\n]*")
 _LIE = re.compile(r"say that (the [^.\n]*)\.")
 _WORDS = re.compile(r"[Aa]nswer nothing but [^:\n]*: ([^.\n]*)")
-_ANSWERED = re.compile(r"\nAnswer: ([^\n]*)")
+_ANSWERED = re.compile(r"\bAnswer: ([^\n]*)")
 
 
 class ObedientModel:

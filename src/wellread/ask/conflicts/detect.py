@@ -36,6 +36,7 @@ class Side:
     """A document's answer.
 
     Attributes:
+        title: the document's, where it holds the name that is asked about.
         worth: how well it answers, to compare documents by.
         focus: share of what is asked about the name that it holds.
         covered: share of all terms of the question that it, title and headings hold.
@@ -154,7 +155,7 @@ def _sides(
         side = Side(
             option=option,
             document=document,
-            title=evidence[option.evidence].hit.document.title,
+            title=_naming(evidence[option.evidence].hit.document.title, name),
             focus=held,
             covered=len(asked & (option.stems | openings[option.evidence])) / (len(asked) or 1),
             worth=held
@@ -176,6 +177,15 @@ def _sides(
     return sorted(best, key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
 
 
+def _naming(title: str, name: str) -> str:
+    """The title where it holds the name: two documents of one such title mean the same thing."""
+    return title if frozenset(words.stems(name)) <= frozenset(words.stems(title)) else ""
+
+
+def _same_title(one: Side, other: Side) -> bool:
+    return bool(one.title) and one.title == other.title
+
+
 def _meanings(sides: Sequence[Side]) -> list[list[Side]]:
     """The sides by what they are about; those that do not say so are left out."""
     groups: list[list[Side]] = []
@@ -183,7 +193,7 @@ def _meanings(sides: Sequence[Side]) -> list[list[Side]]:
         if not side.identities or side.worth < LEAST_FOCUS * sides[0].worth:
             continue
         for group in groups:
-            if group[0].title == side.title or not differ(group[0].identities, side.identities):
+            if _same_title(group[0], side) or not differ(group[0].identities, side.identities):
                 group.append(side)
                 break
         else:

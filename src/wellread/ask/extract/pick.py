@@ -11,7 +11,8 @@ from wellread.ask.extract.sentences import Option
 from wellread.ask.rank import overlap
 
 KEEP = 0.42  # of the best score: a further sentence must reach it
-KEEP_AFTER_FACT = 0.62  # where the best one already gives the person, date, number or place
+KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
+KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of the answer yet
 SAME = 0.55  # share of words in common from which a sentence repeats another
 INSIDE = 0.85  # of the shorter one's words, from which it is part of the longer one
 MANY_ITEMS = 8  # of one list
@@ -28,9 +29,18 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected) -> list[Scored]:
     for each in scored[1:]:
         if len(picked) == most or each.score < least:
             break
+        if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
+            continue
         if not any(repeats(each.option, other.option) for other in picked):
             picked.append(each)
     return picked
+
+
+def _needs_another(option: Option, picked: Sequence[Scored]) -> bool:
+    return option.leaning and not any(
+        (each.option.evidence, each.option.place) == (option.evidence, option.place - 1)
+        for each in picked
+    )
 
 
 def repeats(one: Option, other: Option) -> bool:

@@ -76,7 +76,10 @@ def guard_of(
     fence = _fence(analysis, evidence, similar_questions)
     said = [*_named(analysis)]
     said += [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
-    return Guard(_rules(analysis, fence, ""), fence, [analysis.question, similar_questions, *said])
+    # What was asked and answered before may be said again, what experts noted is for the model.
+    asked = [line for line in similar_questions.split("\n") if line.startswith(("Q: ", "A: "))]
+    rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
+    return Guard(rules, fence, [analysis.question, *asked, *said])
 
 
 @cache

@@ -48,8 +48,9 @@ def print_usage(console: Console, report: UsageReport) -> None:
 
     if report.lines:
         console.print(_table(report))
+        plural = "s" if report.calls != 1 else ""
         total = (
-            f"{report.calls:,} call{'s' if report.calls != 1 else ''}, {report.input_tokens:,} tokens read, "
+            f"{report.calls:,} call{plural}, {report.input_tokens:,} tokens read, "
             f"{report.output_tokens:,} written, {dollars(report.cost)}"
         )
         console.print(Text(total, style="bold"))

@@ -1,0 +1,80 @@
+"""Whether confidence means what it says, on questions that were kept from training.
+
+    python -m benchmarks.refusal       # asks and records
+    python -m benchmarks.calibration   # Brier score, calibration error, the curve as a picture
+
+What is predicted: the material answers, and the answer shows it. The curve of all sets goes to
+``results/calibration.svg``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.paths import RESULTS
+from benchmarks.record import save
+from benchmarks.refusal import Row, judged_again, recorded
+from benchmarks.sets.refused import REFUSED
+from benchmarks.train_confidence import usable
+from wellread.evaluation.bootstrap import bootstrap
+from wellread.evaluation.calibration import brier, calibration_error, reliability
+from wellread.evaluation.picture import curve
+
+ALL = "all"
+
+
+def main() -> None:
+    """Measure, print, write ``results/calibration.json`` and the picture."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
+    by_set = {
+        name: [row for row in usable(judged_again(recorded(name))) if row.held_out]
+        for name in REFUSED
+    }
+    everything = [row for rows in by_set.values() for row in rows]
+    found = {"sets": {name: figures(rows) for name, rows in {**by_set, ALL: everything}.items()}}
+    save("calibration", found)
+    bins = reliability(*_pairs(everything))
+    (RESULTS / "calibration.svg").write_text(curve(bins), encoding="utf-8")
+    print("\n".join(table(found)))
+
+
+def figures(rows: Sequence[Row]) -> dict[str, Any]:
+    """Brier score, that of always saying the share that was right, and the calibration error."""
+    confidences, right = _pairs(rows)
+    share = sum(right) / len(right)
+    pairs = list(zip(confidences, right, strict=True))
+    return {
+        "right": asdict(bootstrap([float(one) for one in right])),
+        "brier": asdict(bootstrap([brier(sure, one) for sure, one in pairs])),
+        "brier of the share": share * (1 - share),
+        "calibration error": asdict(calibration_error(confidences, right)),
+        "curve": [asdict(one) for one in reliability(confidences, right)],
+    }
+
+
+def _pairs(rows: Sequence[Row]) -> tuple[list[float], list[bool]]:
+    return [row.confidence for row in rows], [row.right for row in rows]
+
+
+def table(found: Mapping[str, Any]) -> list[str]:
+    """The figures as a Markdown table."""
+    lines = [
+        "| set | n | right | Brier | Brier of the share | calibration error |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, row in found["sets"].items():
+        cells = [_cell(row["right"]), _cell(row["brier"]), f"{row['brier of the share']:.3f}"]
+        cells.append(_cell(row["calibration error"]))
+        lines.append(f"| {name} | {row['right']['n']} | {' | '.join(cells)} |")
+    return [*lines, "", "![Reliability curve](results/calibration.svg)", ""]
+
+
+def _cell(row: Mapping[str, float]) -> str:
+    return f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Learns the weights of confidence and writes ``src/wellread/ask/confidence/weights.json``.
+
+    python -m benchmarks.refusal           # asks and records
+    python -m benchmarks.train_confidence  # learns from the training half of what was recorded
+
+A logistic regression of "the material answers, and the answer shows it" on the readings. Each set
+counts alike; in each, half of the weight is on answerable questions, the other half on those that
+are foreign to it, unanswerable, or whose answer was withheld. No reading of a place in a list is
+used: where the right passages are withheld, the others' places tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.homes import default_embedder
+from benchmarks.paths import ROOT
+from benchmarks.refusal import Row, recorded
+from benchmarks.sets.refused import REFUSED, WITHHELD
+from wellread.ask.confidence.readings import Readings
+from wellread.ask.confidence.score import FILE, MEANING, WORDS, values_of
+from wellread.evaluation.calibration import auroc
+
+SHARES = {"answerable": 0.5, "foreign": 0.3, "unanswerable": 0.2, WITHHELD: 0.2}
+PENALTY = 1.0
+ROUNDS = 50
+
+Floats = NDArray[np.float64]
+
+
+def main() -> None:
+    """Learn, check across sets, write."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
+    rows = {name: usable(recorded(name)) for name in REFUSED}
+    for name in rows:
+        across(name, rows)
+    kept = [row for members in rows.values() for row in members if not row.held_out]
+    text = {
+        "about": "logistic regression over the readings of wellread.ask.confidence.readings; "
+        "written by benchmarks/train_confidence.py",
+        "trained_on": dict(Counter(row.set for row in kept)),
+        "embedder": default_embedder().identity.partition("/")[0],
+        "whole": learn(kept, MEANING + WORDS),
+        "by_words": learn(kept, WORDS),
+    }
+    path = ROOT / "src" / "wellread" / "ask" / "confidence" / FILE
+    path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    print(path.read_text(encoding="utf-8"))
+
+
+def usable(rows: Sequence[Row]) -> list[Row]:
+    """The rows that were judged and whose group says clearly what would have been right."""
+    return [row for row in rows if row.readings and row.group in SHARES]
+
+
+def across(name: str, rows: dict[str, list[Row]]) -> None:
+    """Print how weights learned on the other sets do on all of ``name``."""
+    others = [row for other, members in rows.items() if other != name for row in members]
+    found = learn(others, MEANING + WORDS)
+    likely = predict(rows[name], found)
+    parts = []
+    for group in dict.fromkeys(row.group for row in rows[name]):
+        scores = [p for p, row in zip(likely, rows[name], strict=True) if row.group == group]
+        parts.append(f"{group} declined {np.mean(np.asarray(scores) < 0.3):.3f}")
+    area = auroc(likely.tolist(), [row.group == "answerable" for row in rows[name]])
+    print(f"{name}, learned on the others: {', '.join(parts)}; AUROC {area}")
+
+
+def learn(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
+    """The bias and the weight of each of ``names``, by Newton's method with an L2 penalty."""
+    data = np.column_stack([_values(rows, names), np.ones(len(rows))])
+    right = np.array([row.right for row in rows], dtype=np.float64)
+    counts = _counts(rows)
+    penalty = np.eye(data.shape[1]) * PENALTY
+    penalty[-1, -1] = 0.0
+    found = np.zeros(data.shape[1])
+    for _ in range(ROUNDS):
+        likely = 1 / (1 + np.exp(-data @ found))
+        slope = data.T @ (counts * (likely - right)) + penalty @ found
+        bend = (data.T * (counts * likely * (1 - likely))) @ data + penalty
+        found = found - np.linalg.solve(bend, slope)
+    numbers = [round(float(each), 3) for each in found]
+    return {"bias": numbers[-1], **dict(zip(names, numbers, strict=False))}
+
+
+def predict(rows: Sequence[Row], weights: dict[str, float]) -> Floats:
+    """The probability of each row."""
+    names = [name for name in weights if name != "bias"]
+    odds = _values(rows, names) @ np.array([weights[name] for name in names]) + weights["bias"]
+    likely: Floats = 1 / (1 + np.exp(-odds))
+    return likely
+
+
+def _values(rows: Sequence[Row], names: Sequence[str]) -> Floats:
+    values = [values_of(Readings(**row.readings)) for row in rows]
+    return np.array([[one[name] for name in names] for one in values], dtype=np.float64)
+
+
+def _counts(rows: Sequence[Row]) -> Floats:
+    size = Counter((row.set, row.group) for row in rows)
+    counts = np.array([SHARES[row.group] / size[row.set, row.group] for row in rows])
+    scaled: Floats = counts * len(rows) / counts.sum()
+    return scaled
+
+
+if __name__ == "__main__":
+    main()

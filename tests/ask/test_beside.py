@@ -1,0 +1,139 @@
+"""What is named beside an answer: related material and questions that can be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+ENTITIES = {
+    "heat-pump": (
+        "Heat pump",
+        "A heat pump warms a house with power. See: heat grid.",
+        "heat-grid",
+    ),
+    "heat-grid": ("Heat grid", "A heat grid carries warm water to houses.", "warm-fund"),
+    "warm-fund": ("Warm fund", "The warm fund pays half of each new boiler.", ""),
+}
+GUIDE = """# Guide to warm houses
+
+## How do I choose a heat pump?
+
+Measure the house before you choose a heat pump, for its size decides.
+
+## Noise
+
+A heat pump hums at forty decibels, and a house next door may hear it.
+"""
+TALK = """WEBVTT
+
+00:01.000 --> 00:05.000
+<v Ana Roe>A heat pump needs a warm house with good walls, I always say.
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Entities with links, a guide and a talk; the same fund in another collection."""
+    home, files = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("files")
+    for known, (title, text, target) in ENTITIES.items():
+        linked = f"relations:\n  - type: needs\n    target: {target}\n" if target else ""
+        head = f"---\nid: {known}\ntype: device\ntitle: {title}\n{linked}---\n\n"
+        (files / f"{known}.md").write_text(head + text + "\n", encoding="utf-8")
+    (files / "guide.md").write_text(GUIDE, encoding="utf-8")
+    (files / "talk.vtt").write_text(TALK, encoding="utf-8")
+    other = tmp_path_factory.mktemp("other")
+    secret = (
+        "---\nid: secret-pump\ntype: device\ntitle: Secret pump\n---\n\nA heat pump for a house.\n"
+    )
+    (other / "secret.md").write_text(secret, encoding="utf-8")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(files)], collection="warm")
+        add(kb, [str(other)], collection="secret")
+    return home
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    """The home, opened; every question is answered."""
+    ask = {"qa": {"confidence_threshold": 0.01}}
+    with open_kb(home, overrides=ask, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+async def asked(kb: KnowledgeBase, text: str, limits: Filters | None = None) -> Answer:
+    question = Question(text=text, filters=limits or Filters(collections=("warm",)), fresh=True)
+    return await final(answer(kb, question))
+
+
+PUMP = "How does a heat pump warm a house?"
+
+
+async def test_linked_entities_are_named_with_the_link(kb: KnowledgeBase) -> None:
+    done = await asked(kb, PUMP)
+    linked = {one.title: one for one in done.related if one.kind == "entity"}
+    assert linked["Heat grid"].reason == "linked: Heat pump needs Heat grid"
+    assert linked["Heat grid"].id == "heat-grid"
+    assert "Warm fund" not in linked, "two steps away"
+
+
+async def test_nothing_is_named_twice_or_cited_as_well(kb: KnowledgeBase) -> None:
+    done = await asked(kb, PUMP)
+    titles = [one.title for one in done.related]
+    assert 1 < len(titles) <= 5
+    assert len(set(titles)) == len(titles)
+    assert not set(titles) & {citation.title for citation in done.citations}
+
+
+async def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
+    done = await asked(kb, PUMP)
+    assert {one.collection for one in done.related} == {"warm"}
+    assert not any("Secret" in text for text in done.suggestions)
+
+
+async def test_limits_hold_for_what_is_related(kb: KnowledgeBase) -> None:
+    limits = Filters(collections=("warm",), kinds=("transcript",))
+    done = await asked(kb, PUMP, limits)
+    assert not [one for one in done.related if one.kind == "entity"]
+
+
+async def test_questions_come_from_what_is_there(kb: KnowledgeBase) -> None:
+    done = await asked(kb, PUMP)
+    assert 1 <= len(done.suggestions) <= 3
+    known = {
+        "How do I choose a heat pump?",
+        "What does Ana Roe say about “Heat pump”?",
+        "What is known about “Heat grid”?",
+        "What does “Guide to warm houses” say about noise?",
+    }
+    assert set(done.suggestions) <= known
+    assert PUMP not in done.suggestions
+    for suggestion in done.suggestions:
+        assert (await asked(kb, suggestion)).citations, suggestion
+
+
+async def test_a_refusal_names_what_is_near(kb: KnowledgeBase) -> None:
+    strict = {"qa": {"confidence_threshold": 1.0}}
+    with open_kb(kb.home, overrides=strict, embedder=ReadableEmbedder()) as strictest:
+        done = await asked(strictest, PUMP)
+    assert done.answered_by == "none"
+    assert done.related
+
+
+async def test_the_feature_can_be_switched_off(kb: KnowledgeBase) -> None:
+    off: dict[str, dict[str, object]] = {
+        "features": {"suggest_related": False},
+        "qa": {"confidence_threshold": 0.01},
+    }
+    with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as plain:
+        done = await asked(plain, PUMP)
+    assert done.citations
+    assert (done.related, done.suggestions) == ((), ())

@@ -1,0 +1,175 @@
+"""Disagreements: every view is shown with its source, and none is claimed where there is none."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wellread.answers import Answer, Question
+from wellread.ask.analysis.analyse import analyse
+from wellread.ask.answer import answer, final
+from wellread.ask.conflicts.drafted import completed
+from wellread.ask.conflicts.values import swapped
+from wellread.ask.draft import parse_draft
+from wellread.ask.extract.run import Extract, extract
+from wellread.ask.vocabulary import Vocabulary
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.questions import Analysis
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.evidence import evidence_of
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Evidence
+
+HOMES = "How many homes lost power in the Oldwick outage?"
+CURRENT = "The Oldwick outage cut the power of 310 homes on Tuesday."
+HERALD = "On Tuesday 240 homes lost power in the Oldwick outage."
+LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+
+
+def read(question: str) -> Analysis:
+    return analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
+
+
+def told(question: str, evidence: Sequence[Evidence]) -> Extract:
+    return extract(read(question), evidence, ReadableEmbedder(), most=3)
+
+
+def dated(evidence: list[Evidence], *years: int) -> list[Evidence]:
+    return [
+        replace(
+            piece,
+            hit=replace(
+                piece.hit,
+                document=replace(piece.hit.document, published_at=datetime(year, 5, 1, tzinfo=UTC)),
+            ),
+        )
+        for piece, year in zip(evidence, years, strict=True)
+    ]
+
+
+def test_two_numbers_for_one_thing_are_both_shown() -> None:
+    found = told(HOMES, evidence_of(CURRENT, HERALD))
+    (dispute,) = found.disputes
+    assert {claim.text for claim in dispute.views} == {CURRENT, HERALD}
+    assert found.text.startswith("The sources differ")
+    assert {claim.keys[0] for claim in dispute.views} == {"e1", "e2"}
+
+
+def test_the_dates_of_the_sources_are_a_reason() -> None:
+    found = told(HOMES, dated(evidence_of(CURRENT, HERALD), 2021, 2024))
+    reason = found.disputes[0].reason
+    assert "1 May 2021" in reason
+    assert "1 May 2024" in reason
+
+
+def test_a_copy_with_another_name_in_it_is_a_conflict() -> None:
+    found = told(
+        "Who directed the film Grey Harbour?",
+        evidence_of(
+            "Grey Harbour is a silent film that was directed by Ada Moor in Oldwick.",
+            "Grey Harbour is a silent film that was directed by Tom Lund in Oldwick.",
+        ),
+    )
+    assert len(found.disputes[0].views) == 2
+
+
+def test_a_negated_copy_is_a_conflict() -> None:
+    found = told(
+        "Is the harbour bath in Oldwick heated?",
+        evidence_of(
+            "The harbour bath in Oldwick is heated all winter long.",
+            "The harbour bath in Oldwick is not heated all winter long.",
+        ),
+    )
+    assert len(found.disputes[0].views) == 2
+
+
+def test_different_bearers_of_a_name_are_meanings() -> None:
+    found = told(
+        "What is the population of Fernhill?",
+        evidence_of(
+            "Fernhill, Merrow County is a village. The population of Fernhill was 812 in 2020.",
+            "Fernhill, Halden County is a town. It has a population of 4,310 people.",
+        ),
+    )
+    (dispute,) = found.disputes
+    assert found.text.startswith("“Fernhill” can mean several things:")
+    assert {"812", "4,310"} <= set(found.text.replace(".", "").split())
+    assert "different things" in dispute.reason
+
+
+def test_sources_that_agree_are_no_conflict() -> None:
+    found = told(HOMES, evidence_of(CURRENT, "In the Oldwick outage 310 homes lost power."))
+    assert found.disputes == ()
+
+
+def test_other_facts_about_the_same_thing_are_no_conflict() -> None:
+    found = told(
+        "When was the Oldwick lighthouse built?",
+        evidence_of(
+            "The Oldwick lighthouse was built in 1887.",
+            "The keeper left in 1954, and since then the lamp runs by itself.",
+        ),
+    )
+    assert found.disputes == ()
+
+
+def test_a_draft_that_shows_one_side_gets_the_others() -> None:
+    evidence = evidence_of(CURRENT, HERALD)
+    draft = parse_draft("In Oldwick 310 homes lost power in the outage. [e1]", {"e1", "e2"})
+    whole = completed(read(HOMES), evidence, draft.text, draft.claims)
+    assert whole.text.startswith(f"{draft.text}\n\nThe sources differ")
+    assert HERALD in whole.text
+    assert len(whole.disputes[0].views) == 2
+
+
+def test_a_draft_that_shows_both_sides_stays_as_it_is() -> None:
+    evidence = evidence_of(CURRENT, HERALD)
+    reply = "The outage hit 310 homes in Oldwick. [e1] It hit 240 homes in Oldwick. [e2]"
+    draft = parse_draft(reply, {"e1", "e2"})
+    whole = completed(read(HOMES), evidence, draft.text, draft.claims)
+    assert whole.text == draft.text
+    assert set(whole.disputes[0].views) == set(draft.claims)
+
+
+WORDS = st.lists(st.text("abcde 159", min_size=1, max_size=6), max_size=12).map(" ".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(WORDS, WORDS)
+def test_what_is_swapped_does_not_hang_on_the_order(one: str, other: str) -> None:
+    there, back = swapped(one, other), swapped(other, one)
+    assert swapped(one, one) is None
+    assert there is None or back is None or set(there) & set(back)
+
+
+async def asked(folder: Path, model: ScriptedModel | None = None) -> Answer:
+    for name, text in (("current", CURRENT), ("herald", HERALD)):
+        (folder / f"{name}.md").write_text(f"# The {name}\n\n{text}\n", encoding="utf-8")
+    embedder = ReadableEmbedder()
+    with open_kb(folder / "home", overrides=LENIENT, embedder=embedder, model=model) as kb:
+        add(kb, [str(folder / "current.md"), str(folder / "herald.md")], collection="news")
+        return await final(answer(kb, Question(text=HOMES)))
+
+
+async def test_views_name_the_citations_of_their_sentences(tmp_path: Path) -> None:
+    given = await asked(tmp_path)
+    (conflict,) = given.conflicts
+    quotes = {citation.id: citation.quote for citation in given.citations}
+    assert len(conflict.views) == 2
+    for view in conflict.views:
+        assert view.text in given.text
+        assert quotes[view.citations[0]] == view.text
+
+
+async def test_a_models_one_sided_answer_shows_the_conflict(tmp_path: Path) -> None:
+    model = ScriptedModel(["The Oldwick outage cut the power of 310 homes. [e1]"])
+    given = await asked(tmp_path, model)
+    assert given.answered_by == model.identity
+    texts = " ".join(view.text for view in given.conflicts[0].views)
+    assert "310" in texts
+    assert "240" in texts

@@ -1,0 +1,125 @@
+"""The models of a home: opened when first asked, and their calls in the books."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wellread import kb as kb_module
+from wellread.config import EmbeddingSettings
+from wellread.errors import ModelError, StoreError
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder, LanguageModel, Prompt
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel, collect
+from wellread.testing.rerank import ReadableReranker
+
+PROMPT = Prompt(system="s", user="u")
+HTTP = {"backend": "http", "url": "http://user:pw@one.example:99/v1", "model": "tiny"}
+
+
+@pytest.fixture
+def readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embedders and rerankers without a server."""
+
+    def open_readable(settings: EmbeddingSettings, home: Path) -> Embedder:
+        return ReadableEmbedder()
+
+    def reranker(settings: object, model: Callable[[], LanguageModel | None]) -> ReadableReranker:
+        return ReadableReranker()
+
+    monkeypatch.setattr(kb_module, "open_embedder", open_readable)
+    monkeypatch.setattr(kb_module, "open_reranker", reranker)
+
+
+def calls(kb: KnowledgeBase) -> list[tuple[str, str, str, int]]:
+    return [
+        (call.purpose, call.provider, call.model, call.input_tokens)
+        for call in kb.catalogue.calls.newest(9)
+    ]
+
+
+@pytest.mark.usefixtures("readable")
+def test_an_embedder_on_a_server_is_in_the_books(tmp_path: Path) -> None:
+    with open_kb(tmp_path, overrides={"embedding": HTTP}) as kb:
+        for _ in range(2):
+            kb.embedder.embed(["one two three"], "query")
+        kb.embedder.embed(["one two", "three"], "passage")
+        assert calls(kb) == [
+            ("embed passage", "one.example:99", "tiny", 3),
+            ("embed query", "one.example:99", "tiny", 3),
+        ]
+
+
+@pytest.mark.usefixtures("readable")
+def test_an_embedder_on_this_machine_is_free_and_is_not(tmp_path: Path) -> None:
+    with open_kb(tmp_path) as kb:
+        kb.embedder.embed(["one two three"], "query")
+        assert calls(kb) == []
+
+
+@pytest.mark.usefixtures("readable")
+def test_a_reranker_on_a_server_is_in_the_books(tmp_path: Path) -> None:
+    with open_kb(tmp_path, overrides={"rerank": HTTP}, embedder=ReadableEmbedder()) as kb:
+        assert kb.reranker is not None
+        kb.reranker.rerank("one", ["two three"])
+        assert calls(kb) == [("rerank", "one.example:99", "tiny", 3)]
+
+
+async def test_a_model_is_opened_by_its_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_scripted(settings: object, *, name: str) -> LanguageModel:
+        opened.append(name)
+        return ScriptedModel(["yes", "yes"], identity=f"opened:{name}")
+
+    monkeypatch.setattr(kb_module, "open_model", open_scripted)
+    settings = {"generation": {"model": "big", "cheap_model": "small"}}
+    with open_kb(tmp_path, overrides=settings, embedder=ReadableEmbedder()) as kb:
+        judge, rewriter = kb.model_for("judge"), kb.model_for("rewrite")
+        assert judge is not None
+        assert rewriter is not None
+        assert (opened, judge.identity) == ([], "big")
+        await collect(judge, PROMPT)
+        await collect(rewriter, PROMPT)
+        assert (opened, judge.identity) == (["big"], "opened:big")
+        assert [call[0] for call in calls(kb)] == ["rewrite", "judge"]
+
+
+async def test_a_model_that_cannot_be_opened_fails_when_it_is_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    settings = {"generation": {"model": "openai:gpt-4o-mini"}}
+    with open_kb(tmp_path, overrides=settings, embedder=ReadableEmbedder()) as kb:
+        model = kb.model
+        assert model is not None
+        with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+            await collect(model, PROMPT)
+
+
+def test_without_a_name_there_is_no_model(tmp_path: Path) -> None:
+    with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
+        assert kb.model is None
+        assert kb.models.recorded("fallback_model") is None
+
+
+async def test_a_catalogue_that_refuses_breaks_no_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = ScriptedModel(["yes"])
+    with open_kb(tmp_path, embedder=ReadableEmbedder(), model=model) as kb:
+        asked = kb.model
+        assert asked is not None
+        monkeypatch.setattr(kb.catalogue.calls, "record", refuse)
+        text, _ = await collect(asked, PROMPT)
+    assert text == "yes"
+    assert "could not be recorded" in caplog.text
+
+
+def refuse(call: object) -> None:
+    raise StoreError("the disk is full")
