@@ -132,7 +132,7 @@ async def _run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
     for one in asked:
         started = time.perf_counter()
         with judged() as readings:
-            given = await final(answer(kb, Question(text=one.text)))
+            given = await final(answer(kb, Question(text=one.text, fresh=True)))
         cases.append(_case(kb, one, given, readings, time.perf_counter() - started))
     return cases
 

@@ -31,9 +31,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home, open_kb(Path(home)) as kb:
         add(kb, [str(sample / name) for name in FOLDERS], collection=COLLECTION)
         for text in (QUESTIONS[0], QUESTIONS[-1]):
-            asyncio.run(final(answer(kb, Question(text=text))))
+            asyncio.run(final(answer(kb, Question(text=text, fresh=True))))
             started = time.perf_counter()
-            given = asyncio.run(final(answer(kb, Question(text=text))))
+            given = asyncio.run(final(answer(kb, Question(text=text, fresh=True))))
             console.print(Text(f"$ wellread ask {text!r}", style="bold"))
             seconds = time.perf_counter() - started
             print_answer(console, given, seconds=seconds, detailed=False)

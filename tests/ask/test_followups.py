@@ -245,3 +245,14 @@ def test_any_words_are_rewritten_without_fail(
 def test_any_text_is_taken(question: str, answer: str) -> None:
     found = rewritten(question, Turn(question="Who is Rosa Vale?", answer=answer))
     assert found.changed or found.text == question
+
+
+def test_a_new_topic_takes_the_pronouns_over() -> None:
+    library = "The Netloft Library lends tools."
+    earlier = [
+        Turn(question="What is the Netloft Library?", answer=library, names=("Netloft Library",)),
+        Turn(question="Whom does Netloft Library lend to?", answer=library),
+        Turn(question="What did the Merrow Cooperative decide?", answer="To build a turbine."),
+    ]
+    found = standalone("When was it founded?", earlier, Vocabulary(), date(2026, 3, 1))
+    assert found.text == "When was the Merrow Cooperative founded?"

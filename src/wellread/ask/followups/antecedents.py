@@ -24,6 +24,7 @@ IN_QUESTION, ANSWER_SUBJECT, IN_ANSWER, CITED, SHOWN = 3.0, 2.2, 1.0, 2.6, 0.8
 LONG_TITLE = 0.4
 PHRASE, ONE_WORD = -0.6, -1.2  # less than a name
 AGAIN, PER_TURN = 0.7, 0.7  # more for each further mention, less for each turn back
+AWAY = 3.0  # less for what the last turn does not name, when its question names something
 _YEARS_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _TYPE_BEHIND = re.compile(r"[(\[]([^()\[\]]*)[)\]]\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
@@ -105,7 +106,11 @@ def antecedents_of(earlier: Sequence[Turn], vocabulary: Vocabulary) -> list[Ante
         for one in _of_turn(turn, back, vocabulary):
             known = best.get(one.key)
             best[one.key] = one if known is None else _together(known, one)
-    return sorted(_whole(list(best.values())), key=lambda one: (-one.score, one.back))
+    found = _whole(list(best.values()))
+    last = earlier[-1].question if earlier else ""
+    if any(one.named and one.back == 0 and one.text in last for one in found):
+        found = [one if one.back == 0 else replace(one, score=one.score - AWAY) for one in found]
+    return sorted(found, key=lambda one: (-one.score, one.back))
 
 
 def _whole(found: Sequence[Antecedent]) -> list[Antecedent]:
