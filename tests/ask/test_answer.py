@@ -30,7 +30,7 @@ LIBRARY = """# Tool library
 The tool library lends ladders and drills to every member for two weeks.
 """
 # The readable embedder puts a question and its answer further apart than a real model does.
-LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.1}}
 PAST = '{"question": "When does the ferry leave?", "answer": "The ferry leaves at noon."}\n'
 
 
