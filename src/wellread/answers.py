@@ -173,8 +173,10 @@ class Answer:
         suggestions: further questions that the material can answer.
         cached: whether an answer given before was given again.
         hallucinated_citations: how many unknown evidence keys were removed from the draft.
-        repaired_citations: how many sentences got the citation they deserve, or a better one.
-        dropped_sentences: how many sentences of the draft ``strict`` took out.
+        repaired_citations: how many sentences got the citation they deserve, a better one, or
+            lost one that bears nothing.
+        dropped_sentences: how many sentences of the draft ``strict`` took out, or were withheld
+            because they are none of an answer (the prompt's own rules, calls).
     """
 
     id: str

@@ -28,10 +28,14 @@ class GenerationSettings(_Section):
     cheap_model: str = Field(
         default="", description="language model that is asked when the budget runs low"
     )
-    base_url: str = Field(default="", description="OpenAI-compatible server to use for the model")
+    base_url: str = Field(
+        default="",
+        description="server to ask instead of the usual one of the first provider that is named",
+    )
     api_key_env: str = Field(
         default="",
-        description="environment variable that holds the model's key; empty: the provider's usual",
+        description="environment variable with the key of the first provider that is named; "
+        "empty: the provider's usual",
     )
     command: str = Field(default="claude", description="command line program behind claude-cli")
     temperature: float = Field(default=0.3, ge=0, le=2, description="sampling temperature")

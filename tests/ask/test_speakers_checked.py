@@ -132,7 +132,11 @@ def test_marks_are_not_read_when_nobody_is_reported() -> None:
     [
         ("Ana said that heavy rain falls.", {"Ana Ruiz"}, "heavy rain falls."),
         ("Ana Ruiz, the mayor, also warned that ice melts.", {"Ana Ruiz"}, "ice melts."),
-        ("Ana and Ben agreed that heavy rain falls.", {"Ana Ruiz", "Ben Holt"}, "heavy rain falls."),
+        (
+            "Ana and Ben agreed that heavy rain falls.",
+            {"Ana Ruiz", "Ben Holt"},
+            "heavy rain falls.",
+        ),
         ("In Ben's view, the rain stops soon.", {"Ben Holt"}, "the rain stops soon."),
         ("The rain stops soon, according to Holt.", {"Ben Holt"}, "The rain stops soon ."),
         ("Ana crossed the harbour.", set(), "Ana crossed the harbour."),

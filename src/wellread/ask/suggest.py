@@ -148,6 +148,8 @@ def _about(around: Around) -> Iterator[str]:
         heading = next(iter(reversed(_headings(hit))), "")
         if hit.document.kind == "qa" or not _sayable(title) or not _sayable(heading):
             continue
+        if _LEANS.search(heading) or heading.split()[0].lower() in _SMALL:
+            continue
         if not _is_generic(heading) and _alike_words(title, heading) < SAME:
             yield f"What does “{title}” say about {_as_subject(heading)}?"
 

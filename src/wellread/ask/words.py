@@ -102,6 +102,13 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(number for number in found if number)
 
 
+# The first word of a question that is no part of a name after it ("Compare the Kittiwake ...").
+OPENERS = STOP_WORDS | frozenset(
+    "compare contrast define describe discuss explain find give list name outline show summarise "
+    "summarize tell".split()
+)
+
+
 def names(text: str) -> tuple[str, ...]:
     """Capitalised names inside sentences, quoted phrases, and words with digits, as written.
 
@@ -112,7 +119,9 @@ def names(text: str) -> tuple[str, ...]:
     for match in _NAME.finditer(text):
         name = match.group().rstrip(".,;:'’")
         first, *rest = name.split()
-        if first.lower() in STOP_WORDS and match.start() == _first_letter(text):
+        if first.lower() in OPENERS and match.start() == _first_letter(text):
+            while rest and rest[0].lower() in STOP_WORDS:
+                rest = rest[1:]
             name = " ".join(rest)
         elif match.start() == _first_letter(text) and not rest and not _odd_case(first):
             continue

@@ -227,9 +227,7 @@ def _known(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
 def _types(source_types: frozenset[str]) -> dict[str, str]:
     """Source types in words, to source types as the documents have them."""
     names = {name.replace("_", " ").replace("-", " ").lower(): name for name in source_types}
-    return {
-        words: name for words, name in names.items() if words.strip() and words not in _FORMATS
-    }
+    return {words: name for words, name in names.items() if words.strip() and words not in _FORMATS}
 
 
 def _plural(noun: str) -> str:

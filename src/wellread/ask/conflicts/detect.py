@@ -17,7 +17,7 @@ from typing import Literal
 
 from wellread.ask import words
 from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
-from wellread.ask.conflicts.values import opposed, swapped, values
+from wellread.ask.conflicts.values import comparable, opposed, swapped, values
 from wellread.ask.extract.expected import Expected, expected_of
 from wellread.ask.extract.score import Reading
 from wellread.ask.extract.sentences import Option
@@ -225,7 +225,7 @@ def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
     if kind not in ("date", "number", "person"):
         return False
     both = min(one.covered, other.covered) >= COVERED
-    told = bool(one.values) and bool(other.values)
+    told = comparable(kind, one.values, other.values)
     return both and told and one.values.isdisjoint(other.values)
 
 

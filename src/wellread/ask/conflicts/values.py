@@ -15,6 +15,9 @@ _DATE_WORDS = re.compile(
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\b",
     re.IGNORECASE,
 )
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december".split()
+)
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
 LONGEST_SWAP = 5  # words that stand in one of them in place of others
@@ -31,6 +34,21 @@ def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
         return _measured(sentence, question)
     asked = question.lower()
     return frozenset(name.lower() for name in words.names(sentence) if name.lower() not in asked)
+
+
+def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of values could answer the same question differently.
+
+    A year and "the second Saturday" do not, nor do two weekdays: things recur on those.
+    """
+    if not one or not other:
+        return False
+    if kind != "date":
+        return True
+    years = [all(_YEAR.fullmatch(value) for value in values) for values in (one, other)]
+    if any(years):
+        return all(years)
+    return all(any(value in _MONTHS for value in values) for values in (one, other))
 
 
 def _measured(sentence: str, question: str) -> frozenset[str]:

@@ -20,6 +20,7 @@ DATE = re.compile(
     rf"|(?:in|since|until|by|of|from)\s+{_MONTH}|(?:spring|summer|autumn|winter)\s+of)",
     re.IGNORECASE,
 )
+_MONTHS = re.compile(rf"{_MONTH}|{_DAY}", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?[A-Z]")
 _REASON = re.compile(
     r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
@@ -79,11 +80,27 @@ def expected_of(question: str) -> Expected:
     return next((kind for pattern, kind in _ASKS if pattern.search(question)), "other")
 
 
+_AFTER = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?$")
+
+
+def people(sentence: str, question: str) -> tuple[str, ...]:
+    """Names in ``sentence`` that could be somebody's: no date, no place, no part of the question."""
+    asked = frozenset(words.stems(question))
+    found = []
+    for name in words.names(sentence):
+        place = sentence.find(name)
+        if name[:1].isdigit() or asked.intersection(words.stems(name)) or DATE.search(name):
+            continue
+        if _MONTHS.fullmatch(name) or _AFTER.search(sentence, 0, place):
+            continue
+        found.append(name)
+    return tuple(found)
+
+
 def holds(kind: Expected, sentence: str, question: str) -> bool:
     """Whether ``sentence`` holds a thing of ``kind`` that the question does not name itself."""
     if kind == "person":
-        asked = question.lower()
-        return any(name.lower() not in asked for name in words.names(sentence))
+        return bool(people(sentence, question))
     if kind == "date":
         return DATE.search(sentence) is not None
     if kind == "number":

@@ -75,6 +75,7 @@ def extract(
             return _compared(analysis, material, sides, several, embedder)
     scored = score(
         analysis,
+        evidence,
         material.options,
         material.readings,
         promising(options, material.readings),
@@ -132,7 +133,7 @@ def _compared(
     groups = [promising(options, readings, within=side.places, most=OF_THE_TWO) for side in sides]
     both = promising(options, readings, within=several, most=TOGETHER) if several else []
     places = [*both, *(place for group in groups for place in group)]
-    scored = score(analysis, options, readings, places, embedder)
+    scored = score(analysis, material.evidence, options, readings, places, embedder)
     by_option = {(each.option.evidence, each.option.place): each for each in scored}
     page = Page(evidence=material.evidence)
     together = [by_option[options[place].evidence, options[place].place] for place in both]

@@ -1,14 +1,15 @@
 """How likely each sentence answers the question: a logistic sum of a few readings.
 
-The weights were fitted to sentences of ClapNQ, XQuAD and COVID-QA that hold a gold answer, on one
-half of the questions (docs/decisions). What only tells passages of one document from each other
-is weighed lower than fitted, because those sets have one right passage each.
+The weights were set by hand after a fit to sentences of ClapNQ, XQuAD and COVID-QA that hold a gold
+answer (docs/decisions/018-extract.md). What tells passages of one document from each other is
+weighed lower than fitted, because those sets have one right passage each.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
 EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 MEANING = 3.4
+
+_POINTING = re.compile(
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|this|these)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,7 @@ class Scored:
 
 def score(
     analysis: Analysis,
+    evidence: Sequence[Evidence],
     options: Sequence[Option],
     readings: Sequence[Reading],
     places: Sequence[int],
@@ -71,7 +77,8 @@ def score(
     """The options at ``places`` with their scores, best first."""
     # The question is embedded by itself: a cache may hold it already.
     asked = embedder.embed([analysis.question], "query")[0]
-    vectors = embedder.embed([options[place].text for place in places], "passage")
+    texts = [_in_context(options[place], evidence) for place in places]
+    vectors = embedder.embed(texts, "passage")
     similarities = np.asarray(vectors @ asked, dtype=float).tolist()
     scored = [
         Scored(
@@ -144,6 +151,13 @@ def promising(
     among = within or range(len(options))
     readable = [place for place in among if options[place].readable] or list(among)
     return sorted(readable, key=lambda place: (-rough(place), place))[:most]
+
+
+def _in_context(option: Option, evidence: Sequence[Evidence]) -> str:
+    """The sentence; one that says "it" or "they" with the title, which mostly says what it is."""
+    if not _POINTING.search(option.text):
+        return option.text
+    return f"{evidence[option.evidence].hit.document.title}: {option.text}"
 
 
 def _likely(reading: Reading, option: Option, similarity: float) -> float:
