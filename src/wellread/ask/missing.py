@@ -44,10 +44,12 @@ def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]
     Neighbouring words are named together, as the question has them.
     """
     held = _stems(evidence)
+    matter = frozenset(words.matter(analysis.subject or analysis.question))
     found: list[str] = []
     run: list[str] = []
     for word in [*words.words(analysis.subject or analysis.question), ""]:
-        absent = bool(words.stems(word)) and not held.issuperset(words.stems(word))
+        own = matter.intersection(words.stems(word))
+        absent = bool(own) and not held.issuperset(own)
         if absent and len(run) < LONGEST:
             run.append(word)
             continue
@@ -76,7 +78,8 @@ def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, .
 
 def about(analysis: Analysis) -> str:
     """What the question is about: its names, else its terms."""
-    topic = analysis.names or analysis.terms
+    matter = frozenset(words.matter(analysis.subject or analysis.question))
+    topic = analysis.names or [term for term in analysis.terms if matter & {*words.stems(term)}]
     return ", ".join(f"“{one}”" for one in topic[:3]) or "the topic"
 
 

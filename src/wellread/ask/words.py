@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import snowballstemmer
 
@@ -107,6 +107,27 @@ OPENERS = STOP_WORDS | frozenset(
     "compare contrast define describe discuss explain find give list name outline show summarise "
     "summarize tell".split()
 )
+
+
+_ASKING = (
+    "compare comparison contrast current details difference differ explanation happening "
+    "information latest list newest news overview recent recently status summarise summarize "
+    "summary talk think thought today update"
+)
+
+
+def matter(text: str) -> tuple[str, ...]:
+    """The stems of what ``text`` asks about, without words of asking ("the latest news on ...").
+
+    All its stems when nothing else is left.
+    """
+    found = tuple(stem for stem in stems(text) if stem not in _asking())
+    return found or tuple(stems(text))
+
+
+@cache
+def _asking() -> frozenset[str]:
+    return frozenset(stem(word) for word in _ASKING.split())
 
 
 def names(text: str) -> tuple[str, ...]:

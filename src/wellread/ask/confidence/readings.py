@@ -79,7 +79,7 @@ def readings_of(
         ModelError: the embedder could not be run or reached.
     """
     pieces = list(evidence[:LOOKED])
-    asked = frozenset(words.stems(analysis.subject or analysis.question))
+    asked = frozenset(words.matter(analysis.subject or analysis.question))
     titles = [_title(piece) & asked for piece in pieces]
     lines = [
         _Line(piece=number, text=text, held=asked.intersection(words.stems(text)))

@@ -84,7 +84,7 @@ _AFTER = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s
 
 
 def people(sentence: str, question: str) -> tuple[str, ...]:
-    """Names in ``sentence`` that could be somebody's: no date, no place, no part of the question."""
+    """Names in ``sentence`` that could be somebody's: no date or place, nothing of the question."""
     asked = frozenset(words.stems(question))
     found = []
     for name in words.names(sentence):

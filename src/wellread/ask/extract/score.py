@@ -77,7 +77,8 @@ def score(
     """The options at ``places`` with their scores, best first."""
     # The question is embedded by itself: a cache may hold it already.
     asked = embedder.embed([analysis.question], "query")[0]
-    texts = [_in_context(options[place], evidence) for place in places]
+    stems = frozenset(words.stems(analysis.question))
+    texts = [_in_context(options[place], evidence, stems) for place in places]
     vectors = embedder.embed(texts, "passage")
     similarities = np.asarray(vectors @ asked, dtype=float).tolist()
     scored = [
@@ -153,11 +154,12 @@ def promising(
     return sorted(readable, key=lambda place: (-rough(place), place))[:most]
 
 
-def _in_context(option: Option, evidence: Sequence[Evidence]) -> str:
-    """The sentence; one that says "it" or "they" with the title, which mostly says what it is."""
-    if not _POINTING.search(option.text):
+def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[str]) -> str:
+    """The sentence; one that says "it" or "they" with a title that says what is asked about."""
+    title = evidence[option.evidence].hit.document.title
+    if not _POINTING.search(option.text) or asked.isdisjoint(words.stems(title)):
         return option.text
-    return f"{evidence[option.evidence].hit.document.title}: {option.text}"
+    return f"{title}: {option.text}"
 
 
 def _likely(reading: Reading, option: Option, similarity: float) -> float:
