@@ -14,6 +14,7 @@ from benchmarks import (
     analysis,
     calibration,
     claims,
+    conflicts,
     counting,
     extractive,
     followups,
@@ -32,6 +33,7 @@ from benchmarks import (
     record,
     refusal,
     retrieval,
+    sessions,
     stories,
 )
 from benchmarks.paths import RESULTS_PAGE
@@ -186,8 +188,23 @@ labels of half a were changed after outputs were seen.
 FOLLOWUPS = """\
 ## Follow-up questions
 
-Rewritten to stand alone by rules; not yet part of an answer. Half a of each set was tuned on; half
-b was only counted, three times.
+Rewritten to stand alone by rules. Half a of each set was tuned on; half b was only counted, three
+times.
+
+"""
+
+SESSIONS = """\
+## Follow-up questions in sessions
+
+As they are really asked: through recorded sessions, then searched (nDCG@10).
+
+"""
+
+CONFLICTS = """\
+## Sources that differ
+
+Extractive answers, default settings but no refusal. RAMDocs' questions are asked of their own
+documents; XQuAD and ClapNQ have no conflicts, so each one claimed there is a false alarm.
 
 """
 
@@ -273,6 +290,8 @@ def page() -> str:
                 _one("refusal", refusal.table),
                 CALIBRATION,
                 _one("calibration", calibration.table),
+                CONFLICTS,
+                _one("conflicts", conflicts.table),
                 INGEST,
                 _one("ingest", ingest.table),
                 LATENCY,
@@ -289,6 +308,8 @@ def page() -> str:
                 _one("analysis", analysis.table),
                 FOLLOWUPS,
                 _one("followups", followups.table),
+                SESSIONS,
+                _one("sessions", sessions.table),
                 MENTIONS,
                 _one("mentions", mentions.table),
                 STORIES,
