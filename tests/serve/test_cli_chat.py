@@ -207,3 +207,17 @@ def test_choices_are_the_values_of_settings_and_types() -> None:
     assert tuple(one.value for one in answers.StyleName) == styles
     assert get_args(Style) == styles
     assert set(CSL_TYPES) == set(KINDS)
+
+
+def test_ask_goes_on_with_a_session_and_writes_anew_when_told(runner: CliRunner) -> None:
+    (first,) = talk(runner, FERRY)
+    session = first["sessionId"]
+    code, out, err = run(runner, "ask", "--json", "--session", session, AGAIN)
+    assert code == 0, err
+    assert json.loads(out)["sessionId"] == session
+    assert json.loads(out)["standalone"]
+    given = [
+        json.loads(run(runner, "ask", "--json", *flag, FERRY)[1])["cached"]
+        for flag in ((), ("--fresh",))
+    ]
+    assert given == [True, False]

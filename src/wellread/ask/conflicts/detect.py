@@ -28,6 +28,10 @@ MOST_VIEWS = 5
 OF_ONE = 5  # sentences of one document that are compared with those of others
 COVERED = 0.75  # of the question's terms, that a sentence and what is above it hold
 ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with other values
+# Of what is asked about the name, that a sentence holds whose values count. Numbers stand near
+# what they measure anyhow.
+DIRECT, DIRECT_NUMBER = 0.99, 0.6
+SHORT = 18  # words of such a sentence
 LEAST_FOCUS = 0.45  # of how well the best sentence answers, for another view to count
 
 
@@ -86,7 +90,7 @@ def disagreement(
         )
     views = _views(sides, kind)
     if len(views) == 1:
-        views = _rivals(by_document) or views
+        views = _rivals(by_document, kind) or views
     if len(views) > 1:
         return Disagreement(
             kind="conflict",
@@ -110,7 +114,7 @@ def _unplaced(sides: Sequence[Side], views: Sequence[Sequence[Side]]) -> list[li
     ]
 
 
-def _rivals(by_document: Sequence[Sequence[Side]]) -> list[list[Side]]:
+def _rivals(by_document: Sequence[Sequence[Side]], kind: Expected) -> list[list[Side]]:
     """Two sentences of two documents that are the same but for a value; empty when none are."""
     if not by_document:
         return []
@@ -119,7 +123,7 @@ def _rivals(by_document: Sequence[Sequence[Side]]) -> list[list[Side]]:
         for others in by_document[number + 1 :]:
             for one in held:
                 for other in others:
-                    if min(one.worth, other.worth) >= least and _contradict(one, other):
+                    if min(one.worth, other.worth) >= least and _contradict(one, other, kind):
                         return [[one], [other]]
     return []
 
@@ -220,20 +224,30 @@ def _views(sides: Sequence[Side], kind: Expected) -> list[list[Side]]:
 
 
 def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
-    if _contradict(one, other):
+    if _contradict(one, other, kind):
         return True
     if kind not in ("date", "number", "person"):
+        return False
+    if not (_direct(one, kind) and _direct(other, kind)):
         return False
     both = min(one.covered, other.covered) >= COVERED
     told = comparable(kind, one.values, other.values)
     return both and told and one.values.isdisjoint(other.values)
 
 
-def _contradict(one: Side, other: Side) -> bool:
+def _direct(side: Side, kind: Expected) -> bool:
+    """Whether it says little else: a long sentence has dates and people of other things, too."""
+    least = DIRECT_NUMBER if kind == "number" else DIRECT
+    return side.focus >= least and len(side.option.text.split()) <= SHORT
+
+
+def _contradict(one: Side, other: Side, kind: Expected) -> bool:
     if min(one.covered, other.covered) < ON_TOPIC:
         return False
     first, second = one.option.text, other.option.text
-    return swapped(first, second) is not None or opposed(first, second)
+    # Another number or name in two sentences that are otherwise alike is no other reason.
+    told = kind not in ("reason", "way") and swapped(first, second) is not None
+    return told or opposed(first, second)
 
 
 def _options(view: Sequence[Side]) -> tuple[Option, ...]:

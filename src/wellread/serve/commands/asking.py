@@ -62,6 +62,12 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
             "--strict/--no-strict", help="Drop unsupported sentences.", show_default=False
         ),
     ] = None,
+    session: Annotated[
+        str, typer.Option(help="Ask within this session, after its earlier questions.")
+    ] = "",
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
+    ] = False,
 ) -> None:
     """Answer a question from the material, with a verdict for every sentence.
 
@@ -77,6 +83,8 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         mode=mode.value,
         strict=strict,
         max_clusters=max_clusters,
+        session_id=session,
+        fresh=fresh,
     )
     with terminal.open() as kb:
         warn_if_outdated(kb)
