@@ -3,13 +3,15 @@
     python -m benchmarks.refusal       # asks and records
     python -m benchmarks.calibration   # Brier score, calibration error, the curve as a picture
 
-What is predicted: the material answers, and the answer shows it. The curve of all sets goes to
-``results/calibration.svg``.
+What is predicted: the material answers, and the answer shows it. Of the questions without an answer
+in the material as many are left out, by a hash, as it takes for the share of answerable ones that
+the weights were learned for. The curve of all sets goes to ``results/calibration.svg``.
 """
 
 from __future__ import annotations
 
 import argparse
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -18,7 +20,7 @@ from benchmarks.paths import RESULTS
 from benchmarks.record import save
 from benchmarks.refusal import Row, judged_again, recorded
 from benchmarks.sets.refused import REFUSED
-from benchmarks.train_confidence import usable
+from benchmarks.train_confidence import ANSWERABLE, usable
 from wellread.evaluation.bootstrap import bootstrap
 from wellread.evaluation.calibration import brier, calibration_error, reliability
 from wellread.evaluation.picture import curve
@@ -30,7 +32,7 @@ def main() -> None:
     """Measure, print, write ``results/calibration.json`` and the picture."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
     by_set = {
-        name: [row for row in usable(judged_again(recorded(name))) if row.held_out]
+        name: in_shares([row for row in usable(judged_again(recorded(name))) if row.held_out])
         for name in REFUSED
     }
     everything = [row for rows in by_set.values() for row in rows]
@@ -39,6 +41,14 @@ def main() -> None:
     bins = reliability(*_pairs(everything))
     (RESULTS / "calibration.svg").write_text(curve(bins), encoding="utf-8")
     print("\n".join(table(found)))
+
+
+def in_shares(rows: Sequence[Row]) -> list[Row]:
+    """All answerable questions, and as many of the others as fit the share learned for."""
+    answerable = [row for row in rows if row.group == "answerable"]
+    others = [row for row in rows if row.group != "answerable"]
+    others.sort(key=lambda row: zlib.crc32(f"calibration/{row.set}/{row.id}".encode()))
+    return [*answerable, *others[: round(len(answerable) * (1 - ANSWERABLE) / ANSWERABLE)]]
 
 
 def figures(rows: Sequence[Row]) -> dict[str, Any]:

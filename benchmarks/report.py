@@ -117,7 +117,8 @@ answer it are kept back. Readings and weights were learned on the other half of 
 CALIBRATION = """\
 ## Calibration
 
-Predicted is that the material answers and that the answer shows it; questions kept from training.
+Predicted is that the material answers and that the answer shows it; questions kept from training,
+of which 60 % are answerable, the share that the weights were learned for.
 
 """
 
