@@ -4,10 +4,10 @@
     python -m benchmarks.train_confidence  # learns from the training half of what was recorded
 
 A logistic regression of "the material answers, and the answer shows it" on the readings. Each set
-counts alike; in each, ``ANSWERABLE`` of the weight is on answerable questions, since people mostly ask their
-material what it can answer, the rest on those that are foreign to it, unanswerable, or whose answer
-was withheld. No reading of a place in a list is
-used: where the right passages are withheld, the others' places tell.
+counts alike; in each, ``ANSWERABLE`` of the weight is on answerable questions, since people mostly
+ask their material what it can answer, the rest on those that are foreign to it, unanswerable, or
+whose answer was withheld. No reading of a place in a list is used: where the right passages are
+withheld, the others' places tell.
 """
 
 from __future__ import annotations

@@ -22,8 +22,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
-WITH_LLM = {"models/openai_compatible.py"}
-WITH_RERANK = {"models/rerank_local.py"}
+WITH_LLM = {
+    f"models/{name}.py"
+    for name in ("anthropic", "failures", "google", "hosted", "openai_compatible", "prices")
+}
+PROVIDERS = ("anthropic", "google", "openai")
+WITH_RERANK = {"models/cross_encoder.py"}
 # Only for plug-ins' tests: pytest is not installed with the package.
 TESTING = "testing/"
 
@@ -52,15 +56,17 @@ def extra(name: str) -> set[str]:
     return names(extras[name])
 
 
-def required(declared: set[str], extras: str = "") -> set[str]:
-    """``declared`` and what these require themselves (with ``extras``, of their extra ``openai``).
+def required(declared: set[str], extras: tuple[str, ...] = ()) -> set[str]:
+    """``declared`` and what these require themselves, with their extras of these names.
 
     A declared framework's own foundation may be used: Starlette comes with FastAPI.
     """
     found = set(declared)
     for name in declared:
         for line in metadata.requires(name) or ():
-            if "extra ==" not in line or (extras and extras in line.partition("extra ==")[2]):
+            if "extra ==" not in line or any(
+                each in line.partition("extra ==")[2] for each in extras
+            ):
                 found |= names([line])
     return found
 
@@ -95,7 +101,7 @@ def undeclared(path: Path, declared: set[str]) -> set[str]:
 def test_every_import_is_declared(path: Path) -> None:
     declared = required(core())
     if name_of(path) in WITH_LLM:
-        declared |= required(extra("llm"), extras="openai")
+        declared |= required(extra("llm"), extras=PROVIDERS)
     if name_of(path) in WITH_RERANK:
         declared |= extra("rerank")
     if name_of(path).startswith(TESTING):

@@ -177,7 +177,7 @@ def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner)
 
 def test_ask_detailed_adds_the_steps(filled: CliRunner) -> None:
     assert "retrieval" not in run(filled, "ask", FERRY_QUESTION)[1]
-    assert "retrieval" in run(filled, "ask", FERRY_QUESTION, "--detailed")[1]
+    assert "retrieval" in run(filled, "ask", FERRY_QUESTION, "--detailed", "--fresh")[1]
 
 
 def test_search_stays_inside_its_filters(filled: CliRunner) -> None:

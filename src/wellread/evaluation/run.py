@@ -19,6 +19,7 @@ from wellread.ask.find import find
 from wellread.ask.found import Found
 from wellread.ask.retrieve import search
 from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask_settings import CacheSettings
 from wellread.errors import WellreadError
 from wellread.evaluation.scores import Run, Scored, score
 from wellread.evaluation.targets import Resolver
@@ -89,13 +90,14 @@ def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Ca
 @contextmanager
 def unrecorded(kb: KnowledgeBase) -> Iterator[None]:
     """Inside, ``kb`` keeps neither answers nor gaps: nobody asked these questions."""
-    kept = kb.catalogue
+    kept, settings = kb.catalogue, kb.settings
     silent = _Silent.open(kb.home / CATALOGUE_FILE)
     kb.catalogue = silent
+    kb.settings = settings.model_copy(update={"cache": CacheSettings(answers=False)})
     try:
         yield
     finally:
-        kb.catalogue = kept
+        kb.catalogue, kb.settings = kept, settings
         silent.close()
 
 

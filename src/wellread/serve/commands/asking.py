@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from wellread.questions import Analysis
 
 
+SessionId = Annotated[
+    str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
+]
+
+
 def register(app: typer.Typer) -> None:
     """Put the commands into ``app``."""
     app.command()(ask)
@@ -62,12 +70,8 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
             "--strict/--no-strict", help="Drop unsupported sentences.", show_default=False
         ),
     ] = None,
-    session: Annotated[
-        str, typer.Option(help="Ask within this session, after its earlier questions.")
-    ] = "",
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Write anew, also when the same was asked before.")
-    ] = False,
+    session: SessionId = "",
+    fresh: Fresh = False,
 ) -> None:
     """Answer a question from the material, with a verdict for every sentence.
 
