@@ -31,6 +31,8 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected) -> list[Scored]:
             break
         if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
             continue
+        if _is_fragment(each.option) and not best.option.item:
+            continue
         if not any(repeats(each.option, other.option) for other in picked):
             picked.append(each)
     return picked
@@ -41,6 +43,11 @@ def _needs_another(option: Option, picked: Sequence[Scored]) -> bool:
         (each.option.evidence, each.option.place) == (option.evidence, option.place - 1)
         for each in picked
     )
+
+
+def _is_fragment(option: Option) -> bool:
+    """Whether it is an item of a list that is no sentence: it says little beside sentences."""
+    return option.item and not option.text.rstrip("\"'”’)").endswith((".", "!", "…"))
 
 
 def repeats(one: Option, other: Option) -> bool:
