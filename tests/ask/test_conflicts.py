@@ -173,3 +173,41 @@ async def test_a_models_one_sided_answer_shows_the_conflict(tmp_path: Path) -> N
     texts = " ".join(view.text for view in given.conflicts[0].views)
     assert "310" in texts
     assert "240" in texts
+
+
+LONG = (
+    "Some 310 homes in and around Oldwick were without electricity for nine hours on Tuesday, "
+    "14 October, after a fault at the tidal turbines in the narrows, the owners told the paper."
+)
+DARK = (
+    "On Tuesday, 14 October, the lights went out in Oldwick, and electricity came back at noon. "
+    "According to the map of the network operator, 240 homes were affected."
+)
+
+
+def test_counts_of_the_same_thing_in_long_sentences_are_both_shown() -> None:
+    question = "How many homes in Oldwick were without electricity on 14 October?"
+    found = told(question, evidence_of(LONG, DARK))
+    (dispute,) = found.disputes
+    assert sorted(claim.text[:24] for claim in dispute.views) == [
+        "According to the map of ",
+        "Some 310 homes in and ar",
+    ]
+
+
+def test_counts_of_other_things_and_of_other_times_do_not_differ() -> None:
+    question = "How many homes in Oldwick were without electricity on 14 October?"
+    assert not told(question, evidence_of(LONG, DARK.replace("240 homes", "240 boats"))).disputes
+    elsewhere = "The Skerrick microgrid supplies 214 homes on the west side of the island."
+    assert not told(question, evidence_of(LONG, elsewhere)).disputes
+
+
+def test_a_year_does_not_contradict_a_weekday() -> None:
+    question = "When did the library open?"
+    assert not told(
+        question,
+        evidence_of("The library opened in 2021.", "The library did open on the second Saturday."),
+    ).disputes
+    assert told(
+        question, evidence_of("The library did open in 2021.", "The library did open in 2019.")
+    ).disputes

@@ -17,7 +17,7 @@ from typing import Literal
 
 from wellread.ask import words
 from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
-from wellread.ask.conflicts.values import comparable, opposed, swapped, values
+from wellread.ask.conflicts.values import comparable, counts, opposed, swapped, values
 from wellread.ask.extract.expected import Expected, expected_of
 from wellread.ask.extract.score import Reading
 from wellread.ask.extract.sentences import Option
@@ -27,6 +27,7 @@ from wellread.types import Evidence
 MOST_VIEWS = 5
 OF_ONE = 5  # sentences of one document that are compared with those of others
 COVERED = 0.75  # of the question's terms, that a sentence and what is above it hold
+COUNTED = 0.75  # of them, that it holds with title and opening, where it counts what is asked for
 ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with other values
 # Of what is asked about the name, that a sentence holds whose values count. Numbers stand near
 # what they measure anyhow.
@@ -43,6 +44,7 @@ class Side:
         title: the document's, where it holds the name that is asked about.
         worth: how well it answers, to compare documents by.
         focus: share of what is asked about the name that it holds.
+        counts: how many of what is asked to be counted it says there are.
         covered: share of all terms of the question that it, title and headings hold.
     """
 
@@ -53,6 +55,7 @@ class Side:
     focus: float
     covered: float
     values: frozenset[str]
+    counts: frozenset[str]
     identities: tuple[Identity, ...]
 
 
@@ -90,7 +93,7 @@ def disagreement(
         )
     views = _views(sides, kind)
     if len(views) == 1:
-        views = _rivals(by_document, kind) or views
+        views = _rivals(by_document, kind) or _counted(by_document) or views
     if len(views) > 1:
         return Disagreement(
             kind="conflict",
@@ -126,6 +129,20 @@ def _rivals(by_document: Sequence[Sequence[Side]], kind: Expected) -> list[list[
                     if min(one.worth, other.worth) >= least and _contradict(one, other, kind):
                         return [[one], [other]]
     return []
+
+
+def _counted(by_document: Sequence[Sequence[Side]]) -> list[list[Side]]:
+    """A sentence each of documents that count what is asked for, and count otherwise."""
+    telling = [
+        next((side for side in held if len(side.counts) == 1 and side.covered >= COUNTED), None)
+        for held in by_document
+    ]
+    found: dict[frozenset[str], list[Side]] = {}
+    for side in telling:
+        if side is not None:
+            found.setdefault(side.counts, []).append(side)
+    units = {value.rpartition(" ")[2] for counted in found for value in counted}
+    return list(found.values()) if len(found) > 1 and len(units) == 1 else []
 
 
 def _subject(analysis: Analysis) -> str:
@@ -169,6 +186,7 @@ def _sides(
             + 0.2 * reading.pairs
             - 0.2 * option.leaning,
             values=values(kind, option.text, analysis.question),
+            counts=counts(option.text, analysis.question),
             identities=who[option.evidence],
         )
         held_by.setdefault(document, []).append(side)

@@ -9,6 +9,8 @@ from wellread.ask import words
 from wellread.ask.extract.expected import Expected
 
 NEAR = 7  # words between a number and what is asked for
+NEXT_TO = 2  # words after a number, among which what it counts stands
+_UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _DATE_WORDS = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
@@ -49,6 +51,30 @@ def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bo
     if any(years):
         return all(years)
     return all(any(value in _MONTHS for value in values) for values in (one, other))
+
+
+def counts(sentence: str, question: str) -> frozenset[str]:
+    """How many of what ``question`` asks to count ``sentence`` says there are ("240 homes")."""
+    wanted = _counted(question)
+    if not wanted:
+        return frozenset()
+    tokens = _TOKEN.findall(sentence)
+    stems = [words.stem(token) for token in tokens]
+    found: set[str] = set()
+    for place, token in enumerate(tokens):
+        numbers = words.numbers(token)
+        unit = next((one for one in stems[place + 1 : place + 1 + NEXT_TO] if one in wanted), "")
+        if numbers and unit:
+            found |= {f"{number} {unit}" for number in numbers}
+    return frozenset(found)
+
+
+def _counted(question: str) -> frozenset[str]:
+    """The stem of the noun that is counted; of all units of time for "how long"."""
+    if re.search(r"\bhow long\b", question, re.IGNORECASE):
+        return frozenset(words.stem(unit) for unit in _UNITS)
+    asked = re.search(r"\bhow (?:many|much) ([^\W\d_]+)", question, re.IGNORECASE)
+    return frozenset({words.stem(asked.group(1))}) if asked else frozenset()
 
 
 def _measured(sentence: str, question: str) -> frozenset[str]:
