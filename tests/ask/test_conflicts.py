@@ -8,9 +8,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.answers import Answer, Question
+from wellread.answers import Answer, Confidence, Question
 from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
+from wellread.ask.confidence.judge import disagreed
 from wellread.ask.conflicts.drafted import completed
 from wellread.ask.conflicts.values import swapped
 from wellread.ask.draft import parse_draft
@@ -164,6 +165,15 @@ async def test_views_name_the_citations_of_their_sentences(tmp_path: Path) -> No
     for view in conflict.views:
         assert view.text in given.text
         assert quotes[view.citations[0]] == view.text
+
+
+def test_who_differs_is_never_highly_sure() -> None:
+    sure = Confidence(score=0.97, band="high", reasoning="close to the question")
+    capped = disagreed(sure)
+    assert (capped.score, capped.band) == (0.6, "medium")
+    assert capped.reasoning == "close to the question; but the sources differ"
+    low = Confidence(score=0.4, band="low", reasoning="far")
+    assert disagreed(low) == low
 
 
 async def test_a_models_one_sided_answer_shows_the_conflict(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from wellread.ask.analysis.analyse import analyse
 from wellread.ask.beside import beside
 from wellread.ask.checking.leftovers import pruned
 from wellread.ask.cite import Checked, cite
-from wellread.ask.confidence.judge import hopeful, judge, without_a_limit
+from wellread.ask.confidence.judge import disagreed, hopeful, judge, without_a_limit
 from wellread.ask.confidence.readings import readings_of
 from wellread.ask.confidence.score import comparable
 from wellread.ask.conversation import Opened, opened
@@ -141,6 +141,8 @@ async def _from_passages(
     sure = await to_thread.run_sync(_judge, kb, analysis, evidence, written, checked)
     if any(said(constraint) in found.notes for constraint in analysis.constraints):
         sure = without_a_limit(sure)
+    if written is not None and written.disputes:
+        sure = disagreed(sure)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
     text, kept = pruned(written.text if written else "", checked, kept)
     if sure.band == "none" or written is None or not kept:

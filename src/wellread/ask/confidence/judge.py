@@ -61,10 +61,18 @@ def hopeful(readings: Readings, threshold: float, *, comparable: bool = True) ->
 
 def without_a_limit(sure: Confidence) -> Confidence:
     """The same when the answer does not keep to a limit of the question: never highly sure."""
+    return _at_most(sure, "a limit of the question had to be left out")
+
+
+def disagreed(sure: Confidence) -> Confidence:
+    """The same when the sources differ: never highly sure which of them is right."""
+    return _at_most(sure, "the sources differ")
+
+
+def _at_most(sure: Confidence, why: str) -> Confidence:
     if sure.score <= RELAXED:
         return sure
-    reason = f"{sure.reasoning}; but a limit of the question had to be left out"
-    return replace(sure, score=RELAXED, band="medium", reasoning=reason)
+    return replace(sure, score=RELAXED, band="medium", reasoning=f"{sure.reasoning}; but {why}")
 
 
 def _band(found: float, threshold: float) -> Band:
