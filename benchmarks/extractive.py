@@ -54,6 +54,7 @@ class Case:
         holds_gold: a delivered sentence overlaps a gold span, or the text has a gold phrase.
         leads_with_gold: the first citation overlaps a gold span.
         cited_right: of the citations, how many lie inside a gold passage.
+        gold_cited: share of the gold spans that a citation overlaps.
         gold_rank: place of the first retrieved passage that overlaps gold (from 1; 0: none).
         readings: what the confidence was computed from; empty when it was not judged.
     """
@@ -67,6 +68,7 @@ class Case:
     leads_with_gold: bool
     citations: int
     cited_right: int
+    gold_cited: float
     gold_rank: int
     confidence: float
     seconds: float
@@ -166,6 +168,7 @@ def _case(
         leads_with_gold=bool(on_gold and on_gold[0]),
         citations=len(given.citations),
         cited_right=sum(_on_gold(citation, one, exact=False) for citation in given.citations),
+        gold_cited=_gold_cited(given, one),
         gold_rank=_gold_rank(kb, one),
         confidence=given.confidence.score,
         seconds=round(seconds, 4),
@@ -188,6 +191,18 @@ def _on_gold(citation: Citation, one: Asked, *, exact: bool) -> bool:
         and citation.source_span.overlaps(gold.span if exact else gold.within)
         for gold in one.gold
     )
+
+
+def _gold_cited(given: Answer, one: Asked) -> float:
+    """The share of the gold spans that a citation overlaps."""
+    found = [
+        any(
+            citation.document_id == gold.document_id and citation.source_span.overlaps(gold.span)
+            for citation in given.citations
+        )
+        for gold in one.gold
+    ]
+    return sum(found) / len(found) if found else 0.0
 
 
 def _says(text: str, phrases: Sequence[str]) -> bool:
@@ -229,6 +244,9 @@ def summary(cases: Sequence[Case]) -> dict[str, Any]:
                 bootstrap([float(case.leads_with_gold) for case in answerable])
             ),
             "citation precision": asdict(bootstrap(cited)),
+            "citation recall": asdict(bootstrap([case.gold_cited for case in answered])),
+            "words": asdict(bootstrap([float(len(case.text.split())) for case in answered])),
+            "sentences": asdict(bootstrap([float(len(case.verdicts)) for case in answered])),
         },
         "declined": {
             group: asdict(bootstrap([float(c.declined) for c in cases if c.group == group]))
