@@ -30,7 +30,7 @@ imports: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	@echo "== pytest"
-	@$(BIN)/pytest
+	@$(BIN)/pytest -n 2 --dist loadfile
 
 $(VENV)/bin/python:
 	@echo "== making $(VENV) with $$($(PYTHON) --version)"
