@@ -1,5 +1,7 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both install into .venv first.
 PYTHON ?= python3
+# For example PYTEST="-n 2 --dist loadfile": two processes, half of the time, on an idle machine.
+PYTEST ?=
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -30,7 +32,7 @@ imports: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	@echo "== pytest"
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest $(PYTEST)
 
 $(VENV)/bin/python:
 	@echo "== making $(VENV) with $$($(PYTHON) --version)"

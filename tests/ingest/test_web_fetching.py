@@ -21,8 +21,9 @@ from wellread.ingest.web.fetching import Fetched, Fetcher, NotModified, fetch
 from wellread.testing.web_server import Asked, Reply, WebServer
 
 NEAR = WebSettings(
-    allow_private=True, any_port=True, interval=0, read_timeout=0.3, timeout=0.6, max_bytes=100_000
+    allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000
 )
+HASTY = NEAR.model_copy(update={"read_timeout": 0.3, "timeout": 0.6})
 WORDS = b"Quiet rivers carry much. " * 40
 
 
@@ -158,9 +159,9 @@ def test_slow_servers_are_given_up(server: WebServer) -> None:
     head = [b"HTTP/1.1 200 OK\r\nX-Long: ", *repeat(b"y", 1_000)]
     server.pages["/header"] = lambda asked: Reply(raw=drip(server, head, 0.05))
     silent = "the server said nothing for 0.3 seconds (web.read_timeout)"
-    assert refused(server, "/silent").reason == silent
+    assert refused(server, "/silent", HASTY).reason == silent
     for path in ("/drip", "/header"):
-        assert refused(server, path).reason == "took longer than 0.6 seconds (web.timeout)"
+        assert refused(server, path, HASTY).reason == "took longer than 0.6 seconds (web.timeout)"
 
 
 @pytest.mark.parametrize(
