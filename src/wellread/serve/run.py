@@ -28,17 +28,29 @@ def serve(
     with listener:
         # Opened before the first request, so that a damaged home is told at once.
         kb.live().embedder.embed(["ready"], "query")
-        app = create_app(kb)
-        if on_ready:
-            on_ready(address_of(listener))
         config = uvicorn.Config(
-            app,
+            create_app(kb),
             log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=SECONDS_TO_FINISH,
         )
-        uvicorn.Server(config).run(sockets=[listener])
+        address = address_of(listener)
+        _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says when it takes connections: a client that is told the address sooner is refused."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as any server does, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
 
 
 def listen(host: str, port: int) -> socket.socket:
