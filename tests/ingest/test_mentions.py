@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -382,7 +381,6 @@ mentions.link_mentions(Catalogue.open(sys.argv[1]), "main")
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_a_killed_pass_leaves_whole_batches(catalogue: Catalogue, tmp_path: Path) -> None:
     put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
     path = str(tmp_path / "catalogue.db")

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +18,8 @@ from wellread.models.base import Embedder
 from wellread.models.http import HttpEmbedder
 from wellread.models.open import open_embedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
-
-
-@dataclass
-class Reply:
-    """What the server answers; ``delay`` seconds late."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
+from wellread.testing.post_server import PostServer, fixed, ok
+from wellread.testing.web_server import Reply
 
 
 def vectors_of(texts: list[str]) -> list[dict[str, Any]]:
@@ -46,62 +34,10 @@ def good(request: dict[str, Any]) -> Reply:
     return ok({"object": "list", "data": vectors_of(request["input"]), "model": request["model"]})
 
 
-def ok(body: object) -> Reply:
-    return Reply(body=json.dumps(body).encode())
-
-
-class Server:
-    """Answers ``POST /v1/embeddings``: first by ``script``, then with good vectors."""
-
-    def __init__(self) -> None:
-        self.script: list[Callable[[dict[str, Any]], Reply]] = []
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                request = json.loads(body)
-                server.requests.append(request)
-                server.keys.append(self.headers["authorization"])
-                if self.path != "/v1/embeddings":
-                    reply = Reply(status=404, body=b'{"error": {"message": "no such path"}}')
-                elif server.script:
-                    reply = server.script.pop(0)(request)
-                else:
-                    reply = good(request)
-                time.sleep(reply.delay)
-                try:
-                    self.send_response(reply.status)
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("content-length", str(len(reply.body)))
-                    self.end_headers()
-                    self.wfile.write(reply.body)
-                except ConnectionError:
-                    self.close_connection = True
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        self.url = f"http://{self.host}/v1"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.stop()
+def server() -> Iterator[PostServer]:
+    with PostServer(good, "/v1/embeddings") as running:
+        yield running
 
 
 @pytest.fixture
@@ -110,14 +46,10 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def http(server: Server, waits: list[float]) -> Iterator[HttpEmbedder]:
-    embedder = HttpEmbedder(server.url, "tiny", timeout=5.0, sleep=waits.append)
+def http(server: PostServer, waits: list[float]) -> Iterator[HttpEmbedder]:
+    embedder = HttpEmbedder(server.url("/v1"), "tiny", timeout=5.0, sleep=waits.append)
     yield embedder
     embedder.close()
-
-
-def fixed(reply: Reply) -> Callable[[dict[str, Any]], Reply]:
-    return lambda _: reply
 
 
 class TestHttpEmbedder(EmbedderContract):
@@ -126,40 +58,42 @@ class TestHttpEmbedder(EmbedderContract):
         return http
 
 
-def test_identity_names_model_server_and_dimensions(http: HttpEmbedder, server: Server) -> None:
-    assert http.identity == f"http:tiny@{server.host}/128"
+def test_identity_names_model_server_and_dimensions(http: HttpEmbedder, server: PostServer) -> None:
+    assert http.identity == f"http:tiny@127.0.0.1:{server.port}/128"
     assert len(server.requests) == 1
 
 
-def test_vectors_are_put_in_order_by_their_index(http: HttpEmbedder, server: Server) -> None:
+def test_vectors_are_put_in_order_by_their_index(http: HttpEmbedder, server: PostServer) -> None:
     texts = ["ferry", "bread", "interest rates"]
     server.script = [lambda request: ok({"data": vectors_of(request["input"])[::-1]})]
     found = http.embed(texts, "passage")
     np.testing.assert_allclose(found, ReadableEmbedder().embed(texts, "passage"), atol=1e-5)
 
 
-def test_many_texts_go_in_batches(http: HttpEmbedder, server: Server) -> None:
+def test_many_texts_go_in_batches(http: HttpEmbedder, server: PostServer) -> None:
     texts = [f"text {n}" for n in range(150)]
     found = http.embed(texts, "passage")
     assert [len(request["input"]) for request in server.requests] == [64, 64, 22]
     np.testing.assert_allclose(found, ReadableEmbedder().embed(texts, "passage"), atol=1e-5)
 
 
-def test_long_texts_are_cut_and_go_in_small_batches(http: HttpEmbedder, server: Server) -> None:
+def test_long_texts_are_cut_and_go_in_small_batches(http: HttpEmbedder, server: PostServer) -> None:
     http.embed(["x" * 50_000] * 9, "passage")
     assert [len(request["input"]) for request in server.requests] == [4, 4, 1]
     assert max(len(text) for request in server.requests for text in request["input"]) == 24_000
 
 
-def test_blank_texts_are_not_sent_blank(http: HttpEmbedder, server: Server) -> None:
+def test_blank_texts_are_not_sent_blank(http: HttpEmbedder, server: PostServer) -> None:
     http.embed(["", " \n"], "passage")
     assert all(text.strip() for text in server.requests[0]["input"])
 
 
-def test_the_key_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_key_is_sent(
+    server: PostServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
     settings = EmbeddingSettings(
-        backend="http", url=f"{server.url}/", model="tiny", api_key_env="MY_KEY"
+        backend="http", url=server.url("/v1/"), model="tiny", api_key_env="MY_KEY"
     )
     embedder = open_embedder(settings, tmp_path)
     assert isinstance(embedder, HttpEmbedder)
@@ -168,7 +102,7 @@ def test_the_key_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert server.keys == ["Bearer secret"]
 
 
-def test_without_a_key_none_is_sent(http: HttpEmbedder, server: Server) -> None:
+def test_without_a_key_none_is_sent(http: HttpEmbedder, server: PostServer) -> None:
     http.embed(["ferry"], "query")
     assert server.keys == [None]
 
@@ -192,7 +126,9 @@ def test_a_key_that_cannot_be_sent_is_refused() -> None:
         HttpEmbedder("http://localhost/v1", "tiny", api_key="schlüssel")
 
 
-def test_a_rate_limit_is_waited_for(http: HttpEmbedder, server: Server, waits: list[float]) -> None:
+def test_a_rate_limit_is_waited_for(
+    http: HttpEmbedder, server: PostServer, waits: list[float]
+) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
     server.script = [
         fixed(Reply(status=429, headers={"Retry-After": "7"})),
@@ -206,7 +142,7 @@ def test_a_rate_limit_is_waited_for(http: HttpEmbedder, server: Server, waits: l
 
 
 def test_a_rate_limit_that_lasts_too_long_is_not_waited_for(
-    http: HttpEmbedder, server: Server, waits: list[float]
+    http: HttpEmbedder, server: PostServer, waits: list[float]
 ) -> None:
     server.script = [fixed(Reply(status=429, headers={"Retry-After": "3600"}))]
     with pytest.raises(ModelError, match="429") as caught:
@@ -217,7 +153,7 @@ def test_a_rate_limit_that_lasts_too_long_is_not_waited_for(
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
 def test_a_passing_failure_is_tried_again(
-    http: HttpEmbedder, server: Server, waits: list[float], status: int
+    http: HttpEmbedder, server: PostServer, waits: list[float], status: int
 ) -> None:
     server.script = [fixed(Reply(status=status))] * 2
     assert http.embed(["ferry"], "query").shape == (1, 128)
@@ -226,7 +162,7 @@ def test_a_passing_failure_is_tried_again(
 
 
 def test_a_lasting_failure_is_reported_with_the_servers_words(
-    http: HttpEmbedder, server: Server, waits: list[float]
+    http: HttpEmbedder, server: PostServer, waits: list[float]
 ) -> None:
     server.script = [fixed(Reply(status=500, body=b'{"error": "out of\\n memory"}'))] * 9
     with pytest.raises(ModelError, match=r"tiny at 127.*HTTP 500: out of memory") as caught:
@@ -247,7 +183,7 @@ def test_a_lasting_failure_is_reported_with_the_servers_words(
     ],
 )
 def test_a_refusal_is_not_tried_again(
-    http: HttpEmbedder, server: Server, status: int, body: bytes, message: str
+    http: HttpEmbedder, server: PostServer, status: int, body: bytes, message: str
 ) -> None:
     server.script = [fixed(Reply(status=status, body=body))]
     with pytest.raises(ModelError, match=message) as caught:
@@ -256,9 +192,9 @@ def test_a_refusal_is_not_tried_again(
     assert len(server.requests) == 1
 
 
-def test_a_time_out_is_its_own_error(server: Server, waits: list[float]) -> None:
-    server.script = [fixed(Reply(delay=0.4))] * 5
-    embedder = HttpEmbedder(server.url, "tiny", timeout=0.05, sleep=waits.append)
+def test_a_time_out_is_its_own_error(server: PostServer, waits: list[float]) -> None:
+    server.script = [fixed(Reply(), delay=0.4)] * 5
+    embedder = HttpEmbedder(server.url("/v1"), "tiny", timeout=0.05, sleep=waits.append)
     with pytest.raises(ModelTimeoutError, match=r"0\.05 s.*embedding\.timeout"):
         embedder.embed(["ferry"], "query")
     embedder.close()
@@ -266,9 +202,9 @@ def test_a_time_out_is_its_own_error(server: Server, waits: list[float]) -> None
 
 
 def test_a_server_that_is_not_there_is_reported(waits: list[float]) -> None:
-    gone = Server()
-    gone.stop()
-    embedder = HttpEmbedder(gone.url, "tiny", sleep=waits.append)
+    gone = PostServer(good)
+    gone.close()
+    embedder = HttpEmbedder(gone.url("/v1"), "tiny", sleep=waits.append)
     with pytest.raises(ModelError, match=r"ConnectError.*server is running") as caught:
         embedder.embed(["ferry"], "query")
     embedder.close()
@@ -305,20 +241,20 @@ def one(embedding: object, index: object = 0) -> dict[str, Any]:
         json.dumps({"data": [one(None), one(None, 1)]}).encode(),
     ],
 )
-def test_a_useless_reply_is_an_error(http: HttpEmbedder, server: Server, body: bytes) -> None:
+def test_a_useless_reply_is_an_error(http: HttpEmbedder, server: PostServer, body: bytes) -> None:
     server.script = [fixed(Reply(body=body))]
     with pytest.raises(ModelError, match="the reply") as caught:
         http.embed(["ferry", "bread"], "passage")
     assert not caught.value.retryable
 
 
-def test_replies_without_index_count_in_order(http: HttpEmbedder, server: Server) -> None:
+def test_replies_without_index_count_in_order(http: HttpEmbedder, server: PostServer) -> None:
     server.script = [fixed(ok({"data": [{"embedding": [3.0, 4.0]}, {"embedding": [0.0, 2.0]}]}))]
     found = http.embed(["ferry", "bread"], "passage")
     np.testing.assert_allclose(found, [[0.6, 0.8], [0.0, 1.0]], atol=1e-6)
 
 
-def test_other_dimensions_than_before_are_an_error(http: HttpEmbedder, server: Server) -> None:
+def test_other_dimensions_than_before_are_an_error(http: HttpEmbedder, server: PostServer) -> None:
     assert http.dimensions == 128
     server.script = [fixed(ok({"data": [one([1.0, 2.0])]}))]
     with pytest.raises(ModelError, match="2 dimensions after 128"):

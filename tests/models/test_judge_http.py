@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import time
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,79 +13,27 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.judge import Case
 from wellread.models.judge_http import HttpJudge
 from wellread.models.open import open_judge
-
-Script = Callable[[dict[str, Any]], tuple[int, bytes, float]]
-
-
-def says(body: object, status: int = 200, delay: float = 0.0) -> Script:
-    return lambda _: (status, json.dumps(body).encode(), delay)
+from wellread.testing.post_server import PostServer, fixed, ok
+from wellread.testing.web_server import Reply
 
 
-def shares(request: dict[str, Any]) -> tuple[int, bytes, float]:
+def shares(request: dict[str, Any]) -> Reply:
     """The share of the claim's words that the document holds."""
     wanted = request["claim"].lower().split()
     held = request["document"].lower().split()
     share = sum(word in held for word in wanted) / len(wanted)
-    return 200, json.dumps({"probability": share}).encode(), 0.0
-
-
-class Server:
-    """Answers every POST by ``script``; remembers what it was sent."""
-
-    def __init__(self) -> None:
-        self.script: Script = shares
-        self.requests: list[dict[str, Any]] = []
-        self.paths: list[str] = []
-        self.keys: list[str | None] = []
-        self.busy = self.most_busy = 0
-        lock = threading.Lock()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                with lock:
-                    server.requests.append(request)
-                    server.paths.append(self.path)
-                    server.keys.append(self.headers["authorization"])
-                    server.busy += 1
-                    server.most_busy = max(server.most_busy, server.busy)
-                status, body, delay = server.script(request)
-                time.sleep(delay)
-                with lock:
-                    server.busy -= 1
-                try:
-                    self.send_response(status)
-                    self.send_header("content-length", str(len(body)))
-                    self.end_headers()
-                    self.wfile.write(body)
-                except ConnectionError:
-                    self.close_connection = True
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    return ok({"probability": share})
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.stop()
+def server() -> Iterator[PostServer]:
+    with PostServer(shares, "/", "/check", "/a/b") as running:
+        yield running
 
 
 @pytest.fixture
-def judge(server: Server) -> Iterator[HttpJudge]:
-    made = HttpJudge(f"{server.url}/check", api_key="secret", timeout=5.0, sleep=lambda _: None)
+def judge(server: PostServer) -> Iterator[HttpJudge]:
+    made = HttpJudge(server.url("/check"), api_key="secret", timeout=5.0, sleep=lambda _: None)
     yield made
     made.close()
 
@@ -97,15 +42,15 @@ def case(claim: str, *passages: str) -> Case:
     return Case(claim=claim, passages=passages or ("the ferry leaves at seven",))
 
 
-def test_probabilities_become_rulings(judge: HttpJudge, server: Server) -> None:
+def test_probabilities_become_rulings(judge: HttpJudge, server: PostServer) -> None:
     found = judge([case("ferry leaves"), case("ferry bread dough"), case("bread")])
     assert [ruling.name for ruling in found] == ["supported", "partial", "unsupported"]
     assert found[0].reason == "a fact-checking model gives it 100%"
-    assert set(server.paths) == {"/check"}
+    assert set(server.paths()) == {"/check"}
     assert set(server.keys) == {"Bearer secret"}
 
 
-def test_what_is_sent(judge: HttpJudge, server: Server) -> None:
+def test_what_is_sent(judge: HttpJudge, server: PostServer) -> None:
     judge([case("ferry", "one " * 9_000, "two")])
     (sent,) = server.requests
     assert set(sent) == {"document", "claim"}
@@ -117,8 +62,8 @@ def test_what_is_sent(judge: HttpJudge, server: Server) -> None:
 @pytest.mark.parametrize(
     "body", [{"probability": 0.9}, {"score": 0.9}, {"score": 1}, [{"score": 0.9}]]
 )
-def test_forms_of_a_reply(judge: HttpJudge, server: Server, body: object) -> None:
-    server.script = says(body)
+def test_forms_of_a_reply(judge: HttpJudge, server: PostServer, body: object) -> None:
+    server.usual = fixed(ok(body))
     assert judge([case("bread")])[0].name == "supported"
 
 
@@ -127,78 +72,75 @@ def test_forms_of_a_reply(judge: HttpJudge, server: Server, body: object) -> Non
     [{}, [], "yes", {"score": "0.9"}, {"score": 1.1}, {"score": -0.1}, {"score": True}, [1, 2]],
 )
 def test_a_reply_that_is_no_probability_is_an_error(
-    judge: HttpJudge, server: Server, body: object
+    judge: HttpJudge, server: PostServer, body: object
 ) -> None:
-    server.script = says(body)
+    server.usual = fixed(ok(body))
     with pytest.raises(ModelError, match=r"cannot be used.*\{probability\}"):
         judge([case("bread")])
 
 
-def test_a_server_error_is_tried_once_more(judge: HttpJudge, server: Server) -> None:
-    server.script = says({"error": "busy"}, status=503)
+def test_a_server_error_is_tried_once_more(judge: HttpJudge, server: PostServer) -> None:
+    server.usual = fixed(Reply(status=503, body=b'{"error": "busy"}'))
     with pytest.raises(ModelError, match=r"HTTP 503: busy"):
         judge([case("bread")])
     assert len(server.requests) == 2
 
 
-def test_a_refusal_is_not_tried_again(judge: HttpJudge, server: Server) -> None:
-    server.script = says({"error": "what?"}, status=422)
+def test_a_refusal_is_not_tried_again(judge: HttpJudge, server: PostServer) -> None:
+    server.usual = fixed(Reply(status=422, body=b'{"error": "what?"}'))
     with pytest.raises(ModelError, match=r"422: what\?.*must take \{document, claim\}"):
         judge([case("bread")])
     assert len(server.requests) == 1
 
 
-def test_one_failure_among_others_is_undecided(judge: HttpJudge, server: Server) -> None:
-    def script(request: dict[str, Any]) -> tuple[int, bytes, float]:
-        return (400, b"no", 0.0) if request["claim"] == "bread" else shares(request)
+def test_one_failure_among_others_is_undecided(judge: HttpJudge, server: PostServer) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        return Reply(status=400, body=b"no") if request["claim"] == "bread" else shares(request)
 
-    server.script = script
+    server.usual = script
     first, second = judge([case("bread"), case("ferry")])
     assert (first.name, second.name) == ("undecided", "supported")
     assert "HTTP 400" in first.reason
 
 
-def test_claims_are_sent_side_by_side(judge: HttpJudge, server: Server) -> None:
+def test_claims_are_sent_side_by_side(judge: HttpJudge, server: PostServer) -> None:
     together = threading.Barrier(3, timeout=5)
 
-    def script(request: dict[str, Any]) -> tuple[int, bytes, float]:
+    def script(request: dict[str, Any]) -> Reply:
         together.wait()
         return shares(request)
 
-    server.script = script
+    server.usual = script
     found = judge([case("ferry"), case("bread"), case("leaves")])
     assert [ruling.name for ruling in found] == ["supported", "unsupported", "supported"]
 
 
-def test_a_hanging_server_is_given_up(server: Server) -> None:
-    server.script = says({"score": 1.0}, delay=0.6)
-    judge = HttpJudge(server.url, timeout=0.1, sleep=lambda _: None)
+def test_a_hanging_server_is_given_up(server: PostServer) -> None:
+    server.usual = fixed(ok({"score": 1.0}), delay=0.6)
+    judge = HttpJudge(server.url(""), timeout=0.1, sleep=lambda _: None)
     with pytest.raises(ModelTimeoutError, match=r"no reply within 0\.1 s.*verification\.timeout"):
         judge([case("bread")])
     judge.close()
 
 
-def test_nobody_there(server: Server) -> None:
-    url = server.url
+def test_nobody_there(server: PostServer) -> None:
     judge = HttpJudge("http://127.0.0.1:9/check", timeout=2.0, sleep=lambda _: None)
     with pytest.raises(ModelError, match=r"verification\.url"):
         judge([case("bread")])
     judge.close()
-    bare = HttpJudge(url, timeout=2.0)
+    bare = HttpJudge(server.url(""), timeout=2.0)
     assert bare([case("ferry")])[0].name == "supported"
-    assert server.paths == ["/"]
+    assert server.paths() == ["/"]
     assert bare([]) == []
     bare.close()
 
 
-def test_settings_choose_it(server: Server) -> None:
-    settings = VerificationSettings(
-        judge="http", url=f"{server.url}/a/b", api_key_env="CHECKER_KEY"
-    )
+def test_settings_choose_it(server: PostServer) -> None:
+    settings = VerificationSettings(judge="http", url=server.url("/a/b"), api_key_env="CHECKER_KEY")
     judge = open_judge(settings, lambda: None, {"CHECKER_KEY": "k"})
     assert isinstance(judge, HttpJudge)
     judge([case("ferry")])
-    assert (server.paths, server.keys) == (["/a/b"], ["Bearer k"])
+    assert (server.paths(), server.keys) == (["/a/b"], ["Bearer k"])
     judge.close()
     with pytest.raises(SettingsError, match=r"verification\.url is not set"):
         open_judge(VerificationSettings(judge="http"), lambda: None)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,31 +17,11 @@ from wellread.models.open import open_reranker
 from wellread.models.rerank import Reranker
 from wellread.models.rerank_http import HttpReranker, Wire
 from wellread.rerank_settings import RerankSettings
+from wellread.testing.post_server import PostServer, fixed, ok
 from wellread.testing.rerank import ReadableReranker, RerankerContract
+from wellread.testing.web_server import Reply
 
 WIRES: tuple[Wire, ...] = ("jina", "tei")
-
-
-@dataclass
-class Reply:
-    """What the server answers; ``pause`` seconds before each byte of the body."""
-
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    pause: float = 0.0
-
-
-Script = Callable[[dict[str, Any]], Reply]
-
-
-def ok(body: object) -> Reply:
-    return Reply(body=json.dumps(body).encode())
-
-
-def fixed(reply: Reply) -> Script:
-    return lambda _: reply
 
 
 def results(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -63,68 +41,10 @@ def good(request: dict[str, Any]) -> Reply:
     return ok(found if "texts" in request else {"id": "1", "results": found, "usage": {}})
 
 
-class Server:
-    """Answers ``POST /rerank`` and ``/v1/rerank``: first by ``script``, then well."""
-
-    def __init__(self) -> None:
-        self.script: list[Script] = []
-        self.requests: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.paths: list[str] = []
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                server.requests.append(request)
-                server.keys.append(self.headers["authorization"])
-                server.paths.append(self.path)
-                if self.path not in ("/rerank", "/v1/rerank"):
-                    reply = Reply(status=404, body=b'{"error": "no such path"}')
-                elif server.script:
-                    reply = server.script.pop(0)(request)
-                else:
-                    reply = good(request)
-                time.sleep(reply.delay)
-                try:
-                    self.answer(reply)
-                except ConnectionError:
-                    self.close_connection = True
-
-            def answer(self, reply: Reply) -> None:
-                self.send_response(reply.status)
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
-                self.send_header("content-length", str(len(reply.body)))
-                self.end_headers()
-                if not reply.pause:
-                    self.wfile.write(reply.body)
-                    return
-                for place in range(len(reply.body)):
-                    self.wfile.write(reply.body[place : place + 1])
-                    self.wfile.flush()
-                    time.sleep(reply.pause)
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
-        self._thread.start()
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        self.url = f"http://{self.host}"
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    yield running
-    running.stop()
+def server() -> Iterator[PostServer]:
+    with PostServer(good, "/rerank", "/v1/rerank") as running:
+        yield running
 
 
 @pytest.fixture
@@ -133,15 +53,15 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def jina(server: Server, waits: list[float]) -> Iterator[HttpReranker]:
-    reranker = HttpReranker(f"{server.url}/v1", model="tiny", timeout=5.0, sleep=waits.append)
+def jina(server: PostServer, waits: list[float]) -> Iterator[HttpReranker]:
+    reranker = HttpReranker(server.url("/v1"), model="tiny", timeout=5.0, sleep=waits.append)
     yield reranker
     reranker.close()
 
 
 @pytest.fixture
-def tei(server: Server, waits: list[float]) -> Iterator[HttpReranker]:
-    reranker = HttpReranker(server.url, wire="tei", timeout=5.0, sleep=waits.append)
+def tei(server: PostServer, waits: list[float]) -> Iterator[HttpReranker]:
+    reranker = HttpReranker(server.url(""), wire="tei", timeout=5.0, sleep=waits.append)
     yield reranker
     reranker.close()
 
@@ -158,7 +78,7 @@ class TestTextEmbeddingsInference(RerankerContract):
         return tei
 
 
-def test_what_is_sent_in_jinas_format(jina: HttpReranker, server: Server) -> None:
+def test_what_is_sent_in_jinas_format(jina: HttpReranker, server: PostServer) -> None:
     scores = jina.rerank("ferry to town", ["no boat", "a ferry to town"])
     assert server.requests == [
         {
@@ -168,45 +88,47 @@ def test_what_is_sent_in_jinas_format(jina: HttpReranker, server: Server) -> Non
             "top_n": 2,
         }
     ]
-    assert server.paths == ["/v1/rerank"]
+    assert server.paths() == ["/v1/rerank"]
     # The server sends the best first; the scores are put back in the order of the texts.
     assert scores.tolist() == [0.0, 1.0]
 
 
-def test_what_is_sent_to_text_embeddings_inference(tei: HttpReranker, server: Server) -> None:
+def test_what_is_sent_to_text_embeddings_inference(tei: HttpReranker, server: PostServer) -> None:
     scores = tei.rerank("ferry to town", ["no boat", "a ferry to town"])
     assert server.requests == [
         {"query": "ferry to town", "texts": ["no boat", "a ferry to town"], "truncate": True}
     ]
-    assert server.paths == ["/rerank"]
+    assert server.paths() == ["/rerank"]
     assert scores.tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/rerank", "/rerank/"])
-def test_the_route_may_stand_in_the_url(server: Server, ending: str) -> None:
-    reranker = HttpReranker(f"{server.url}/v1{ending}", model="tiny")
+def test_the_route_may_stand_in_the_url(server: PostServer, ending: str) -> None:
+    reranker = HttpReranker(server.url(f"/v1{ending}"), model="tiny")
     assert reranker.rerank("ferry", ["ferry"]).tolist() == [1.0]
     reranker.close()
-    assert server.paths == ["/v1/rerank"]
+    assert server.paths() == ["/v1/rerank"]
 
 
-def test_no_texts_ask_nobody(jina: HttpReranker, server: Server) -> None:
+def test_no_texts_ask_nobody(jina: HttpReranker, server: PostServer) -> None:
     assert jina.rerank("ferry", []).shape == (0,)
     assert server.requests == []
 
 
-def test_many_texts_go_in_batches(jina: HttpReranker, tei: HttpReranker, server: Server) -> None:
+def test_many_texts_go_in_batches(
+    jina: HttpReranker, tei: HttpReranker, server: PostServer
+) -> None:
     texts = [f"ferry {n}" if n % 3 else "bread" for n in range(110)]
     expected = ReadableReranker().rerank("ferry 7", texts)
     np.testing.assert_allclose(jina.rerank("ferry 7", texts), expected)
     assert [len(request["documents"]) for request in server.requests] == [100, 10]
     assert [request["top_n"] for request in server.requests] == [100, 10]
-    server.requests.clear()
+    server.asked.clear()
     np.testing.assert_allclose(tei.rerank("ferry 7", texts), expected)
     assert [len(request["texts"]) for request in server.requests] == [32, 32, 32, 14]
 
 
-def test_long_and_blank_texts(jina: HttpReranker, server: Server) -> None:
+def test_long_and_blank_texts(jina: HttpReranker, server: PostServer) -> None:
     jina.rerank("", ["x" * 50_000, "", " \n"])
     (request,) = server.requests
     assert [len(text) for text in request["documents"]] == [8_000, 1, 1]
@@ -214,20 +136,20 @@ def test_long_and_blank_texts(jina: HttpReranker, server: Server) -> None:
     assert all(text.strip() for text in request["documents"])
 
 
-def test_the_settings_make_it_and_the_key_is_sent(server: Server) -> None:
+def test_the_settings_make_it_and_the_key_is_sent(server: PostServer) -> None:
     settings = RerankSettings(
-        backend="http", url=f"{server.url}/v1", model="tiny", api_key_env="MY_KEY"
+        backend="http", url=server.url("/v1"), model="tiny", api_key_env="MY_KEY"
     )
     reranker = open_reranker(settings, lambda: None, {"MY_KEY": "secret"})
     assert isinstance(reranker, HttpReranker)
-    assert reranker.identity == f"http:tiny@{server.host}"
+    assert reranker.identity == f"http:tiny@127.0.0.1:{server.port}"
     reranker.rerank("ferry", ["ferry"])
     reranker.close()
     assert server.keys == ["Bearer secret"]
-    settings = RerankSettings(backend="http", url=server.url, format="tei")
+    settings = RerankSettings(backend="http", url=server.url(""), format="tei")
     reranker = open_reranker(settings, lambda: None, {"OPENAI_API_KEY": "not for it"})
     assert isinstance(reranker, HttpReranker)
-    assert reranker.identity == f"http:tei@{server.host}"
+    assert reranker.identity == f"http:tei@127.0.0.1:{server.port}"
     reranker.rerank("ferry", ["ferry"])
     reranker.close()
     assert server.keys[1:] == [None]
@@ -254,7 +176,7 @@ def test_a_key_that_cannot_be_sent_is_refused() -> None:
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
 def test_a_passing_failure_is_tried_again(
-    jina: HttpReranker, server: Server, waits: list[float], status: int
+    jina: HttpReranker, server: PostServer, waits: list[float], status: int
 ) -> None:
     server.script = [fixed(Reply(status=status))] * 2
     assert jina.rerank("ferry", ["ferry"]).tolist() == [1.0]
@@ -262,14 +184,16 @@ def test_a_passing_failure_is_tried_again(
     assert waits[0] < waits[1]
 
 
-def test_a_rate_limit_is_waited_for(jina: HttpReranker, server: Server, waits: list[float]) -> None:
+def test_a_rate_limit_is_waited_for(
+    jina: HttpReranker, server: PostServer, waits: list[float]
+) -> None:
     server.script = [fixed(Reply(status=429, headers={"Retry-After": "3"}))]
     assert jina.rerank("ferry", ["ferry"]).tolist() == [1.0]
     assert waits == [3]
 
 
 def test_a_wait_beyond_the_time_limit_is_not_made(
-    jina: HttpReranker, server: Server, waits: list[float]
+    jina: HttpReranker, server: PostServer, waits: list[float]
 ) -> None:
     """The answer would come late; the search's own order is there at once."""
     server.script = [fixed(Reply(status=429, headers={"Retry-After": "7"}))]
@@ -281,11 +205,11 @@ def test_a_wait_beyond_the_time_limit_is_not_made(
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_lasting_failure_is_reported_with_the_servers_words(
-    server: Server, waits: list[float], wire: Wire
+    server: PostServer, waits: list[float], wire: Wire
 ) -> None:
     body = b'{"error": "model\\n overloaded", "error_type": "Overloaded"}'
     server.script = [fixed(Reply(status=503, body=body))] * 9
-    reranker = HttpReranker(server.url, model="tiny", wire=wire, sleep=waits.append)
+    reranker = HttpReranker(server.url(""), model="tiny", wire=wire, sleep=waits.append)
     with pytest.raises(ModelError, match=r"tiny at 127.*HTTP 503: model overloaded") as caught:
         reranker.rerank("ferry", ["ferry"])
     reranker.close()
@@ -306,7 +230,7 @@ def test_a_lasting_failure_is_reported_with_the_servers_words(
     ],
 )
 def test_a_refusal_is_not_tried_again(
-    jina: HttpReranker, server: Server, status: int, body: bytes, message: str
+    jina: HttpReranker, server: PostServer, status: int, body: bytes, message: str
 ) -> None:
     server.script = [fixed(Reply(status=status, body=body))]
     with pytest.raises(ModelError, match=message) as caught:
@@ -315,26 +239,32 @@ def test_a_refusal_is_not_tried_again(
     assert len(server.requests) == 1
 
 
-def test_a_slow_server_is_given_up(server: Server, waits: list[float]) -> None:
-    server.script = [fixed(Reply(delay=0.5))]
-    reranker = HttpReranker(server.url, model="tiny", timeout=0.05, sleep=waits.append)
+def test_a_slow_server_is_given_up(server: PostServer, waits: list[float]) -> None:
+    server.script = [fixed(Reply(), delay=0.5)]
+    reranker = HttpReranker(server.url(""), model="tiny", timeout=0.05, sleep=waits.append)
     with pytest.raises(ModelTimeoutError, match=r"0\.05 s.*rerank\.timeout"):
         reranker.rerank("ferry", ["ferry"])
     reranker.close()
     assert waits == []
 
 
-def test_a_trickle_is_given_up(server: Server) -> None:
+def test_a_trickle_is_given_up(server: PostServer) -> None:
     """Each byte comes in time, all of them do not."""
-    server.script = [fixed(Reply(body=b" " * 60, pause=0.02))]
-    reranker = HttpReranker(server.url, model="tiny", timeout=0.25)
+
+    def bytewise() -> Iterator[bytes]:
+        for _ in range(60):
+            yield b" "
+            time.sleep(0.02)
+
+    server.script = [fixed(Reply(body=bytewise(), headers={"content-length": "60"}))]
+    reranker = HttpReranker(server.url(""), model="tiny", timeout=0.25)
     with pytest.raises(ModelTimeoutError, match=r"0\.25 s"):
         reranker.rerank("ferry", ["ferry"])
     reranker.close()
 
 
 def test_a_reply_without_end_is_given_up(
-    jina: HttpReranker, server: Server, monkeypatch: pytest.MonkeyPatch
+    jina: HttpReranker, server: PostServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(posting, "MAX_REPLY_BYTES", 1_000)
     server.script = [fixed(Reply(body=b" " * 100_000))]
@@ -343,9 +273,9 @@ def test_a_reply_without_end_is_given_up(
 
 
 def test_a_server_that_is_not_there_is_reported(waits: list[float]) -> None:
-    gone = Server()
-    gone.stop()
-    reranker = HttpReranker(gone.url, model="tiny", sleep=waits.append)
+    gone = PostServer(good)
+    gone.close()
+    reranker = HttpReranker(gone.url(""), model="tiny", sleep=waits.append)
     with pytest.raises(ModelError, match=r"ConnectError.*server is running") as caught:
         reranker.rerank("ferry", ["ferry"])
     reranker.close()
@@ -382,13 +312,13 @@ USELESS: list[object] = [
 
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("found", USELESS)
-def test_useless_results_are_an_error(server: Server, wire: Wire, found: object) -> None:
+def test_useless_results_are_an_error(server: PostServer, wire: Wire, found: object) -> None:
     body = found if wire == "tei" else {"results": found}
     text = json.dumps(body)
     server.script = [
         fixed(Reply(body=(text.replace("relevance_", "") if wire == "tei" else text).encode()))
     ]
-    reranker = HttpReranker(server.url, model="tiny", wire=wire)
+    reranker = HttpReranker(server.url(""), model="tiny", wire=wire)
     with pytest.raises(ModelError, match=f"reply cannot be used.*rerank.format is {wire}") as it:
         reranker.rerank("ferry", ["ferry", "bread"])
     reranker.close()
@@ -400,15 +330,17 @@ def test_useless_results_are_an_error(server: Server, wire: Wire, found: object)
 @pytest.mark.parametrize(
     "body", [b"", b"not JSON", b"3", b"null", b"{}", b'{"results": null}', b"[" * 50_000, b"\xff"]
 )
-def test_a_body_of_another_form_is_an_error(server: Server, wire: Wire, body: bytes) -> None:
+def test_a_body_of_another_form_is_an_error(server: PostServer, wire: Wire, body: bytes) -> None:
     server.script = [fixed(Reply(body=body))]
-    reranker = HttpReranker(server.url, model="tiny", wire=wire)
+    reranker = HttpReranker(server.url(""), model="tiny", wire=wire)
     with pytest.raises(ModelError, match="the reply cannot be used"):
         reranker.rerank("ferry", ["ferry"])
     reranker.close()
 
 
-def test_the_other_format_is_named(jina: HttpReranker, tei: HttpReranker, server: Server) -> None:
+def test_the_other_format_is_named(
+    jina: HttpReranker, tei: HttpReranker, server: PostServer
+) -> None:
     server.script = [fixed(ok([row(1.0, name="score")])), fixed(ok({"results": [row(1.0)]}))]
     with pytest.raises(ModelError, match=r"format is jina.*Cohere"):
         jina.rerank("ferry", ["ferry"])
@@ -416,7 +348,7 @@ def test_the_other_format_is_named(jina: HttpReranker, tei: HttpReranker, server
         tei.rerank("ferry", ["ferry"])
 
 
-def test_whole_numbers_are_scores_too(jina: HttpReranker, server: Server) -> None:
+def test_whole_numbers_are_scores_too(jina: HttpReranker, server: PostServer) -> None:
     server.script = [fixed(ok({"results": [row(-3, 1), row(2)]}))]
     assert jina.rerank("ferry", ["ferry", "bread"]).tolist() == [2.0, -3.0]
 

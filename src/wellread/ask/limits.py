@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from wellread.ask.found import Look
+from wellread.ask.naming import naming, period_named
 from wellread.ask.rerank import reranked
 from wellread.ask.retrieve import Searched, look
 from wellread.kb import KnowledgeBase
@@ -72,6 +73,7 @@ def search_within(
 ) -> Within:
     """The best passages for ``text`` within the limits of the question.
 
+    Beside those of the asked time come passages of any date that name that time themselves.
     Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
     unless they are asked for by kind.
 
@@ -83,21 +85,49 @@ def search_within(
     gone: list[Constraint] = []
     while True:
         filters = narrowed(analysis.filters, kept)
-        found = _sources(kb, text, filters, limit, purpose) if filters is not None else None
-        if found is not None:
-            looks.append(found.look)
-        if (found is not None and found.hits) or not kept:
+        found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
+        found += _naming(kb, analysis, kept, limit)
+        looks += [searched.look for searched in found]
+        hits = _joined(found, limit)
+        if hits or not kept:
             break
         for constraint in _unmet(kb, analysis, text, kept) if not gone else _least_sure(kept):
             kept.remove(constraint)
             gone.append(constraint)
-    hits, failure = _second_look(kb, text, found.hits if found else [])
+    hits, failure = _second_look(kb, text, hits)
     return Within(
         hits=hits,
         looks=tuple(looks),
         filters=filters or analysis.filters,
         notes=(*(said(constraint) for constraint in gone), *((failure,) if failure else ())),
     )
+
+
+def _naming(
+    kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
+) -> list[Searched]:
+    """What names the asked time itself; nothing where no time is asked for."""
+    timed = next((constraint for constraint in kept if constraint.kind == "time"), None)
+    named = period_named(analysis.question, timed.filters) if timed is not None else None
+    rest = narrowed(analysis.filters, [one for one in kept if one is not timed])
+    if timed is None or named is None or rest is None:
+        return []
+    # The whole question: its words for the time are what these passages are found by.
+    purpose = f"what names {timed.value} itself"
+    found = _sources(kb, analysis.question, rest, limit, purpose)
+    return [replace(found, hits=naming(found.hits, named))]
+
+
+def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
+    """The hits of all searches, best first, none twice."""
+    if len(found) == 1:
+        return found[0].hits
+    best: dict[str, Hit] = {}
+    for hit in (hit for searched in found for hit in searched.hits):
+        held = best.get(hit.passage.id)
+        if held is None or held.score < hit.score:
+            best[hit.passage.id] = hit
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.id))[:limit]
 
 
 def said(constraint: Constraint) -> str:

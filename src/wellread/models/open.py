@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from wellread.ask_settings import VerificationSettings
@@ -102,13 +103,8 @@ def _http_reranker(settings: RerankSettings, environ: Mapping[str, str]) -> Rera
 def _local_reranker(settings: RerankSettings) -> Reranker:
     if not settings.model_path:
         raise _missing("local", "rerank.model_path")
-    try:
+    with _extra_for("rerank.backend"):
         from wellread.models.rerank_local import LocalReranker  # noqa: PLC0415
-    except ImportError as error:
-        raise ModelError(
-            f"rerank.backend 'local' needs the extra 'rerank', which cannot be imported: {error}",
-            hint='pip install "wellread[rerank]"',
-        ) from error
     return LocalReranker(settings.model_path, threads=settings.threads, timeout=settings.timeout)
 
 
@@ -158,15 +154,21 @@ def _http_judge(settings: VerificationSettings, environ: Mapping[str, str]) -> J
 def _local_judge(settings: VerificationSettings) -> Judge:
     if not settings.model_path:
         raise _missing("local", "verification.model_path", setting="verification.judge")
-    try:
+    with _extra_for("verification.judge"):
         from wellread.models.judge_local import LocalJudge  # noqa: PLC0415
+    return LocalJudge(settings.model_path, timeout=settings.timeout)
+
+
+@contextmanager
+def _extra_for(setting: str) -> Iterator[None]:
+    """Turn a failing import inside into an error that says what to install."""
+    try:
+        yield
     except ImportError as error:
         raise ModelError(
-            f"verification.judge 'local' needs the extra 'rerank', which cannot be imported: "
-            f"{error}",
+            f"{setting} 'local' needs the extra 'rerank', which cannot be imported: {error}",
             hint='pip install "wellread[rerank]"',
         ) from error
-    return LocalJudge(settings.model_path, timeout=settings.timeout)
 
 
 def _missing(backend: str, name: str, *, setting: str = "rerank.backend") -> SettingsError:

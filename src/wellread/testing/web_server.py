@@ -19,10 +19,11 @@ IDLE_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request; ``path`` with its query, header names in lower case."""
+    """One request; ``path`` with its query, header names in lower case, ``body`` of a POST."""
 
     path: str
     headers: Mapping[str, str]
+    body: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +112,14 @@ class WebServer:
             timeout = IDLE_SECONDS
 
             def do_GET(self) -> None:
+                self._answer(b"")
+
+            def do_POST(self) -> None:
+                self._answer(self.rfile.read(int(self.headers.get("content-length", 0))))
+
+            def _answer(self, body: bytes) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                reply = server.reply(Asked(path=self.path, headers=headers))
+                reply = server.reply(Asked(path=self.path, headers=headers, body=body))
                 self.close_connection = True
                 # A client that has seen enough hangs up in the middle.
                 with contextlib.suppress(ConnectionError):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from math import isclose
 
 from wellread.ask import words
+from wellread.ask.checking.units import other_unit
 
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
@@ -33,12 +34,16 @@ def disagreement(claim: str, passage: str, about: str = "") -> str:
     """Which fact of the claim neither the passage nor what is known about it holds, in words.
 
     Empty when none is missing. "2.5 million" and "2,500,000" are one number; one that the claim
-    calls rough ("about 300") may be a little off.
+    calls rough ("about 300") may be a little off. A number counts with its unit, where both
+    sides give one.
     """
     around = f"{passage} {about}"
     missing = _missing_numbers(claim, around)
     if missing:
         return f"{NUMBER} {', '.join(sorted(missing))} is not in the cited passage"
+    other = other_unit(claim, around)
+    if other:
+        return f"{NUMBER} stands there with another unit: {other[1]}, not {other[0]}"
     lower = around.lower()
     absent = [name for name in words.names(claim) if not _named(name, lower)]
     return f"{', '.join(absent)} {NOT_NAMED}" if absent else ""

@@ -29,6 +29,8 @@ _END_64 = struct.Struct("<4s36xQ")
 _END_BYTES = 22 + 65_535  # the record and the longest comment after it
 _ENCRYPTED = 0x1
 _MARKUP = (".xml", ".rels")
+# What zipfile raises for damaged directories, and for compressions and versions it does not know.
+_UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError)
 
 
 def names_in(data: bytes) -> list[str]:
@@ -38,7 +40,7 @@ def names_in(data: bytes) -> list[str]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError):
+    except _UNREADABLE:
         return []
 
 
@@ -55,7 +57,7 @@ def open_archive(data: bytes, uri: str, limits: LoaderLimits) -> zipfile.ZipFile
         raise SourceError(uri, "the zip file has an oversized directory")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError) as error:
+    except _UNREADABLE as error:
         raise SourceError(uri, f"damaged file: {error}") from error
     entries = archive.infolist()
     if len(entries) > limits.max_entries:

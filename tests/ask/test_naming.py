@@ -1,0 +1,121 @@
+"""A question's time, where a passage names it itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from wellread.ask.limits import search_within
+from wellread.ask.naming import period_named
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis, Constraint
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Span
+
+PAGES = {
+    "bridge.md": "---\ntitle: Bridge\ndate: 2024-05-02\n---\n\nThe bridge opened.\n",
+    "fund.md": "# Fund\n\nIn 2024 the fund paid for the tower that opened.\n",
+    "later.md": "---\ntitle: Later\ndate: 2025-01-09\n---\n\nThe mill opened in May 2024.\n",
+    "other.md": "---\ntitle: Other\ndate: 2025-02-01\n---\n\nThe market opened.\n",
+    "report.md": "# Report\n\nThe lighthouse opened in July 2023.\n",
+    "undated.md": "# Undated\n\nThe crane opened.\n",
+}
+
+
+def window(first: tuple[int, int, int], last: tuple[int, int, int]) -> Filters:
+    return Filters(
+        published_from=datetime(*first, tzinfo=UTC),
+        published_to=datetime(*last, 23, 59, 59, tzinfo=UTC),
+    )
+
+
+YEAR = window((2024, 1, 1), (2024, 12, 31))
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder: Path = tmp_path_factory.mktemp("town")
+    for name, text in PAGES.items():
+        (folder / name).write_text(text)
+    with open_kb(tmp_path_factory.mktemp("home"), embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder)], collection="town")
+        yield opened
+
+
+def found(kb: KnowledgeBase, question: str, filters: Filters) -> tuple[set[str], tuple[str, ...]]:
+    timed = Constraint(kind="time", span=Span(start=0, end=1), value="then", filters=filters)
+    analysis = Analysis(
+        question=question,
+        type="factual",
+        terms=("opened",),
+        names=(),
+        filters=Filters(collections=("town",)),
+        constraints=(timed,),
+    )
+    made = search_within(kb, analysis, "opened", 10)
+    return {hit.document.title for hit in made.hits}, made.notes
+
+
+def test_what_names_the_time_is_found_beside_what_was_published_then(kb: KnowledgeBase) -> None:
+    assert found(kb, "What opened in 2024?", YEAR) == ({"Bridge", "Fund", "Later"}, ())
+    may = window((2024, 5, 1), (2024, 5, 31))
+    assert found(kb, "What opened in May 2024?", may) == ({"Bridge", "Later"}, ())
+
+
+def test_it_is_enough_where_nothing_was_published_then(kb: KnowledgeBase) -> None:
+    july = window((2023, 7, 1), (2023, 7, 31))
+    assert found(kb, "What opened in July 2023?", july) == ({"Report"}, ())
+    june = window((2024, 6, 1), (2024, 6, 30))
+    titles, notes = found(kb, "What opened in June 2024?", june)
+    assert len(titles) == len(PAGES)  # nobody names it: the limit is let go of
+    assert len(notes) == 1
+
+
+def test_what_was_said_then_was_published_then(kb: KnowledgeBase) -> None:
+    assert found(kb, "Which articles say what opened in 2024?", YEAR)[0] == {"Bridge"}
+    assert found(kb, "What was said to have opened in 2024?", YEAR)[0] == {"Bridge"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "matching", "other"),
+    [
+        (YEAR, ["in 2024", "(2024)"], ["in 20245", "2023"]),
+        (
+            window((2024, 4, 1), (2024, 6, 30)),
+            ["April 2024", "Jun 2024", "May, 2024", "2024-05-07"],
+            ["July 2024", "2024", "2025-05"],
+        ),
+        (
+            window((2023, 12, 1), (2024, 12, 31)),
+            ["December 2023", "2024"],
+            ["November 2023", "2023"],
+        ),
+        (
+            window((2024, 5, 7), (2024, 5, 7)),
+            ["7 May 2024", "May 7th, 2024", "2024-05-07", "7th of May 2024"],
+            ["17 May 2024", "May 2024", "7 May 2023"],
+        ),
+    ],
+)
+def test_how_a_time_is_named(filters: Filters, matching: list[str], other: list[str]) -> None:
+    named = period_named("What opened then?", filters)
+    assert named is not None
+    assert [text for text in matching if not named.search(text)] == []
+    assert [text for text in other if named.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(),
+        Filters(published_from=YEAR.published_from),
+        window((2024, 5, 7), (2024, 5, 9)),
+        window((2020, 1, 1), (2024, 12, 31)),
+    ],
+)
+def test_other_windows_have_no_name(filters: Filters) -> None:
+    assert period_named("What opened then?", filters) is None
