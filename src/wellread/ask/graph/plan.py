@@ -63,6 +63,7 @@ class Plan:
             is followed.
         complete: whether every word of the question that says something has a part in it.
         type_spans: where the question's nouns for entity types stand.
+        read_as: which entities were meant by parts of their names, in words.
     """
 
     form: Form
@@ -72,6 +73,7 @@ class Plan:
     understood: bool = True
     complete: bool = True
     type_spans: tuple[Span, ...] = ()
+    read_as: tuple[str, ...] = ()
 
 
 def plan_of(

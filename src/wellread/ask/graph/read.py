@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from wellread.ask.analysis.tokens import tokens_of
 from wellread.ask.graph.plan import Plan, plan_of
 from wellread.ask.graph.relations import RelationWords
+from wellread.ask.graph.shortened import shortened
 from wellread.ask.graph.units import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.graph.walk import Attributes
+from wellread.ask.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, NamedEntity
 from wellread.store.catalogue.graph import Graph
@@ -20,13 +23,27 @@ from wellread.types import Filters, Span
 def read(kb: KnowledgeBase, analysis: Analysis) -> Plan | None:
     """What the question asks of the graph; None when it names no entity within the filters.
 
+    A part of a name counts when every word of the question is understood with it.
+
     Raises:
         StoreError: the catalogue cannot be read.
     """
     inside = analysis.filters.collections
     named = [one for one in analysis.entities if not inside or one.collection in inside]
-    if not named:
-        return None
+    vocabulary = vocabulary_of(kb, inside)
+    parts = shortened(analysis.question, vocabulary.names, [one.span for one in analysis.entities])
+    if parts:
+        plan = _plan(kb, analysis, sorted((*named, *parts), key=lambda one: one.span.start))
+        if plan is not None and plan.understood and plan.complete:
+            return replace(plan, read_as=tuple(_read_as(analysis, part) for part in parts))
+    return _plan(kb, analysis, named) if named else None
+
+
+def _read_as(analysis: Analysis, part: NamedEntity) -> str:
+    return f"“{part.span.of(analysis.question)}” was read as “{part.title}”"
+
+
+def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -> Plan | None:
     scope = list(dict.fromkeys(one.collection for one in named))
     graph = kb.catalogue.graph
     words = kb.catalogue.vocabulary.of(scope)

@@ -16,7 +16,7 @@ AUXILIARY = frozenset("do does did is are was were has have had can could will w
 _RELATIVE = frozenset("that which who whom what whose where when".split())
 _GENERIC = frozenset(
     "thing things something anything everything ones entry entries entity entities stuff items "
-    "item people someone anyone everyone".split()
+    "item people someone anyone everyone project projects initiative initiatives commons".split()
 )
 _SHARING = frozenset({"share", "shares", "sharing"})
 _COMMANDS = frozenset("name list show give find mention".split())  # as the first word

@@ -111,6 +111,7 @@ def _between(asked: _Asked, walked: Walked) -> Found | None:
             else "the shortest ways of at most four steps, over any relation in either direction",
         ),
         paths=walked.paths,
+        notes=plan.read_as,
         looks=looks,
     )
 
@@ -121,6 +122,7 @@ def _answers(asked: _Asked, walked: Walked) -> Found | None:
     reached, notes = _within_limits(asked, walked.reached)
     if not reached:
         return None
+    notes = [*plan.read_as, *notes]
     if not plan.understood:
         notes.append(
             "no relation of the knowledge graph is called as the question says; "
