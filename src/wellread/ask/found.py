@@ -6,17 +6,33 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from wellread.store.catalogue.network import Path
-from wellread.types import Filters, Hit
+from wellread.types import Filters, Hit, Span
 
 TallyKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A part of one version of a document, of which a citation quotes the first sentence."""
+
+    document_id: str
+    version: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TallyRow:
-    """One line of an exhaustive result; ``document_ids`` are the documents that it rests on."""
+    """One line of an exhaustive result; ``document_ids`` are the documents that it rests on.
+
+    Attributes:
+        line: the row in words, where its cells do not say by themselves what they are.
+        places: what to quote of its documents, where that is not how they begin.
+    """
 
     cells: tuple[str, ...]
     document_ids: tuple[str, ...] = ()
+    line: str = ""
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +41,7 @@ class Tally:
 
     Attributes:
         sentence: the result in one sentence ("7 entities are of the type workshop.").
+        gap: what is missing, in a few words, where that is not the sentence.
         number: what was counted, for a counting question.
         columns: what the cells of each row are called.
         rows: all of them.
@@ -39,6 +56,7 @@ class Tally:
     columns: tuple[str, ...] = ()
     rows: tuple[TallyRow, ...] = ()
     absent: bool = False
+    gap: str = ""
     method: str = ""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
 from wellread.ask.bibliography_markers import styled
 from wellread.ask.confidence.judge import RELAXED
-from wellread.ask.found import Found, Tally, TallyRow
+from wellread.ask.found import Found, Place, Tally, TallyRow
 from wellread.ask.reply import Reply
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
@@ -23,6 +23,8 @@ CITED_DOCUMENTS = 3  # of one row
 QUOTED = 400  # characters of a document's beginning that a quote is taken from
 TRIES = 3  # of reading what is cited, while documents go
 SURE = 0.95
+
+Cited = tuple[str, Place | None]  # a document, and what to quote of it
 
 
 def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
@@ -43,7 +45,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
         by=CATALOGUE,
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
-        data_gaps=(tally.sentence,) if tally.absent else (),
+        data_gaps=(tally.gap or tally.sentence,) if tally.absent else (),
         table=_table(tally),
     )
 
@@ -81,18 +83,18 @@ class _Page:
     """The reply under construction."""
 
     kb: KnowledgeBase
-    sources: dict[str, _Source]
+    sources: dict[Cited, _Source]
     method: str
     text: str = ""
     sentences: list[Sentence] = field(default_factory=list)
     citations: list[Citation] = field(default_factory=list)
 
-    def say(self, text: str, document_ids: Iterable[str]) -> None:
+    def say(self, text: str, cited: Iterable[Cited]) -> None:
         """Add a sentence and its citations."""
         span = Span(start=len(self.text), end=len(self.text) + len(text))
         self.text += text
         numbers = []
-        for known in document_ids:
+        for known in cited:
             if known in self.sources:
                 citation = self._citation(self.sources[known], span)
                 numbers.append(citation.id)
@@ -131,63 +133,68 @@ class _Page:
 
 
 def _line(row: TallyRow) -> str:
-    """A row as a line: its first cell, then the others that say something."""
+    """A row as a line: as it says itself, else its first cell, then the others with a value."""
     first, *others = row.cells
     rest = "; ".join(cell for cell in others if cell)
-    return f"{first} ({rest})" if rest else first
+    return row.line or (f"{first} ({rest})" if rest else first)
 
 
-def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[str, _Source]:
+def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[Cited, _Source]:
     """What can be cited of the rows' documents: the passage that was found, else the beginning."""
-    wanted = dict.fromkeys(known for row in rows for known in _cited(row))
+    wanted = dict.fromkeys(cited for row in rows for cited in _cited(row))
     facts, places, texts = _texts(kb, tuple(wanted), found)
     quoted = [
-        (known, _first_sentence(text, span))
-        for (known, span), text in zip(places, texts, strict=True)
+        (known, first_sentence(text, span))
+        for ((known, _), span), text in zip(places.items(), texts, strict=True)
     ]
     marks = kb.catalogue.marks_over(quoted)
     return {
-        known: _Source(
+        cited: _Source(
             facts=facts[known],
             quote=text[span.start - whole.start : span.end - whole.start],
             span=span,
             marks=Marks(held),
         )
-        for (known, span), (_, whole), text, held in zip(quoted, places, texts, marks, strict=True)
+        for (cited, whole), (known, span), text, held in zip(
+            places.items(), quoted, texts, marks, strict=True
+        )
     }
 
 
 def _texts(
-    kb: KnowledgeBase, wanted: Sequence[str], found: Found, tries: int = TRIES
-) -> tuple[dict[str, DocumentFacts], list[tuple[str, Span]], list[str]]:
+    kb: KnowledgeBase, wanted: Sequence[Cited], found: Found, tries: int = TRIES
+) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
     """The facts of those documents that are there, and of those with a text its cited part.
 
     Raises:
         StoreError: documents go again and again while they are read.
     """
     passages = {hit.document.id: hit.passage for hit in reversed(found.hits)}
-    facts = kb.catalogue.facts(wanted)
-    places = []
-    for known, there in facts.items():
-        passage = passages.get(known)
-        if passage is not None and passage.version == there.version:
-            places.append((known, passage.span))
-        elif there.characters:
-            places.append((known, Span(start=0, end=min(QUOTED, there.characters))))
+    facts = kb.catalogue.facts({known for known, _ in wanted})
+    places: dict[Cited, Span] = {}
+    for known, place in wanted:
+        there, part = facts.get(known), place or passages.get(known)
+        if there is not None and part is not None and part.version == there.version:
+            places[known, place] = part.span
+        elif there is not None and there.characters:
+            places[known, place] = Span(start=0, end=min(QUOTED, there.characters))
     try:
-        return facts, places, kb.catalogue.texts(places)
+        texts = kb.catalogue.texts([(known, span) for (known, _), span in places.items()])
     except StoreError:  # one went between the two looks
         if tries == 1:
             raise
         return _texts(kb, wanted, found, tries - 1)
+    return facts, places, texts
 
 
-def _cited(row: TallyRow) -> tuple[str, ...]:
+def _cited(row: TallyRow) -> tuple[Cited, ...]:
     """The documents of a row that its line cites."""
-    return tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
+    places = {place.document_id: place for place in row.places}
+    documents = tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
+    return tuple((known, places.get(known)) for known in documents)
 
 
-def _first_sentence(text: str, place: Span) -> Span:
+def first_sentence(text: str, place: Span) -> Span:
     """The first whole sentence of ``text``, which stands at ``place`` of its document.
 
     A heading says less than the sentence after it, so it is taken only where nothing follows.

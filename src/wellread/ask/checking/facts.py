@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import isclose
 
 from wellread.ask import words
-from wellread.ask.checking.units import other_unit
+from wellread.ask.quantities import other_unit
 
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian

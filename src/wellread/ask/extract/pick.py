@@ -29,6 +29,8 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected) -> list[Scored]:
     for each in scored[1:]:
         if len(picked) == most or each.score < least:
             break
+        if told and each.reading.fits < best.reading.fits:
+            continue
         if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
             continue
         if _is_fragment(each.option) and not best.option.item:

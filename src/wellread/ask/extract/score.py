@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.ask import words
+from wellread.ask.extract.amounts import fits_of
 from wellread.ask.extract.expected import expected_of, holds
 from wellread.ask.extract.sentences import Option
 from wellread.models.base import Embedder
@@ -28,6 +29,7 @@ BIAS = -9.0
 TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
 EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
+FITTING, MISFITTING = 0.6, -0.3
 MEANING = 3.4
 
 _POINTING = re.compile(
@@ -46,6 +48,7 @@ class Reading:
         passage: how its passage was ranked, relative to the best.
         expected: it holds the kind of thing that is asked for.
         lacking: a person, date, number or reason is asked for, and it holds none.
+        fits: 1 where it gives the amount that is asked for, -1 where only others, else 0.
     """
 
     terms: float
@@ -54,6 +57,7 @@ class Reading:
     passage: float
     expected: bool
     lacking: bool
+    fits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +113,7 @@ def read(
     ]
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     kind = expected_of(analysis.question)
+    fits = fits_of(analysis.question)
     readings = []
     for option in options:
         own = asked & option.stems
@@ -122,6 +127,7 @@ def read(
                 passage=max(0.0, evidence[option.evidence].hit.score / best),
                 expected=held,
                 lacking=not held and kind in ("person", "date", "number", "reason"),
+                fits=fits(option.text),
             )
         )
     return readings
@@ -146,7 +152,7 @@ def promising(
             reading.terms
             + 0.5 * reading.above
             + 0.5 * reading.passage
-            + 0.1 * (reading.expected - reading.lacking)
+            + 0.1 * (reading.expected - reading.lacking + reading.fits)
         )
 
     among = within or range(len(options))
@@ -171,6 +177,8 @@ def _likely(reading: Reading, option: Option, similarity: float) -> float:
         + PASSAGE * reading.passage
         + EXPECTED * reading.expected
         + LACKING * reading.lacking
+        + FITTING * (reading.fits > 0)
+        + MISFITTING * (reading.fits < 0)
         + LEANING * option.leaning
         + MEANING * max(0.0, similarity)
     )

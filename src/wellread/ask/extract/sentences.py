@@ -11,6 +11,7 @@ from wellread.sentences import sentence_spans
 from wellread.types import Evidence, Span
 
 SHORTEST_WORDS = 4
+LONGEST_LINE = 14  # words of a line of its own that is no sentence
 
 # What only the sentence before explains. Connectives ("However", "Also") read well by themselves.
 _LEANING = re.compile(
@@ -88,5 +89,8 @@ def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
         return False
     if item:
         return True
-    alone = (not before or before.endswith("\n\n")) and (not after or after.startswith("\n\n"))
-    return not alone or bare.endswith((".", "!", "…", ";"))
+    if bare.endswith((".", "!", "…", ";")) or (after and not after.startswith("\n\n")):
+        return True
+    # The last line of a paragraph without a full stop: a heading, or what stands below one.
+    alone = not before or before.endswith("\n\n")
+    return not alone and not (before.endswith("\n") and len(text.split()) <= LONGEST_LINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.ask.checking.facts import disagreement
-from wellread.ask.checking.units import quantities
+from wellread.ask.quantities import quantities
 
 
 @pytest.mark.parametrize(

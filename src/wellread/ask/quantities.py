@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from wellread.ask.words import NUMBER_WORDS
+
 _SCALES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -56,7 +58,7 @@ _UNITS = {
     "second": r"seconds?|secs?",
 }
 _QUANTITY = re.compile(
-    rf"(?<![\w.,])(?P<sign>[$€£])?(?P<digits>\d[\d,]*(?:\.\d+)?)"
+    rf"(?<![\w.,])(?P<sign>[$€£])?(?P<digits>\d[\d,]*(?:\.\d+)?|\b(?:{'|'.join(NUMBER_WORDS)})\b)"
     rf"(?:[\s-]?(?P<scale>{'|'.join(_SCALES)})\b)?"
     rf"(?:[\s-]?(?:{'|'.join(f'(?P<u{n}>{form})' for n, form in enumerate(_UNITS.values()))})"
     r"(?!\w))?",
@@ -81,9 +83,13 @@ def quantities(text: str) -> Iterator[Quantity]:
         named = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
         yield Quantity(
             said=" ".join(match.group().split()),
-            value=float(match["digits"].replace(",", "")) * scale,
+            value=_number(match["digits"]) * scale,
             unit=named or _SIGNS.get(match["sign"] or "", ""),
         )
+
+
+def _number(digits: str) -> float:
+    return float(NUMBER_WORDS.get(digits.lower(), digits).replace(",", ""))
 
 
 def other_unit(claim: str, passage: str) -> tuple[str, str] | None:
