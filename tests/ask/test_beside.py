@@ -112,6 +112,7 @@ async def test_questions_come_from_what_is_there(kb: KnowledgeBase) -> None:
         "How do I choose a heat pump?",
         "What does Ana Roe say about “Heat pump”?",
         "What is known about “Heat grid”?",
+        "How is “Heat pump” connected to “Heat grid”?",
         "What does “Guide to warm houses” say about noise?",
     }
     assert set(done.suggestions) <= known

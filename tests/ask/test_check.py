@@ -190,3 +190,17 @@ def test_only_the_named_collections_count(kb: KnowledgeBase) -> None:
     assert [one.verdict.name for one in talks.sentences] == ["unsupported"]
     with pytest.raises(UnknownCollectionError):
         check(kb, sentence, filters=Filters(collections=("nowhere",)))
+
+
+def test_a_sentence_that_says_all_of_it_and_more_bears_it_out() -> None:
+    source = GivenText(
+        title="Kittiwake carries first passengers",
+        text="A brass band played on the quay while two school classes went on board. The ferry "
+        "cost 6.8 million euros, with the charging arm, as figures that Halden Ferries gave to the "
+        "harbour office, the council and two newspapers of the region show.",
+    )
+    told = check_texts("The Kittiwake cost 6.8 million euros.", [source], ReadableEmbedder())
+    assert [sentence.verdict.name for sentence in told.sentences] == ["supported"]
+    assert "in this order" in told.sentences[0].verdict.reason
+    turned = check_texts("6.8 million euros cost the Kittiwake.", [source], ReadableEmbedder())
+    assert [sentence.verdict.name for sentence in turned.sentences] == ["partial"]

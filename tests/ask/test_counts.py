@@ -114,6 +114,10 @@ def test_every_document_of_a_kind_is_there_with_its_date_and_a_link(kb: Knowledg
         ("How many organizations are there?", 1),
         ("How many ships are there?", 2),
         ("How many entries are in the transport sector?", 3),
+        ("How many entries are there?", 3),
+        ("How many commons entries are there?", 3),
+        ("How many entries are in the commons?", 3),
+        ("How many articles are in the library?", 4),
         ("How many small ships are there?", 1),
         ("How many ships are run by the Town Council?", 2),
         ("How many sectors are there?", 2),
@@ -147,6 +151,26 @@ def test_counts_are_exact(kb: KnowledgeBase, question: str, number: int) -> None
 )
 def test_what_texts_say_is_not_counted(kb: KnowledgeBase, question: str) -> None:
     assert counts(kb, read(kb, question, Filters(collections=("town",)))) is None
+
+
+def test_entries_are_documents_where_nothing_is_an_entity(kb: KnowledgeBase) -> None:
+    assert first(ask(kb, "List all entries")) == ["Town Council", "Ferry Heron", "Ferry Osprey"]
+    assert first(ask(kb, "List all entries", ("club",))) == ["Secret Osprey"]
+
+
+def test_commons_entries_are_a_kind_of_source(kb: KnowledgeBase) -> None:
+    town = Filters(collections=("town",))
+    (limit,) = read(kb, "What do the commons entries say about ferries?", town).constraints
+    assert limit.filters == Filters(kinds=("entity",))
+
+
+def test_documents_without_a_date_are_a_group_of_their_own(kb: KnowledgeBase) -> None:
+    groups = {row.cells[0]: row.cells[1] for row in ask(kb, "How many documents per month?").rows}
+    assert groups == {
+        "2025-01": "2 documents",
+        "2025-02": "2 documents",
+        "without a date": "4 documents",
+    }
 
 
 def test_a_count_can_be_divided(kb: KnowledgeBase) -> None:

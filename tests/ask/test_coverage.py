@@ -67,6 +67,10 @@ def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -
         ("water", "national", "empty"),
     ]
     assert [len(row.document_ids) for row in tally.rows] == [1, 1, 2, 0]
+    assert [row.line for row in tally.rows[2:]] == [
+        "water × local: 2 documents",
+        "water × national: no document",
+    ]
     assert tally.sentence == (
         "3 of 4 cells of sectors × scales are covered (75 %); empty are water · national."
     )
@@ -76,6 +80,7 @@ def test_one_dimension_gives_its_values(kb: KnowledgeBase) -> None:
     tally = ask(kb, "What is the coverage of the sectors?")
     assert tally is not None
     assert [row.cells for row in tally.rows] == [("energy", "2", "67 %"), ("water", "2", "67 %")]
+    assert tally.rows[0].line == "energy: 2 documents (67 %)"
 
 
 def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBase) -> None:
@@ -89,6 +94,7 @@ def test_the_whole_is_divided_in_every_way_within_the_collection(kb: KnowledgeBa
     assert ("year", "2024", "1", "25 %") in cells
     assert ("year", "without a date", "3", "75 %") in cells
     assert ("sectors", "water", "2", "50 %") in cells
+    assert "kind – entity: 3 documents (75 %)" in [row.line for row in tally.rows]
     assert not any("club" in cell or "secret" in cell for row in cells for cell in row)
     assert all(len(row.document_ids) == int(row.cells[2]) for row in tally.rows)
 

@@ -137,3 +137,28 @@ def test_sentences_with_other_numbers_are_no_repeats() -> None:
 
 def test_no_evidence_gives_no_claim() -> None:
     assert chosen("Anything?") == []
+
+
+def test_what_something_is_comes_from_the_sentence_that_says_so() -> None:
+    answer = chosen(
+        "What is a swap shop?",
+        "Here is the swap shop of Oldwick. A swap shop (give box) is a place to leave things.",
+    )
+    assert answer[0].startswith("A swap shop (give box) is a place")
+
+
+def test_a_line_below_a_heading_is_no_sentence() -> None:
+    answer = chosen(
+        "What is the winter crossing to Skerrick?",
+        "Ferries\nThe winter crossing to Skerrick, from October\n\n"
+        "The winter crossing to Skerrick is made by a battery ferry.",
+    )
+    assert answer == ["The winter crossing to Skerrick is made by a battery ferry."]
+
+
+def test_the_head_of_a_table_is_no_answer() -> None:
+    answer = chosen(
+        "What is the rated power of the turbine Ansa?",
+        "Turbine | In service since | Rated power\nAnsa | June 2022 | 600 kW\n",
+    )
+    assert answer == ["Ansa | June 2022 | 600 kW"]

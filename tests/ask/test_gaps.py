@@ -27,7 +27,7 @@ NEWS = [
         "Heat in the hall",
         "2024-06-01",
         "Bo Reed",
-        "Heat was lost; pumps in the cellar stood still.",
+        "Heat was lost; pumps in the cellar stood still. It was weird.",
     ),
 ]
 ENTITIES = {
@@ -109,6 +109,7 @@ def test_what_is_not_there_is_not_found_in_other_collections(kb: KnowledgeBase) 
     assert found.tally is not None
     assert found.tally.number == 0
     assert found.tally.sentence.startswith("Not found: in the collection river")
+    assert found.tally.gap == "nothing found about “zeppelins”"
 
 
 def test_near_are_words_that_stand_apart_and_its_words(kb: KnowledgeBase) -> None:
@@ -119,6 +120,12 @@ def test_near_are_words_that_stand_apart_and_its_words(kb: KnowledgeBase) -> Non
 def test_a_misspelt_name_leads_to_the_right_one(kb: KnowledgeBase) -> None:
     assert "River Trust" in firsts(look(kb, "Is there anything about Riwer Trusd?"))
     assert "otters" in firsts(look(kb, "Is there anything about oterrs?"))
+
+
+def test_a_word_that_stands_in_the_material_is_no_misspelling(kb: KnowledgeBase) -> None:
+    # "weir" stands in a title and looks like both; "weird" stands in a text itself.
+    assert firsts(look(kb, "Is there anything about weird pictures?")) == ["weird"]
+    assert firsts(look(kb, "Is there anything about weirt pictures?")) == ["weir"]
 
 
 def within(question: str, words: str, year: int) -> Analysis:

@@ -17,6 +17,7 @@ from wellread.ask.support.readings import (
     NAMES,
     Source,
     compare,
+    contained,
     missing_numbers,
     readings,
 )
@@ -187,3 +188,23 @@ def test_doubt_lies_between_the_thresholds() -> None:
     assert in_doubt(weights.partial, weights)
     assert not in_doubt(weights.supported, weights)
     assert not in_doubt(weights.partial - 0.01, weights)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The Kittiwake cost 6.8 million euros.", True),
+        ("The ferry cost 6.8 million euros.", True),
+        ("The Kittiwake cost 6.9 million euros.", False),
+        ("The euros cost the ferry 6.8 million.", False),  # in another order
+        ("The Kittiwake cost the council 6.8 million euros.", False),
+        ("Kittiwake carries passengers.", False),  # the title alone says it
+        ("It cost euros.", False),  # too little
+    ],
+)
+def test_a_claim_whose_words_stand_in_one_sentence(claim: str, held: bool) -> None:
+    source = Source(
+        text="It was new. The ferry cost 6.8 million euros, figures show. The council paid.",
+        title="Kittiwake carries passengers",
+    )
+    assert contained(compare(claim, [source])) is held

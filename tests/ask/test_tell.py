@@ -12,7 +12,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.found import Found, Tally, TallyRow
+from wellread.ask.found import Found, Place, Tally, TallyRow
 from wellread.ask.reply import Reply
 from wellread.ask.tell import SHOWN_ROWS, sureness, tell
 from wellread.errors import StoreError
@@ -107,7 +107,8 @@ async def test_the_table_comes_back_from_the_record_as_it_was(kb: KnowledgeBase)
 async def test_what_is_not_there_is_a_gap(kb: KnowledgeBase) -> None:
     given = await ask(kb, "Is there anything about zeppelins?")
     assert given.answered_by == "catalogue"
-    assert given.data_gaps == (given.sentences[0].text,)
+    assert given.data_gaps == ("nothing found about “zeppelins”",)
+    assert given.sentences[0].text.startswith("Not found:")
     (gap,) = kb.catalogue.gaps()
     assert (gap.question, gap.reason) == (given.question, given.data_gaps[0])
 
@@ -150,6 +151,51 @@ def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeB
     assert [one.document_id for one in reply.citations] == [known]
     assert [one.citations for one in reply.sentences] == [(), (1,), (1,), ()]
     assert "- one (first) [1]\n- two [1]\n- three" in reply.text
+
+
+def test_a_number_is_told_what_it_counts_and_a_line_of_its_own_is_taken(kb: KnowledgeBase) -> None:
+    rows = (
+        TallyRow(cells=("ferries", "1,204", "30 %", "2025-01-01")),
+        TallyRow(cells=("trams", "4"), line="trams: 4 of 9"),
+    )
+    tally = Tally(
+        kind="trend",
+        sentence="So many.",
+        columns=("What", "Documents", "Share", "Since"),
+        rows=rows,
+    )
+    reply = tell(kb, tally, Found(strategy="a trend", tally=tally))
+    first = "ferries (documents: 1,204; share: 30 %; 2025-01-01)"
+    assert reply.text == f"So many.\n- {first}\n- trams: 4 of 9"
+    assert [one.text for one in reply.sentences] == ["So many.", first, "trams: 4 of 9"]
+    assert reply.table is not None
+    assert reply.table.rows[0] == ("ferries", "1,204", "30 %", "2025-01-01")
+
+
+def test_rows_quote_their_own_parts_of_one_document(kb: KnowledgeBase) -> None:
+    facts = by_title(kb)["Bulletin 4"]
+    (whole,) = kb.catalogue.passages_of([facts.id])
+    at = whole.text.index("It is")
+    parts = (Span(start=0, end=at), Span(start=at, end=facts.characters))
+    reply = told(
+        kb,
+        *(
+            TallyRow(
+                cells=(f"part {number}",),
+                document_ids=(facts.id,),
+                places=(Place(document_id=facts.id, version=version, span=part),),
+            )
+            for number, (part, version) in enumerate(
+                [(parts[0], facts.version), (parts[1], facts.version), (parts[1], "ver_old")]
+            )
+        ),
+    )
+    check_spans(kb, reply)
+    assert [one.quote for one in reply.citations] == [
+        "Ferry number 4 sails.", "It is number 4 of many.",
+    ]  # fmt: skip
+    # What stood elsewhere in an old version is not quoted from there.
+    assert [one.citations for one in reply.sentences] == [(), (1,), (2,), (1,)]
 
 
 def test_a_document_that_goes_while_it_is_told_is_left_out(

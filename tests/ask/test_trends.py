@@ -90,6 +90,12 @@ def test_every_period_is_counted_also_the_empty_one(kb: KnowledgeBase, question:
         ("2024-06", "2", "2", "100 %", "2"),
     ]
     assert [len(row.document_ids) for row in tally.rows] == [1, 0, 0, 1, 2, 2]
+    assert [row.line for row in tally.rows[:4]] == [
+        "2024-01: 1 of 3 documents (33 %), named once",
+        "2024-02: 0 of 2 documents (0 %)",
+        "2024-03: no documents",
+        "2024-04: 1 of 2 documents (50 %), named 2 times",
+    ]
 
 
 def test_the_change_is_told_by_shares_with_first_last_and_peak(kb: KnowledgeBase) -> None:

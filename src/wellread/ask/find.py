@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from wellread.ask.found import Found
 from wellread.ask.strategies.counts import counts
 from wellread.ask.strategies.coverage import coverage
+from wellread.ask.strategies.digest import digest
 from wellread.ask.strategies.direct import direct
 from wellread.ask.strategies.explore import explore
 from wellread.ask.strategies.gaps import gaps
+from wellread.ask.strategies.guides import guides
 from wellread.ask.strategies.news import news
 from wellread.ask.strategies.persona import persona
 from wellread.ask.strategies.related import clearly_related, related
@@ -25,16 +27,16 @@ Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
-    "synthesis": (news, synthesis),
+    "synthesis": (digest, news, synthesis),
     "persona": (persona,),
-    "counting": (counts,),
-    "gap_finding": (gaps,),
-    "meta": (coverage,),
-    "trend": (trends,),
+    "counting": (counts, digest),
+    "gap_finding": (digest, gaps),
+    "meta": (digest, coverage),
+    "trend": (trends, digest),
     "relational": (related,),
-    "exploratory": (clearly_related, explore),
-    "factual": (news, clearly_related),
-    "temporal": (news,),
+    "exploratory": (digest, clearly_related, explore),
+    "factual": (digest, news, guides, clearly_related),
+    "temporal": (digest, news),
 }
 
 

@@ -49,7 +49,7 @@ _UNITS = {
     "kilowatt": r"kw|kilowatts?",
     "megawatt": r"mw|megawatts?",
     "gigawatt": r"gw|gigawatts?",
-    "year": r"years?(?![\s-]olds?\b)",  # an age belongs to whom it tells of, not to the fact
+    "year": r"years?(?!-olds?\b)",  # an age belongs to whom it tells of, not to the fact
     "month": r"months?",
     "week": r"weeks?",
     "day": r"days?",

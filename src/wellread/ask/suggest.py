@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from wellread.ask.invisible import visible
-from wellread.ask.words import stems
+from wellread.ask.words import matter, stems, terms
 from wellread.questions import Analysis
+from wellread.store.catalogue.names import singular
 from wellread.store.catalogue.nodes import EntityNode
 from wellread.types import Hit
 
@@ -33,6 +34,10 @@ _LEANS = re.compile(
     r"\b(?:it|its|this|that|these|those|they|their|them|he|she|his|her|him|here|there|above|below)\b",
     re.IGNORECASE,
 )
+_IMPERATIVE = re.compile(r"\w+\s+(?:the|an?|your|our|it|them|yourself)\b", re.IGNORECASE)
+_NO_ARTICLE = re.compile(r"^(?:how|what|when|where|which|who|why)\b|^\w+ing\b|\b(?:and|or)\b", re.I)
+_DETERMINED = r"\b(?:the|an?|this|that|each|every|one|its|our|their)\s+(?:\w+\s+)?"
+_FIRST_WORDS = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[\W\d_]*[^\W\d_]+")
 _PERSON = re.compile(r"[^\W\d_]+(?:[-'’.][^\W\d_]*)*(?: [^\W\d_]+(?:[-'’.][^\W\d_]*)*){1,3}")
 
 
@@ -73,10 +78,16 @@ class Around:
 
 
 def suggestions(around: Around) -> tuple[str, ...]:
-    """Up to three questions, each of another form, none the same as the question."""
-    taken = [frozenset(stems(around.analysis.question))]
+    """Up to three questions, each of another form, none the same as the question.
+
+    What was asked or said in these words goes first. The forms that are made up take turns, so
+    that it is not always the same one that stands under an answer.
+    """
+    asked = around.analysis.question
+    turn = sum(map(ord, asked)) % len(_MADE)
+    taken = [frozenset(stems(asked))]
     found: list[str] = []
-    for form in (_asked_before, _asked_in_heading, _said_by, _compared, _known, _about):
+    for form in (*_SAID, *_MADE[turn:], *_MADE[:turn]):
         for question in form(around):
             inside = frozenset(stems(question))
             if all(_alike(inside, other) < SAME for other in taken):
@@ -93,7 +104,7 @@ def suggestions(around: Around) -> tuple[str, ...]:
 
 def _asked_before(around: Around) -> Iterator[str]:
     """A past question that was found."""
-    for hit in around.hits:
+    for hit in _near(around):
         question = around.past.get(hit.document.id, "")
         if _is_question(question):
             yield question
@@ -101,7 +112,7 @@ def _asked_before(around: Around) -> Iterator[str]:
 
 def _asked_in_heading(around: Around) -> Iterator[str]:
     """A heading that is a question."""
-    for hit in around.hits:
+    for hit in _near(around):
         for heading in reversed(_headings(hit)):
             if _is_question(heading):
                 yield heading
@@ -134,24 +145,86 @@ def _compared(around: Around) -> Iterator[str]:
 
 
 def _known(around: Around) -> Iterator[str]:
-    """A linked entity that is described."""
+    """A linked entity that is described; of a list, which no passage was found for, one of it."""
+    for link in _telling(around):
+        yield f"What is known about {_written(link.node.title)}?"
     asked = around.analysis.question.casefold()
-    for link in around.links:
-        if _named(link.node, around) and link.node.title.casefold() not in asked:
-            yield f"What is known about {_written(link.node.title)}?"
+    for subject in around.subjects if not around.texts else ():
+        if _named(subject, around) and subject.title.casefold() not in asked:
+            yield f"What is known about {_written(subject.title)}?"
+
+
+def _connected(around: Around) -> Iterator[str]:
+    """How a subject is linked to another entity."""
+    if around.analysis.type == "relational":
+        return
+    for link in _telling(around):
+        apart = _alike_words(link.subject.title, link.node.title) < SAME
+        if apart and _named(link.subject, around):
+            one, other = _written(link.subject.title), _written(link.node.title)
+            yield f"How is {one} connected to {other}?"
+
+
+def _new(around: Around) -> Iterator[str]:
+    """What the news says of a subject that it names."""
+    news = [hit.passage.text.casefold() for hit in around.hits if hit.document.kind == "article"]
+    for subject in around.subjects:
+        if _named(subject, around) and any(subject.title.casefold() in text for text in news):
+            yield f"What is the latest news about {_written(subject.title)}?"
 
 
 def _about(around: Around) -> Iterator[str]:
-    """What a document that was found says about the heading of the passage."""
-    for hit in around.hits:
+    """What a document that was found says about the heading of the passage.
+
+    Headings name tasks and parts ("Count the tools", "Idea") as often as subjects.
+    """
+    for hit in _near(around):
         title = _flat(hit.document.title)
         heading = next(iter(reversed(_headings(hit))), "")
         if hit.document.kind == "qa" or not _sayable(title) or not _sayable(heading):
             continue
         if _LEANS.search(heading) or heading.split()[0].lower() in _SMALL:
             continue
-        if not _is_generic(heading) and _alike_words(title, heading) < SAME:
-            yield f"What does “{title}” say about {_as_subject(heading)}?"
+        if _is_generic(heading) or _IMPERATIVE.match(heading):
+            continue
+        text = _without(heading, hit.passage.text)
+        if _alike_words(title, heading) < SAME and _used(heading, text):
+            yield f"What does “{title}” say about {_as_subject(heading, text)}?"
+
+
+_SAID = (_asked_before, _asked_in_heading, _said_by, _compared)
+_MADE = (_about, _connected, _new, _known)
+
+
+# --- what is near the question ---------------------------------------------------------------
+
+
+def _near(around: Around) -> list[Hit]:
+    """The hits that share words with the question, those that share the most first."""
+    asked = frozenset(matter(around.analysis.question))
+    shared = [
+        (len(asked.intersection(stems(f"{hit.passage.context} {hit.passage.text}"))), hit)
+        for hit in around.hits
+    ]
+    near = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])
+    return [hit for _, hit in near]
+
+
+def _telling(around: Around) -> list[Linked]:
+    """The links to what is described, not asked for, and near the question.
+
+    First what shares words with the question, then what the passages found for it name.
+    """
+    asked = around.analysis.question.casefold()
+    own = frozenset(matter(asked))
+    shares: list[tuple[int, Linked]] = []
+    for link in around.links:
+        title = link.node.title.casefold()
+        shared = len(own.intersection(stems(title)))
+        near = shared or any(title in text for text in around.texts)
+        if near and _named(link.node, around) and title not in asked:
+            shares.append((shared, link))
+    return [link for _, link in sorted(shares, key=lambda pair: -pair[0])]
 
 
 # --- words -----------------------------------------------------------------------------------
@@ -185,11 +258,42 @@ def _written(name: str) -> str:
     return " ".join(words) if proper or len(words) == 1 else f"“{' '.join(words)}”"
 
 
-def _as_subject(heading: str) -> str:
-    """A heading as it stands in a sentence: the capital of its first word is no name's."""
+def _as_subject(heading: str, text: str) -> str:
+    """A heading as it stands in a sentence: the capital of its first word is no name's.
+
+    A thing of which ``text`` speaks as one of several gets the article that headings leave out.
+    """
     words = heading.split()
-    alone = words[0][1:].islower() and not any(word[:1].isupper() for word in words[1:])
-    return heading[:1].lower() + heading[1:] if alone else _written(heading)
+    if not words[0][1:].islower() or any(word[:1].isupper() for word in words[1:]):
+        return _written(heading)
+    determined = rf"{_DETERMINED}{re.escape(words[-1].lower())}\b"
+    counted = _is_single(heading) and re.search(determined, text, re.IGNORECASE)
+    return f"{'the ' if counted else ''}{heading[:1].lower()}{heading[1:]}"
+
+
+def _without(heading: str, text: str) -> str:
+    """``text`` without the lines that are its heading."""
+    lines = (line for line in text.splitlines() if _flat(line).lstrip("# ") != heading)
+    return "\n".join(lines)
+
+
+def _used(heading: str, text: str) -> bool:
+    """Whether ``text`` speaks of the one word, or the one thing, that its heading names.
+
+    The first words of sentences do not count for a single word: "Count the tools" is no text about
+    a count. Other headings ("Common mistakes") need not be repeated below them.
+    """
+    words = terms(heading)
+    if len(words) == 1:
+        text = _FIRST_WORDS.sub("", text)
+    elif not _is_single(heading):
+        return bool(words)
+    return not frozenset(stems(text)).isdisjoint(stems(words[-1])) if words else False
+
+
+def _is_single(heading: str) -> bool:
+    """Whether it names one thing, as far as its form tells: "Open question", not "Risks"."""
+    return not singular(heading.split()[-1].lower()) and not _NO_ARTICLE.search(heading)
 
 
 def _is_question(text: str) -> bool:

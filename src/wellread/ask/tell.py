@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -24,6 +25,7 @@ QUOTED = 400  # characters of a document's beginning that a quote is taken from
 TRIES = 3  # of reading what is cited, while documents go
 SURE = 0.95
 
+_NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
 Cited = tuple[str, Place | None]  # a document, and what to quote of it
 
 
@@ -37,7 +39,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
     page.say(tally.sentence, ())
     for row in shown:
         page.text += "\n- "
-        page.say(_line(row), _cited(row))
+        page.say(_line(row, tally.columns), _cited(row))
     if len(tally.rows) > len(shown):
         page.text += f"\n\n{len(tally.rows) - len(shown):,} more are in the table."
     return Reply(
@@ -132,11 +134,19 @@ class _Page:
         return citation
 
 
-def _line(row: TallyRow) -> str:
-    """A row as a line: as it says itself, else its first cell, then the others with a value."""
+def _line(row: TallyRow, columns: Sequence[str]) -> str:
+    """A row as a line: as it says itself, else its first cell, then the others with a value.
+
+    A number alone says nothing, so it is told what it counts.
+    """
     first, *others = row.cells
-    rest = "; ".join(cell for cell in others if cell)
-    return row.line or (f"{first} ({rest})" if rest else first)
+    names = [*columns[1:], *[""] * len(others)]
+    said = [
+        f"{name.lower()}: {cell}" if name and _NUMBER.fullmatch(cell) else cell
+        for name, cell in zip(names, others, strict=False)
+        if cell
+    ]
+    return row.line or (f"{first} ({'; '.join(said)})" if said else first)
 
 
 def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[Cited, _Source]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache, lru_cache
 
 import snowballstemmer
@@ -62,8 +63,15 @@ _stemmer = snowballstemmer.stemmer("english")
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The stem of one word, lower case (Snowball English)."""
-    return str(_stemmer.stemWord(word.lower().replace("’", "'").removesuffix("'s")))
+    """The stem of one word, lower case and without accents (Snowball English)."""
+    plain = word.lower().replace("’", "'").removesuffix("'s")
+    return str(_stemmer.stemWord(plain if plain.isascii() else _unaccented(plain)))
+
+
+def _unaccented(word: str) -> str:
+    """ "cafe" and "café" are one word to those who ask."""
+    parts = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))
 
 
 def words(text: str) -> list[str]:

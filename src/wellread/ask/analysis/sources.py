@@ -39,6 +39,7 @@ _NOUNS: dict[str, Kind] = {
     "past question": "qa",
     "earlier question": "qa",
     "previous question": "qa",
+    "commons entry": "entity",
 }
 # Names of file formats are no words for what people read, unless "files" stands behind them.
 _FORMATS = frozenset(

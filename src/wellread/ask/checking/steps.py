@@ -55,14 +55,22 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
     trouble = _trouble(claim, parts, found)
     if trouble:
         name = _at_worst(name, trouble)
+    elif found.contained and name == "partial":
+        name = "supported"
     return Verdict(
         name=name,
         method="facts" if trouble else "support",
         score=found.score,
         key=part.piece.key,
         source=part.in_document(found.span),
-        reason=trouble or f"{found.readings['cover_plain']:.0%} of its words stand in the passage",
+        reason=trouble or _said(found),
     )
+
+
+def _said(found: Support) -> str:
+    if found.contained:
+        return "one sentence of the passage holds all its words, in this order"
+    return f"{found.readings['cover_plain']:.0%} of its words stand in the passage"
 
 
 def _at_worst(name: VerdictName, trouble: str) -> VerdictName:

@@ -3,7 +3,8 @@
 Of every document the sentence that answers best is taken. Two such sentences are at odds when
 
 - they are the same but for a number or a name, or one of them is negated;
-- both speak of all that is asked for, and give other dates, numbers or people.
+- both speak of all that is asked for, and give other dates, numbers or people;
+- both report one event, and count otherwise, or blame something else.
 
 When two documents say that they are about different bearers of the name in the question, their
 answers do not disagree: the question can mean several things.
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wellread.ask import words
+from wellread.ask.conflicts.causes import causes
+from wellread.ask.conflicts.events import Report, about, reports_of, same_event
 from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
 from wellread.ask.conflicts.values import comparable, counts, opposed, swapped, values
 from wellread.ask.extract.expected import Expected, expected_of
@@ -28,6 +31,7 @@ MOST_VIEWS = 5
 OF_ONE = 5  # sentences of one document that are compared with those of others
 COVERED = 0.75  # of the question's terms, that a sentence and what is above it hold
 COUNTED = 0.75  # of them, that it holds with title and opening, where it counts what is asked for
+COUNTED_TOO = 0.4  # of them, where a report of the same event holds those
 ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with other values
 # Of what is asked about the name, that a sentence holds whose values count. Numbers stand near
 # what they measure anyhow.
@@ -46,6 +50,7 @@ class Side:
         focus: share of what is asked about the name that it holds.
         counts: how many of what is asked to be counted it says there are.
         covered: share of all terms of the question that it, title and headings hold.
+        report: the event that its document reports, where it reports one.
     """
 
     option: Option
@@ -57,6 +62,7 @@ class Side:
     values: frozenset[str]
     counts: frozenset[str]
     identities: tuple[Identity, ...]
+    report: Report | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +90,7 @@ def disagreement(
     name = _subject(analysis)
     by_document = _sides(analysis, evidence, options, readings, kind, name)
     sides = [held[0] for held in by_document]
-    meanings = _meanings(sides)
+    meanings = _meanings([side for side in sides if _could_answer(side, kind)])
     if len(meanings) > 1:
         said = [view for meaning in meanings for view in _views(meaning, kind)]
         views = [*said, *_unplaced(sides, said)]
@@ -93,12 +99,13 @@ def disagreement(
         )
     views = _views(sides, kind)
     if len(views) == 1:
-        views = _rivals(by_document, kind) or _counted(by_document) or views
-    if len(views) > 1:
+        views = _rivals(by_document, kind) or _counted(by_document, analysis.question) or views
+    told = [_options(view) for view in views]
+    if len(told) < 2 and kind == "reason":
+        told = [tuple(view) for view in causes(analysis.question, evidence, options)]
+    if len(told) > 1:
         return Disagreement(
-            kind="conflict",
-            about=analysis.question,
-            views=tuple(_options(view) for view in views[:MOST_VIEWS]),
+            kind="conflict", about=analysis.question, views=tuple(told[:MOST_VIEWS])
         )
     return None
 
@@ -131,18 +138,31 @@ def _rivals(by_document: Sequence[Sequence[Side]], kind: Expected) -> list[list[
     return []
 
 
-def _counted(by_document: Sequence[Sequence[Side]]) -> list[list[Side]]:
+def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[Side]]:
     """A sentence each of documents that count what is asked for, and count otherwise."""
-    telling = [
-        next((side for side in held if len(side.counts) == 1 and side.covered >= COUNTED), None)
-        for held in by_document
-    ]
+    telling = [side for held in by_document if (side := _counting(held, COUNTED)) is not None]
+    for held in by_document:
+        side = _counting(held, COUNTED_TOO)
+        if side is None or side.covered >= COUNTED:
+            continue
+        if any(_of_one_event(question, side, other) for other in telling):
+            telling.append(side)
     found: dict[frozenset[str], list[Side]] = {}
     for side in telling:
-        if side is not None:
-            found.setdefault(side.counts, []).append(side)
+        found.setdefault(side.counts, []).append(side)
     units = {value.rpartition(" ")[2] for counted in found for value in counted}
     return list(found.values()) if len(found) > 1 and len(units) == 1 else []
+
+
+def _counting(held: Sequence[Side], least: float) -> Side | None:
+    """The first of a document's sentences that says how many there are."""
+    return next((side for side in held if len(side.counts) == 1 and side.covered >= least), None)
+
+
+def _of_one_event(question: str, one: Side, other: Side) -> bool:
+    if one.report is None or other.report is None:
+        return False
+    return same_event(one.report, other.report) and about(question, one.report, other.report)
 
 
 def _subject(analysis: Analysis) -> str:
@@ -163,6 +183,7 @@ def _sides(
     asked = frozenset(words.stems(analysis.question))
     focus = (asked - frozenset(words.stems(name))) or asked or frozenset([""])
     who = [identities(name, piece) if name else () for piece in evidence]
+    reports = reports_of(evidence)
     openings = [
         frozenset(words.stems(f"{piece.hit.document.title} {piece.text[:OPENING]}"))
         for piece in evidence
@@ -188,6 +209,7 @@ def _sides(
             values=values(kind, option.text, analysis.question),
             counts=counts(option.text, analysis.question),
             identities=who[option.evidence],
+            report=reports[option.evidence],
         )
         held_by.setdefault(document, []).append(side)
     best = [
@@ -206,6 +228,11 @@ def _naming(title: str, name: str) -> str:
 
 def _same_title(one: Side, other: Side) -> bool:
     return bool(one.title) and one.title == other.title
+
+
+def _could_answer(side: Side, kind: Expected) -> bool:
+    """Where a number is asked for, what gives none for it is no other answer."""
+    return kind != "number" or bool(side.values and side.focus)
 
 
 def _meanings(sides: Sequence[Side]) -> list[list[Side]]:

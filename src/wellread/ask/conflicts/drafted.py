@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wellread.answers import Claim
 from wellread.ask.conflicts.detect import Disagreement
 from wellread.ask.conflicts.dispute import Dispute, told
+from wellread.ask.conflicts.events import with_further_reports
 from wellread.ask.conflicts.reasons import reason
 from wellread.ask.conflicts.values import values
 from wellread.ask.extract.arrange import Page
@@ -32,7 +33,7 @@ def completed(
     analysis: Analysis, evidence: Sequence[Evidence], text: str, claims: Sequence[Claim]
 ) -> Completed:
     """The draft; where it shows one side of a disagreement only, all views stand below it."""
-    pieces = evidence[:PASSAGES]
+    pieces = with_further_reports(evidence, PASSAGES)
     options = options_of(pieces)
     found = disputed(analysis, pieces, options, read(analysis, pieces, options))
     if found is None:

@@ -80,6 +80,10 @@ def expected_of(question: str) -> Expected:
     return next((kind for pattern, kind in _ASKS if pattern.search(question)), "other")
 
 
+_DEFINED = re.compile(
+    r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?P<what>(?:\S+ ?){1,5}?)\W*$", re.I
+)
+_SAYS_WHAT = r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b)"
 _AFTER = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?$")
 
 
@@ -95,6 +99,21 @@ def people(sentence: str, question: str) -> tuple[str, ...]:
             continue
         found.append(name)
     return tuple(found)
+
+
+def asks_what(question: str) -> bool:
+    """Whether ``question`` asks what something is."""
+    return _DEFINED.search(question) is not None
+
+
+def defines(question: str, sentence: str) -> bool:
+    """Whether ``sentence`` says of what ``question`` asks to have defined what it is."""
+    asked = _DEFINED.search(question)
+    if asked is None:
+        return False
+    name = r"\W+".join(re.escape(word) for word in words.words(asked["what"])).removesuffix("s")
+    said = rf"^\W*(?:(?:the|an?)\s+)?{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{_SAYS_WHAT}"
+    return re.search(said, sentence, re.IGNORECASE) is not None
 
 
 def holds(kind: Expected, sentence: str, question: str) -> bool:

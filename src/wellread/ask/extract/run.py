@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from wellread.answers import Claim
 from wellread.ask.conflicts.detect import Disagreement, disagreement
 from wellread.ask.conflicts.dispute import Dispute, told
+from wellread.ask.conflicts.events import with_further_reports
 from wellread.ask.extract.arrange import Page, in_order
 from wellread.ask.extract.expected import expected_of
 from wellread.ask.extract.pick import pick, repeats, whole_list
 from wellread.ask.extract.score import Reading, Scored, promising, read, score
 from wellread.ask.extract.sentences import Option, options_of
 from wellread.ask.extract.sides import OF_A_SIDE, SidePlaces, sides_of
+from wellread.ask.extract.steps import Section, sections_of
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
 from wellread.types import Evidence
@@ -34,7 +36,7 @@ class Extract:
     Attributes:
         text: the answer; what it holds beside the claims' sentences are labels of ours.
         best_score: how likely the best sentence answers, 0-1.
-        best_similarity: cosine of the question and the best sentence.
+        best_similarity: cosine of the question and the nearest sentence.
     """
 
     text: str = ""
@@ -61,7 +63,9 @@ def extract(
     Sentences that another needs to be read, further items of a list and the other views of a
     disagreement come on top.
     """
-    evidence = evidence if analysis.type == "comparative" else evidence[:PASSAGES]
+    sections, whole = sections_of(analysis, evidence), evidence
+    if analysis.type != "comparative":
+        evidence = with_further_reports(evidence, PASSAGES)
     options = options_of(evidence)
     if not options:
         return Extract()
@@ -81,6 +85,8 @@ def extract(
         promising(options, material.readings),
         embedder,
     )
+    if sections:
+        return _stepwise(sections, whole, scored)
     disputes = []
     found = disputed(analysis, evidence, options, material.readings)
     if found is not None:
@@ -95,7 +101,23 @@ def extract(
         claims=tuple(page.claims),
         disputes=tuple(disputes),
         best_score=scored[0].score,
-        best_similarity=scored[0].similarity,
+        best_similarity=max(each.similarity for each in scored),
+    )
+
+
+def _stepwise(
+    sections: Sequence[Section], evidence: Sequence[Evidence], scored: Sequence[Scored]
+) -> Extract:
+    """What a guide tells to do, a paragraph for each of its sections under its heading."""
+    page = Page(evidence=evidence)
+    for section in sections:
+        page.label(f"**{_plain(section.heading)}:**" if section.heading else "")
+        page.say_all(section.told)
+    return Extract(
+        text=page.text.lstrip("\n"),
+        claims=tuple(page.claims),
+        best_score=scored[0].score,
+        best_similarity=max(each.similarity for each in scored),
     )
 
 

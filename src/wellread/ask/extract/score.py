@@ -18,7 +18,7 @@ import numpy as np
 
 from wellread.ask import words
 from wellread.ask.extract.amounts import fits_of
-from wellread.ask.extract.expected import expected_of, holds
+from wellread.ask.extract.expected import defines, expected_of, holds
 from wellread.ask.extract.sentences import Option
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
@@ -48,7 +48,8 @@ class Reading:
         passage: how its passage was ranked, relative to the best.
         expected: it holds the kind of thing that is asked for.
         lacking: a person, date, number or reason is asked for, and it holds none.
-        fits: 1 where it gives the amount that is asked for, -1 where only others, else 0.
+        fits: 1 where it gives the amount or the definition that is asked for, -1 where only
+            other amounts, else 0.
     """
 
     terms: float
@@ -127,7 +128,7 @@ def read(
                 passage=max(0.0, evidence[option.evidence].hit.score / best),
                 expected=held,
                 lacking=not held and kind in ("person", "date", "number", "reason"),
-                fits=fits(option.text),
+                fits=fits(option.text) or defines(analysis.question, option.text),
             )
         )
     return readings

@@ -22,6 +22,11 @@ _LEANING = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+$")
+# "A good room has": what follows is a list.
+_OPEN_END = re.compile(
+    r"\b(?:has|have|had|is|are|was|were|includes?|needs?|offers?|contains?|means?|must|should|can"
+    r"|will|to|for|of|with|by|if|when|that)$"
+)
 _CAPTION = re.compile(
     r"^(?:figure|fig\.|table|chart|photo|image|source)\s*(?:\d+|:)", re.IGNORECASE
 )
@@ -61,7 +66,7 @@ def options_of(evidence: Sequence[Evidence]) -> list[Option]:
             text = span.of(piece.text)
             before, after = piece.text[: span.start], piece.text[span.end :]
             item = _BULLET.search(before[-12:]) is not None
-            if text.endswith(":"):
+            if text.endswith(":") or (not item and _OPEN_END.search(text)):
                 lead = place
             elif not item and "\n" in before[len(before.rstrip()) :]:
                 lead = -1  # a new paragraph that is no item ends the list
@@ -85,6 +90,8 @@ def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
     bare = text.rstrip("\"'”’)")
     if bare.endswith(("?", ":")) or _CAPTION.match(text) or text.lstrip().startswith("|"):
         return False
+    if " | " in text and " | " not in before.rstrip().rpartition("\n")[2]:
+        return False  # the first row of a table says what the columns are
     if len(text.split()) < SHORTEST_WORDS and not (item and bare.endswith((".", "!"))):
         return False
     if item:

@@ -12,27 +12,27 @@ from datetime import UTC, datetime, timedelta
 
 from wellread.ask import words
 from wellread.ask.analysis.tokens import Token, tokens_of
-from wellread.ask.found import Found, Place, Tally, TallyRow
+from wellread.ask.found import Found, Tally
 from wellread.ask.limits import SOURCE_KINDS, narrowed, said
 from wellread.ask.stories import WINDOW
 from wellread.ask.tally.newest import Newest, newest_documents, newest_stories
-from wellread.ask.tally.rows import amount, day
+from wellread.ask.tally.rows import day
 from wellread.ask.tally.scope import Scope, in_words, scope_of
-from wellread.headlines import shortened
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
 from wellread.types import Filters
 
 STRATEGY = "the newest of the catalogue"
-LONGEST_SENTENCE = 300  # characters of what is told of each
+MOST_WORDS = 3  # of a name for all there is
 LATELY = 30  # newest documents whose passages tell what everything here is about
 LEAST_PASSAGES = 20  # fewer do not tell it
-EVERYWHERE = 0.5  # of these passages: a word of so many sets nothing apart
+EVERYWHERE = 0.8  # of these passages: a word of so many sets nothing apart
 
 _NEWS = frozenset(
     "happened happening headline headlines lately latest new newest news recent recently update "
     "updates".split()
 )
+_BY_ITSELF = frozenset("headline headlines new newest news".split())
 _CATCH_UP = re.compile(
     r"\b(?:catch\s+(?:me|us)\s+up|(?:did|have)\s+(?:i|we)\s+miss(?:ed)?|going\s+on"
     r"|(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed))\b",
@@ -44,12 +44,15 @@ _AROUND = frozenset(
     a all an and any anything are around at available be been big biggest bring brief briefly can
     catch change changed changes could currently date day days develop developments did digest do
     does event events everything far few for from get give going had happen has have here i if
-    important in interesting is item items just key know last let lets list main major me miss
+    important in interesting is item items just key know last let lets main major me miss
     missed month months most my now of on or our overview past please quick quickly roundup short
-    show since so some something speed stories story summarize summary tell that the there these
+    since so some something speed stories story summarize summary tell that the there these
     thing things this to today top up us was we week weeks were what whats which with you your
     archive base collection documents feed feeds knowledge library material sources
     """.split()
+)
+_LEAD = re.compile(
+    r"\W*(?:(?:please|can|could|would|will|you)\s+)*(?P<verb>show|list)\b", re.IGNORECASE
 )
 # Where everything is, called by what it is and not by a name: "on the islands".
 _PLACES = re.compile(
@@ -118,7 +121,7 @@ def digest(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
 def _unread(analysis: Analysis) -> list[Token] | None:
     """The words that are none of a question for news; None where no news is asked for.
 
-    After an earlier question the subject may be that one's.
+    After an earlier question "Any updates?" is about that one's subject; "What's new?" is not.
     """
     text = analysis.question
     tokens = [
@@ -129,10 +132,13 @@ def _unread(analysis: Analysis) -> list[Token] | None:
             for limit in analysis.constraints
         )
     ]
-    news = any(token.plain in _NEWS for token in tokens) or _CATCH_UP.search(text)
-    limited = any(_NEWS_NOUN.match(one.span.of(text)) for one in analysis.constraints)
-    happened = re.match(r"\W*what\s+happened\b", text, re.IGNORECASE)
-    if analysis.context or not (news or limited or happened):
+    lead = _LEAD.match(text)
+    tokens = [one for one in tokens if not lead or one.start != lead.start("verb")]
+    asked = {token.plain for token in tokens} & _NEWS
+    told = any(_NEWS_NOUN.match(one.span.of(text)) for one in analysis.constraints)
+    timed = any(one.kind == "time" for one in analysis.constraints)
+    leans = bool(analysis.context) and not (timed or asked & _BY_ITSELF)
+    if not (told or _CATCH_UP.search(text) or (asked and not leans)):
         return None
     return [token for token in tokens if token.plain not in _NEWS | _AROUND]
 
@@ -154,13 +160,15 @@ def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | No
             left.append(token)
     if any(_SUBJECT.search(text[: token.start]) for token in left):
         return None
-    if left and not _everywhere(scope, {words.stem(token.plain) for token in left}):
+    if len(left) > MOST_WORDS or (
+        left and not _everywhere(scope, {words.stem(token.plain) for token in left})
+    ):
         return None
-    return f"“{text[rest[0].start : rest[-1].end]}” is what everything here is about"
+    return f"“{text[rest[0].start : rest[-1].end]}” was read as what all of this is about"
 
 
 def _everywhere(scope: Scope, stems: set[str]) -> bool:
-    """Whether at least half of the newest passages hold each of the words, titles included."""
+    """Whether nearly all of the newest passages hold each of the words, titles included."""
     newest = [entry.id for entry in scope.entries() if entry.published_at][-LATELY:]
     titles = {known: one.title for known, one in scope.kb.catalogue.facts(newest).items()}
     held = [
@@ -218,24 +226,15 @@ def _within(wanted: _Wanted, time: Filters) -> Newest | None:
 
 def _tally(wanted: _Wanted, newest: Newest) -> Tally:
     number = len(newest.rows)
-    what = ("story", "stories") if newest.stories else ("document", "documents")
-    how_many = amount(number, *what) if number > 1 else what[0]
+    one, many = ("story", "stories") if newest.stories else ("document", "documents")
     limits = "".join(f", {part}" for part in (*wanted.scope.said, *in_words(newest.time)))
-    first, last = min(newest.dates), max(newest.dates)
-    dates = f"from {day(first)} to {day(last)}" if day(first) != day(last) else f"of {day(last)}"
+    first, last = day(min(newest.dates)), day(max(newest.dates))
+    dates = f"from {first} to {last}" if first != last else f"of {last}"
     return Tally(
         kind="list",
-        sentence=f"The newest {how_many}, {dates}:",
+        sentence=f"The newest {f'{number:,} {many}' if number > 1 else one}, {dates}:",
         number=number,
         columns=newest.columns,
-        rows=tuple(
-            TallyRow(
-                cells=row.cells,
-                document_ids=row.document_ids,
-                line=_line(row, newest),
-                places=row.places,
-            )
-            for row in newest.rows
-        ),
-        method=f"{what[1]} by the date of their newest item{limits}; in {wanted.scope.where}",
+        rows=newest.rows,
+        method=f"{many} by the date of what is newest in them{limits}; in {wanted.scope.where}",
     )

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wellread.ask.choose import varied
+from wellread.ask.extract.expected import asks_what, defines
 from wellread.ask.found import Found
 from wellread.ask.limits import search_within
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.sentences import sentence_spans
 from wellread.types import Hit
 
+DEEP = 60  # hits among which a definition is looked for
+DEFINES = 1.5  # times its score, at most 1, for a passage that says what the thing asked about is
 UNDATED = 0.9  # what is left of the score of a span that does not say when
 _DATE = re.compile(
     r"\b(?:(?:1[5-9]|20)\d\d|(?:january|february|march|april|may|june|july|august|september"
@@ -26,8 +30,12 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     """The best passages for the question as a whole; for "when", those that hold a date first."""
     settings = kb.settings.retrieval
     text = analysis.searched
-    found = search_within(kb, analysis, text, 2 * settings.top_k)
+    defining = asks_what(analysis.question)
+    limit = max(2 * settings.top_k, DEEP if defining else 0)
+    found = search_within(kb, analysis, text, limit)
     candidates = _dated_first(found.hits) if analysis.type == "temporal" else found.hits
+    if defining:
+        candidates = _defining_first(analysis.question, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
     return Found(
         strategy="direct retrieval",
@@ -36,6 +44,20 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
         looks=found.looks,
         dropped=tuple(dropped),
     )
+
+
+def _defining_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, best first, once those that say what the thing asked about is have gained."""
+    scored = [
+        replace(hit, score=min(1.0, hit.score * DEFINES))
+        if any(
+            defines(question, span.of(hit.passage.text))
+            for span in sentence_spans(hit.passage.text)
+        )
+        else hit
+        for hit in hits
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)
 
 
 def _dated_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -16,7 +16,7 @@ from typing import Literal
 from wellread.ask import words
 from wellread.ask.found import Found, Tally, TallyRow
 from wellread.ask.tally.items import Item, items_of
-from wellread.ask.tally.rows import day
+from wellread.ask.tally.rows import amount, day, times
 from wellread.ask.tally.scope import Scope, scope_of
 from wellread.ask.tally.topics import Topic, documents_about, nodes_of, read_topic
 from wellread.kb import KnowledgeBase
@@ -102,6 +102,7 @@ def trends(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
                     f"{one.named:,}",
                 ),
                 document_ids=one.ids,
+                line=_line(one, period),
             )
             for one in counted
         ),
@@ -168,6 +169,16 @@ def _named(start: date, period: Period) -> str:
     if period == "month":
         return f"{start:%Y-%m}"
     return f"{start:%Y}" + (f" Q{start.month // 3 + 1}" if period == "quarter" else "")
+
+
+def _line(one: _Count, period: Period) -> str:
+    """``2025-03: 1 of 2 documents (50 %), named 3 times``."""
+    name = _named(one.start, period)
+    if not one.all:
+        return f"{name}: no documents"
+    documents = amount(one.all, "document", "documents")
+    often = f", named {times(one.named)}" if one.named else ""
+    return f"{name}: {len(one.ids):,} of {documents} ({_percent(one.share)}){often}"
 
 
 def _sentence(

@@ -24,6 +24,8 @@ NAMES = FOR + AGAINST
 GRAM = 4  # letters of the pieces by which words of one family know each other
 STREWN = 3  # sentences from anywhere that together hold most of the claim
 AS_GOOD = 0.6  # of the best sentence's share, from which another may speak for the claim as well
+LEAST_WORDS = 3
+OWN_SHARE = 0.6  # of the claim's words that a sentence holds itself, where its title holds the rest
 NEAREST = 3  # sentences, the best by words, whose vectors are compared
 
 
@@ -96,6 +98,29 @@ def readings(compared: Compared, nearness: Sequence[float]) -> dict[str, float]:
             "near_mean": sum(near) / len(near),
         }
     )
+
+
+def contained(compared: Compared) -> bool:
+    """Whether one sentence, with its title, holds every word and number of the claim in its order.
+
+    A claim of fewer than ``LEAST_WORDS`` words says too little for that.
+    """
+    stems = list(dict.fromkeys(words.stems(compared.claim)))
+    numbers = words.numbers(compared.claim)
+    if len(stems) < LEAST_WORDS:
+        return False
+    for line in compared.best:
+        title = frozenset(words.stems(compared.sources[line.source].title))
+        own = [stem for stem in stems if stem in line.held]
+        places = [line.stems.index(stem) for stem in own]
+        if (
+            len(own) >= OWN_SHARE * len(stems)
+            and title.issuperset(set(stems) - set(own))
+            and numbers <= words.numbers(line.text)
+            and places == sorted(places)
+        ):
+            return True
+    return False
 
 
 def missing_numbers(compared: Compared) -> list[str]:

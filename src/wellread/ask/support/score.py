@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from wellread.ask.support.readings import NAMES, Compared, Source, compare, readings
+from wellread.ask.support.readings import NAMES, Compared, Source, compare, contained, readings
 from wellread.models.base import Embedder
 from wellread.types import Span
 
@@ -42,12 +42,14 @@ class Support:
         source: which of the sources holds the best sentence; ``None`` when none shares a word.
         span: the best sentence, in that source's text.
         readings: what the score was computed from, by name.
+        contained: one sentence holds every word of the claim, in its order.
     """
 
     score: float
     source: int | None
     span: Span
     readings: Mapping[str, float]
+    contained: bool = False
 
 
 def support(claim: str, sources: Sequence[Source], embedder: Embedder) -> Support:
@@ -66,7 +68,11 @@ def support(claim: str, sources: Sequence[Source], embedder: Embedder) -> Suppor
     place = max(range(len(nearness)), key=lambda at: (_held(compared, at) + nearness[at], -at))
     best = compared.best[place]
     return Support(
-        score=weigh(found, learned()), source=best.source, span=best.span, readings=found
+        score=weigh(found, learned()),
+        source=best.source,
+        span=best.span,
+        readings=found,
+        contained=contained(compared),
     )
 
 

@@ -13,6 +13,7 @@ from wellread.ask.tally.topics import documents_about
 from wellread.store.catalogue.censuses import FIELDS, Entry
 
 MOST_ROWS = 20_000  # of a count; a list has all
+UNDATED = "without a date"
 
 
 def count_documents(count: Count) -> Result:
@@ -47,7 +48,13 @@ def _very_many(count: Count, number: int) -> Result:
     limits = "".join(f", {part}" for part in count.conditions)
     return Result(
         columns=("Kind", "Source type", "Year", "Documents"),
-        rows=tuple(TallyRow(cells=(*key, f"{size:,}")) for key, size in sizes.items()),
+        rows=tuple(
+            TallyRow(
+                cells=(*key, f"{size:,}"),
+                line=f"{', '.join(filter(None, key))}: {amount(size, 'document', 'documents')}",
+            )
+            for key, size in sizes.items()
+        ),
         method=f"all {count.noun.many} of the catalogue{limits}; more than {MOST_ROWS:,}, so the "
         "rows are groups (ask for a list to have each)",
         number=number,
@@ -79,9 +86,10 @@ def _divided(count: Count, entries: Sequence[Entry]) -> Result:
     groups: dict[str, list[str]] = {}
     if by in ("year", "month"):
         for entry in entries:
-            when = entry.published_at
-            period = f"{when:%Y}" if by == "year" else f"{when:%Y-%m}"
-            groups.setdefault(period if when else "without a date", []).append(entry.id)
+            period = UNDATED
+            if entry.published_at:
+                period = f"{entry.published_at:{'%Y' if by == 'year' else '%Y-%m'}}"
+            groups.setdefault(period, []).append(entry.id)
     elif by in FIELDS:
         groups = scope.kb.catalogue.censuses.values(FIELDS[FIELDS.index(by)], scope.limits)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask import words
@@ -30,17 +32,17 @@ def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Tally
                 document_ids=apart,
             )
         )
-    rows += _alike_words(scope, phrase)
     terms = [term for term in words.terms(phrase) if len(term) >= SHORTEST_WORD]
-    for term in terms if len(terms) > 1 else ():
-        held = holding(scope, term)
-        if held.counts:
-            rows.append(
-                TallyRow(
-                    cells=(term, f"a word of it, in {_documents(len(held.counts))}"),
-                    document_ids=tuple(held.counts),
-                )
-            )
+    held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
+    rows += _alike_words(scope, [term for term in terms if not _stands(scope, term, held)])
+    rows += [
+        TallyRow(
+            cells=(term, f"a word of it, in {_documents(len(counts))}"),
+            document_ids=tuple(counts),
+        )
+        for term, counts in held.items()
+        if counts
+    ]
     return list({row.cells[0].casefold(): row for row in reversed(rows)}.values())[::-1]
 
 
@@ -67,8 +69,15 @@ def _alike(phrase: str, name: str) -> bool:
     return likeness >= LEAST_ALIKE_NAME
 
 
-def _alike_words(scope: Scope, phrase: str) -> list[TallyRow]:
-    """Words of titles and values of the taxonomy that look like the words of ``phrase``."""
+def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> bool:
+    """Whether the material has the word as it is spelt: then no other spelling was meant."""
+    if held.get(term):
+        return True
+    return scope.limited and bool(holding(scope.unlimited(), term).counts)
+
+
+def _alike_words(scope: Scope, terms: Sequence[str]) -> list[TallyRow]:
+    """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
     for entry in scope.entries():
         for word in words.terms(entry.title):
@@ -76,9 +85,7 @@ def _alike_words(scope: Scope, phrase: str) -> list[TallyRow]:
     for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
         places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
     found: dict[str, float] = {}
-    for term in words.terms(phrase):
-        if len(term) < SHORTEST_WORD:
-            continue
+    for term in terms:
         for word, likeness, _ in process.extract(
             term, places.keys(), scorer=fuzz.ratio, limit=MOST_ALIKE, score_cutoff=LEAST_ALIKE
         ):

@@ -116,6 +116,11 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
     for dimension in sorted(vocabulary.dimensions):
         one = said(dimension)
         take([one], Noun(what="values", one=one, name=dimension))
+    # An entry is a document that is an entity, else any node of the graph, else any document.
+    if "entity" in vocabulary.kinds:
+        take(["entry"], Noun(what="entities", one="entry", filters=Filters(kinds=("entity",))))
+    elif not vocabulary.names:
+        take(["entry"], Noun(what="documents", one="entry"))
     for kind, words in _KINDS.items():
         for one in words.split(", ")[1:]:
             take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))

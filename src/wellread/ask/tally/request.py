@@ -34,19 +34,23 @@ _LEAD = re.compile(
     rf"\b(?:(?P<count>{_COUNT})|(?P<list>{_LIST})|(?P<which>{_WHICH}))\b", re.IGNORECASE
 )
 _HOW_OFTEN = re.compile(r"\bhow (?:often|frequently|many times)\b", re.IGNORECASE)
-# Between the lead and the noun; they change nothing.
+# Between the lead and the noun; they change nothing. What holds everything is among them.
 _BEFORE = frozenset(
-    "all every each of the a an any different distinct unique me my our your".split()
+    """
+    all every each of the a an any different distinct unique me my our your
+    archive base catalog catalogue collection commons corpus knowledge library
+    """.split()
 )
 # Words that say only that something is there, or came to be.
 _FILLERS = frozenset(
     """
     a all also altogether an and any appear appeared archive are at available base been being by
-    came can catalog catalogue collection come contain contained currently database dated did
-    different distinct do does each ever every exist existing far for found from had has have
-    held here hold i in included indexed into is issued just kept know knowledge known library
-    list now of on only our out overall please published released so still store stored that the
-    there time times to total us was we were what which with written you your
+    came can catalog catalogue collection come commons contain contained corpus currently
+    database dated did different distinct do does each ever every exist existing far for found
+    from had has have held here hold i in included indexed into is issued just kept know
+    knowledge known library list now of on only our out overall please published released so
+    still store stored that the there time times to total us was we were what which with written
+    you your
     """.split()
 )
 _PEOPLE = frozenset(

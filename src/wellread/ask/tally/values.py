@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from wellread.ask.found import TallyRow
 from wellread.ask.tally.count import Count, Result, entries_of, narrowed
-from wellread.ask.tally.rows import value_rows
+from wellread.ask.tally.rows import day, value_rows
+from wellread.store.catalogue.story_rows import Story
 
 
 def count_values(count: Count) -> Result:
@@ -55,10 +56,11 @@ def count_stories(count: Count) -> Result:
         TallyRow(
             cells=(
                 story.title,
-                f"{story.first_at:%Y-%m-%d}" if story.first_at else "",
-                f"{story.last_at:%Y-%m-%d}" if story.last_at else "",
+                day(story.first_at),
+                day(story.last_at),
             ),
             document_ids=tuple(dict.fromkeys(inside[story.id])),
+            line=_told(story),
         )
         for story in told
     )
@@ -67,3 +69,9 @@ def count_stories(count: Count) -> Result:
         rows=rows,
         method="stories with an item in the documents that are meant",
     )
+
+
+def _told(story: Story) -> str:
+    """``Oldwick in the dark (2025-10-15 to 2025-10-24)``."""
+    dates = dict.fromkeys(day(at) for at in (story.first_at, story.last_at) if at)
+    return f"{story.title} ({' to '.join(dates)})" if dates else story.title

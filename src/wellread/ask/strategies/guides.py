@@ -1,0 +1,42 @@
+"""A guide to what the question wants to do: found by one passage, read as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wellread.ask import words
+from wellread.ask.found import Found
+from wellread.ask.guides import asks_how, is_guide
+from wellread.ask.strategies.direct import direct
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.types import Hit
+
+NEAR = 5  # hits, best first, among which the guide has to be
+LONGEST = 16  # passages; a longer document is a book, of which only what was found is read
+
+
+def guides(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """Direct retrieval, with the rest of a guide that is among the best; None without one."""
+    if not asks_how(analysis.question):
+        return None
+    found = direct(kb, analysis)
+    asked = words.stems(" ".join(analysis.terms))
+    guide = next((hit for hit in found.hits[:NEAR] if is_guide(hit.document.title, asked)), None)
+    if guide is None or guide.document.kind in ("qa", "transcript"):
+        return None
+    passages = kb.catalogue.passages_of([guide.document.id])
+    if not 1 < len(passages) <= LONGEST:
+        return None
+    known = {hit.passage.id for hit in found.hits}
+    least = min(hit.score for hit in found.hits)
+    rest = [
+        Hit(passage=passage, document=guide.document, score=least)
+        for passage in passages
+        if passage.id not in known and passage.version == guide.document.version
+    ]
+    return replace(
+        found,
+        strategy=f"direct retrieval; then all of “{guide.document.title}”",
+        hits=(*found.hits, *rest),
+    )
