@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -221,3 +222,34 @@ def test_a_year_does_not_contradict_a_weekday() -> None:
     assert told(
         question, evidence_of("The library did open in 2021.", "The library did open in 2019.")
     ).disputes
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "A crossing in calm weather takes the Osprey about 190 kilowatt-hours.",
+        "The Osprey: a crossing. Between sailings we take twelve minutes at the arm.",
+    ],
+)
+def test_how_long_something_takes_is_no_other_amount_beside_it(other: str) -> None:
+    question = "How long does the Osprey's crossing take?"
+    minutes = "The crossing of the Osprey takes 28 minutes."
+    assert not told(question, evidence_of(minutes, other)).disputes
+    assert told(question, evidence_of(minutes, minutes.replace("28", "40"))).disputes
+
+
+def test_counts_of_other_times_do_not_differ() -> None:
+    question = "How many kilos of catch were lost in Oldwick?"
+    first, second = evidence_of(
+        "The outage in Oldwick: the cellar lost 400 kilos of catch.",
+        "Catch in Oldwick is no longer lost. In October the scheme gave out 1,150 kilos.",
+    )
+    assert told(question, [first, second]).disputes
+    apart = [_published(first, 10, 15), _published(second, 11, 14)]
+    assert not told(question, apart).disputes
+
+
+def _published(piece: Evidence, month: int, day: int) -> Evidence:
+    moment = datetime(2025, month, day, tzinfo=UTC)
+    document = replace(piece.hit.document, published_at=moment)
+    return replace(piece, hit=replace(piece.hit, document=document))

@@ -256,3 +256,30 @@ def test_a_new_topic_takes_the_pronouns_over() -> None:
     ]
     found = standalone("When was it founded?", earlier, Vocabulary(), date(2026, 3, 1))
     assert found.text == "When was the Merrow Cooperative founded?"
+
+
+OSPREY = Turn(
+    question="What is the Osprey?",
+    answer="The Osprey is a battery ferry for ninety passengers.",
+    names=("Osprey", "The true price of a quiet ferry"),
+)
+GRID = Turn(
+    question="What about the microgrid on Skerry?",
+    answer="The Skerry microgrid supplies 214 homes. It was planned for three years.",
+    names=("Keeping the Lights On: Six Months of the Skerry Microgrid",),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "earlier", "text"),
+    [
+        # What the answer says that it is; a headline that ends alike is no ferry.
+        ("How old is the ferry?", (OSPREY,), "How old is the Osprey?"),
+        # A new subject with a name of its own belongs to no other.
+        ("What about the microgrid on Skerry?", (OSPREY,), "What about the microgrid on Skerry?"),
+        # It is the microgrid: neither the island, nor the paper that names it.
+        ("And when did it go live?", (OSPREY, GRID), "When did the microgrid on Skerry go live?"),
+    ],
+)
+def test_a_conversation_that_turns(question: str, earlier: tuple[Turn, ...], text: str) -> None:
+    assert rewritten(question, *earlier).text == text

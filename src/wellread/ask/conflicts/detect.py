@@ -12,15 +12,24 @@ answers do not disagree: the question can mean several things.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 from wellread.ask import words
 from wellread.ask.conflicts.causes import causes
-from wellread.ask.conflicts.events import Report, about, reports_of, same_event
+from wellread.ask.conflicts.events import TOGETHER, Report, about, reports_of, same_event
 from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
-from wellread.ask.conflicts.values import comparable, counts, opposed, swapped, values
+from wellread.ask.conflicts.values import (
+    comparable,
+    counts,
+    measure_alike,
+    opposed,
+    swapped,
+    values,
+)
 from wellread.ask.extract.expected import Expected, expected_of
 from wellread.ask.extract.score import Reading
 from wellread.ask.extract.sentences import Option
@@ -37,6 +46,8 @@ ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with othe
 # what they measure anyhow.
 DIRECT, DIRECT_NUMBER = 0.99, 0.6
 SHORT = 18  # words of such a sentence
+# Times stand beside much: for "how long" the sentence itself has to tell of what lasted.
+_LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
 LEAST_FOCUS = 0.45  # of how well the best sentence answers, for another view to count
 
 
@@ -51,6 +62,7 @@ class Side:
         counts: how many of what is asked to be counted it says there are.
         covered: share of all terms of the question that it, title and headings hold.
         report: the event that its document reports, where it reports one.
+        published: when its document was.
     """
 
     option: Option
@@ -63,6 +75,7 @@ class Side:
     counts: frozenset[str]
     identities: tuple[Identity, ...]
     report: Report | None
+    published: date | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,13 +153,15 @@ def _rivals(by_document: Sequence[Sequence[Side]], kind: Expected) -> list[list[
 
 def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[Side]]:
     """A sentence each of documents that count what is asked for, and count otherwise."""
-    telling = [side for held in by_document if (side := _counting(held, COUNTED)) is not None]
-    for held in by_document:
-        side = _counting(held, COUNTED_TOO)
-        if side is None or side.covered >= COUNTED:
-            continue
-        if any(_of_one_event(question, side, other) for other in telling):
-            telling.append(side)
+    counting = [side for held in by_document if (side := _counting(held)) is not None]
+    first = [side for side in counting if side.covered >= COUNTED]
+    lasting = _LASTING.search(question) is not None
+    telling = [
+        side
+        for side in counting
+        if (side in first and (side.focus >= DIRECT_NUMBER or not (lasting or _late(side, first))))
+        or any(_of_one_event(question, side, other) for other in first if other is not side)
+    ]
     found: dict[frozenset[str], list[Side]] = {}
     for side in telling:
         found.setdefault(side.counts, []).append(side)
@@ -154,9 +169,18 @@ def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[
     return list(found.values()) if len(found) > 1 and len(units) == 1 else []
 
 
-def _counting(held: Sequence[Side], least: float) -> Side | None:
+def _counting(held: Sequence[Side]) -> Side | None:
     """The first of a document's sentences that says how many there are."""
-    return next((side for side in held if len(side.counts) == 1 and side.covered >= least), None)
+    sides = (side for side in held if len(side.counts) == 1 and side.covered >= COUNTED_TOO)
+    return max(sides, key=lambda side: side.covered >= COUNTED, default=None)
+
+
+def _late(side: Side, others: Sequence[Side]) -> bool:
+    """Whether another document that counts is of another time: it may count something else."""
+    days = [other.published for other in others if other.published is not None]
+    if side.published is None or not days:
+        return False
+    return any(abs(side.published - day) > TOGETHER for day in days)
 
 
 def _of_one_event(question: str, one: Side, other: Side) -> bool:
@@ -190,14 +214,14 @@ def _sides(
     ]
     held_by: dict[str, list[Side]] = {}
     for option, reading in zip(options, readings, strict=True):
-        if not option.readable:
+        if not option.readable or reading.fits < 0:
             continue
-        document = evidence[option.evidence].hit.document.id
+        facts = evidence[option.evidence].hit.document
         held = len(focus & option.stems) / len(focus)
         side = Side(
             option=option,
-            document=document,
-            title=_naming(evidence[option.evidence].hit.document.title, name),
+            document=facts.id,
+            title=_naming(facts.title, name),
             focus=held,
             covered=len(asked & (option.stems | openings[option.evidence])) / (len(asked) or 1),
             worth=held
@@ -210,8 +234,9 @@ def _sides(
             counts=counts(option.text, analysis.question),
             identities=who[option.evidence],
             report=reports[option.evidence],
+            published=facts.published_at.date() if facts.published_at else None,
         )
-        held_by.setdefault(document, []).append(side)
+        held_by.setdefault(facts.id, []).append(side)
     best = [
         sorted(sides, key=lambda side: (-side.worth, side.option.evidence, side.option.place))[
             :OF_ONE
@@ -276,7 +301,9 @@ def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
     if not (_direct(one, kind) and _direct(other, kind)):
         return False
     both = min(one.covered, other.covered) >= COVERED
-    told = comparable(kind, one.values, other.values)
+    told = comparable(kind, one.values, other.values) and measure_alike(
+        one.option.text, other.option.text
+    )
     return both and told and one.values.isdisjoint(other.values)
 
 

@@ -6,7 +6,9 @@ import re
 from difflib import SequenceMatcher
 
 from wellread.ask import words
+from wellread.ask.extract.amounts import MEASURES
 from wellread.ask.extract.expected import Expected
+from wellread.ask.quantities import quantities
 
 NEAR = 7  # words between a number and what is asked for
 NEXT_TO = 2  # words after a number, among which what it counts stands
@@ -51,6 +53,19 @@ def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bo
     if any(years):
         return all(years)
     return all(any(value in _MONTHS for value in values) for values in (one, other))
+
+
+def measure_alike(one: str, other: str) -> bool:
+    """Whether two sentences may give amounts of one kind: minutes are no other kilowatt-hours."""
+    kinds = [
+        {
+            next((measure for measure in MEASURES if each.unit in measure), each.unit)
+            for each in quantities(sentence)
+            if each.unit
+        }
+        for sentence in (one, other)
+    ]
+    return not all(kinds) or not kinds[0].isdisjoint(kinds[1])
 
 
 def counts(sentence: str, question: str) -> frozenset[str]:

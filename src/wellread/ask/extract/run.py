@@ -36,7 +36,7 @@ class Extract:
     Attributes:
         text: the answer; what it holds beside the claims' sentences are labels of ours.
         best_score: how likely the best sentence answers, 0-1.
-        best_similarity: cosine of the question and the nearest sentence.
+        best_similarity: cosine of the question and the nearest of the chosen sentences.
     """
 
     text: str = ""
@@ -88,11 +88,11 @@ def extract(
     if sections:
         return _stepwise(sections, whole, scored)
     disputes = []
+    picked = pick(scored, most, expected_of(analysis.question))
     found = disputed(analysis, evidence, options, material.readings)
     if found is not None:
         disputes.append(told(found, evidence, page))
     else:
-        picked = pick(scored, most, expected_of(analysis.question))
         chosen = [each.option for each in picked]
         chosen += [item for item in whole_list(picked, options) if item not in chosen]
         page.say_all(in_order(_dated_first(analysis, picked, chosen), options))
@@ -101,7 +101,7 @@ def extract(
         claims=tuple(page.claims),
         disputes=tuple(disputes),
         best_score=scored[0].score,
-        best_similarity=max(each.similarity for each in scored),
+        best_similarity=max(each.similarity for each in picked),
     )
 
 
@@ -117,7 +117,7 @@ def _stepwise(
         text=page.text.lstrip("\n"),
         claims=tuple(page.claims),
         best_score=scored[0].score,
-        best_similarity=max(each.similarity for each in scored),
+        best_similarity=scored[0].similarity,
     )
 
 

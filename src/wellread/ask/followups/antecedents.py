@@ -23,6 +23,7 @@ MOST_ANSWER = 600  # characters of an answer that are looked at
 IN_QUESTION, ANSWER_SUBJECT, IN_ANSWER, CITED, SHOWN = 3.0, 2.2, 1.0, 2.6, 0.8
 LONG_TITLE = 0.4
 PHRASE, ONE_WORD = -0.6, -1.2  # less than a name
+BEHIND = -2.0  # less for a name that only says which one is meant
 AGAIN, PER_TURN = 0.7, 0.7  # more for each further mention, less for each turn back
 AWAY = 3.0  # less for what the last turn does not name, when its question names something
 _YEARS_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
@@ -65,6 +66,15 @@ _GROUPS = frozenset(
 _KINDS = _THINGS | _GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
 _PARTICLES = frozenset("de da del della di du la le van von der den bin al of the".split())
+_IS_A = re.compile(
+    r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
+    r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
+)
+# "about the microgrid on Skerrick" is not about Skerrick.
+_PHRASE_OF = re.compile(
+    r"\babout\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
+    r"(?P<what>[A-Z][^?.!,]*\w))"
+)
 _HE_WORD = re.compile(r"\b(?:he|him|his|himself)\b", re.IGNORECASE)
 _SHE_WORD = re.compile(r"\b(?:she|her|hers|herself)\b", re.IGNORECASE)
 
@@ -129,6 +139,8 @@ def _whole(found: Sequence[Antecedent]) -> list[Antecedent]:
 
 
 def _part(one: Antecedent, whole: Antecedent) -> bool:
+    if len(whole.text.split()) > LONGEST_TITLE:  # a headline is no longer form of a name in it
+        return False
     return one.words < whole.words and (
         (whole.person >= 0 and one.person >= 0 and len(one.words) == 1) or len(one.words) > 1
     )
@@ -178,8 +190,12 @@ def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
     for place, text in enumerate(turn.names[:3]):
         score = CITED - 0.5 * place if len(text.split()) <= LONGEST_TITLE else LONG_TITLE
         yield _Mention(text=text, named=True, score=score, around=around, cited=True)
+    whole = _PHRASE_OF.search(turn.question)
+    if whole:
+        yield _Mention(text=whole["whole"], named=True, score=IN_QUESTION, around=around)
     for text, named in _mentions(turn.question, vocabulary):
         score = IN_QUESTION + _less(text, named=named)
+        score += BEHIND * bool(whole and text in whole["what"])
         yield _Mention(text=text, named=named, score=score, around=around)
     for number, sentence in enumerate(_SENTENCE.split(answer)[: 3 if back < 2 else 1]):
         for place, (text, named) in enumerate(_mentions(sentence, vocabulary)):
@@ -260,7 +276,9 @@ def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
         plural=_plural(head, capital=shown.startswith("The ")) or behind.endswith("band"),
         person=person,
         sex=sex,
-        kind=behind or _type_of(key, vocabulary) or ("" if named else head),
+        kind=behind
+        or _type_of(key, vocabulary)
+        or (_said_to_be(shown, mention.around) if named else head),
         back=back,
         score=mention.score - PER_TURN * back,
         place=place and person < 0,
@@ -279,6 +297,13 @@ def _sex(shown: str, plain: Sequence[str], around: str) -> Sex:
         return ""
     he, she = _HE_WORD.search(around), _SHE_WORD.search(around)
     return "he" if he and not she else "she" if she and not he else ""
+
+
+def _said_to_be(name: str, text: str) -> str:
+    """What ``text`` says that ``name`` is, in a word: "ferry" of "X is a battery ferry for ..."."""
+    start = text.find(name)
+    said = _IS_A.match(text, start + len(name)) if start >= 0 else None
+    return said["kind"].lower() if said else ""
 
 
 def _located(name: str, text: str) -> bool:

@@ -183,7 +183,7 @@ def _replaced(part: str, setting: Setting) -> Filled | None:
         return Filled(text=whole, reason=_of_last(last))
     if led:
         return Filled(text=before_end(last, part), reason=_of_last(last))
-    if setting.topic and key_of(setting.topic) not in key_of(part):
+    if setting.topic and key_of(setting.topic) not in key_of(part) and not names(f"· {part}"):
         owned = part.lower().startswith("the ")
         whole = f"of {setting.topic}" if owned else f"({setting.topic})"
         return Filled(text=f"What about {part} {whole}?", reason=f"“{setting.topic}” is meant")

@@ -8,7 +8,7 @@ from datetime import date
 
 from wellread.ask.analysis.periods import expressions_of
 from wellread.ask.analysis.tokens import Token, key_of_words
-from wellread.ask.followups.antecedents import Antecedent
+from wellread.ask.followups.antecedents import LONGEST_TITLE, Antecedent
 from wellread.ask.followups.edits import Edit, means
 from wellread.ask.followups.phrases import AUXILIARIES, PREPOSITIONS
 from wellread.ask.followups.turns import Turn
@@ -149,8 +149,7 @@ def _meant(
     for one in candidates:
         if one.words <= said or not one.words or not one.named or one.person > 0:
             continue
-        last = key_of_words([one.text.split()[-1].lower()])
-        if len(one.text.split()) > 1 + one.text.lower().startswith("the ") and last == key:
+        if _ends_so(one, key) and not (one.cited and len(one.text.split()) > LONGEST_TITLE):
             return one
         if one.kind and key_of_words([one.kind.split()[-1]]) == key:
             return one
@@ -158,6 +157,19 @@ def _meant(
         return None
     near = [one for one in candidates if not one.words <= said and one.named and one.back <= 1]
     return next((one for one in near if _may_be(head.plain, one)), None)
+
+
+def _ends_so(one: Antecedent, key: str) -> bool:
+    """Whether a name of several words ends with the noun, or with it and a name of its own: "the
+    ferry" is the Northern Ferry, and the ferry Osprey.
+    """
+    written = one.text.split()
+    if len(written) < 2 + one.text.lower().startswith("the "):
+        return False
+    if key_of_words([written[-1].lower()]) == key:
+        return True
+    own = written[-1][:1].isupper() and written[-2][:1].islower()
+    return own and key_of_words([written[-2]]) == key
 
 
 def _may_be(head: str, one: Antecedent) -> bool:
