@@ -15,6 +15,8 @@ JUDGE = "judge"
 EMBED_QUERY = "embed query"
 EMBED_PASSAGE = "embed passage"
 
+FACT_CHECKER = "fact-checking model"  # of a server that names none
+
 # Why a call failed, as long as it runs; for good when its process dies.
 RUNNING = "did not end"
 

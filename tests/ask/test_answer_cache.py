@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.cache import look
+from wellread.ask.cache import look, normalised
 from wellread.ask.conversation import Opened
 from wellread.calls import Call
 from wellread.errors import ModelError
@@ -92,7 +92,7 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
     model = ScriptedModel([GOOD])
     with opened(home, model) as kb:
         first = await ask(kb)
-        again = await ask(kb, "  how much was paid for THE ferry Osprey ")
+        again = await ask(kb, "  how much was Paid for the ferry Osprey ")
         assert kb.catalogue.answer(again.id) == again
         assert len(kb.catalogue.calls.newest(9)) == 1
     assert (first.cached, again.cached) == (False, True)
@@ -101,7 +101,7 @@ async def test_the_same_question_is_answered_once(home: Path) -> None:
     )  # fmt: skip
     assert again.id != first.id
     assert again.session_id not in ("", first.session_id)
-    assert again.question == "how much was paid for THE ferry Osprey"
+    assert again.question == "how much was Paid for the ferry Osprey"
     assert (again.usage.input_tokens, again.usage.output_tokens, again.usage.cost) == (0, 0, 0.0)
     assert [step.name for step in again.steps] == ["cache"]
     assert len(model.prompts) == 1
@@ -117,6 +117,20 @@ async def test_an_answer_given_again_tells_its_events(home: Path) -> None:
     last = events[-1]
     assert isinstance(last, FinalEvent)
     assert last.answer.cached
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("What did the US pay?", "what  did the US pay", True),
+        ("What did the US pay?", "What did the us pay?", False),
+        ("WHAT DID THE US PAY?", "What did the us pay?", True),
+        ("Is it a ferry?", "Is IT a ferry?", False),
+        ("A ferry?", "a ferry", True),
+    ],
+)
+def test_words_in_capitals_are_words_of_their_own(one: str, other: str, same: bool) -> None:
+    assert (normalised(one) == normalised(other)) is same
 
 
 async def test_another_process_gives_it_again(home: Path) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
+from wellread.kb import open_kb
 from wellread.models.judge import Case
 from wellread.models.judge_http import HttpJudge
 from wellread.models.open import open_judge
+from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.post_server import PostServer, fixed, ok
 from wellread.testing.web_server import Reply
 
@@ -146,3 +149,13 @@ def test_settings_choose_it(server: PostServer) -> None:
         open_judge(VerificationSettings(judge="http"), lambda: None)
     with pytest.raises(SettingsError, match=r"verification\.url is not an http URL"):
         HttpJudge("ftp://x/check")
+
+
+def test_what_a_home_asks_it_stands_in_the_books(server: PostServer, tmp_path: Path) -> None:
+    overrides = {"verification": {"judge": "http", "url": f"{server.url('/check')}"}}
+    with open_kb(tmp_path, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+        assert kb.judge is not None
+        assert kb.judge([case("ferry"), case("bread")])[0].name == "supported"
+        (call,) = kb.catalogue.calls.newest(5)
+        assert (call.purpose, call.model) == ("judge", "fact-checking model")
+        assert call.provider == f"127.0.0.1:{server.port}"

@@ -14,9 +14,11 @@ from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
 from wellread.models.cached import CachedEmbedder
+from wellread.models.judge import Case, Ruling
 from wellread.models.prices import Tariff
 from wellread.models.recording import (
     RecordedEmbedder,
+    RecordedJudge,
     RecordedModel,
     RecordedReranker,
     kind_of,
@@ -251,3 +253,25 @@ def test_a_reranker_s_calls_are_written_down() -> None:
     assert [(call.purpose, call.input_tokens) for call in calls] == [("rerank", 5)]
     assert reranker.rerank("one", []).shape == (0,)
     assert len(calls) == 1
+
+
+def test_a_judge_is_recorded_once_for_all_cases() -> None:
+    calls: list[Call] = []
+    asked: list[int] = []
+
+    def rule(cases: Sequence[Case]) -> list[Ruling]:
+        asked.append(len(cases))
+        if len(cases) > 2:
+            raise ModelTimeoutError("no reply within 1 s")
+        return [Ruling(name="supported")] * len(cases)
+
+    judge = RecordedJudge(rule, calls.append, provider="h", model="m")
+    case = Case(claim="the ferry", passages=("one two", "three"))
+    assert [ruling.name for ruling in judge([case, case])] == ["supported", "supported"]
+    assert [(call.purpose, call.provider, call.error) for call in calls] == [("judge", "h", "")]
+    assert calls[0].input_tokens > 5
+    with pytest.raises(ModelTimeoutError):
+        judge([case] * 3)
+    assert [call.error for call in calls] == ["", "timed out"]
+    assert judge([]) == []
+    assert (len(calls), asked) == (2, [2, 3, 0])

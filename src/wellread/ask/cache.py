@@ -115,9 +115,16 @@ def _as_answer_to(turn: Opened, known: Answer) -> Answer:
 
 
 def normalised(text: str) -> str:
-    """A question without what does not change its meaning: case, white space, the final mark."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(folded.split()).strip(MARKS)
+    """A question without what does not change its meaning: case, white space, the final mark.
+
+    Words in capitals keep them, unless all are: "US" is not "us".
+    """
+    written = unicodedata.normalize("NFKC", text)
+    words = [
+        word if word.isupper() and len(word.strip(MARKS)) > 1 else word.casefold()
+        for word in (written.casefold() if written.isupper() else written).split()
+    ]
+    return " ".join(words).strip(MARKS)
 
 
 def _asked(question: Question) -> str:

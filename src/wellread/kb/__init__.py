@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-from wellread.calls import ANSWER, JUDGE, RERANK
+from wellread.calls import ANSWER, FACT_CHECKER, JUDGE, RERANK
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.embedders import Embedders
@@ -26,7 +26,7 @@ from wellread.models.cached import CachedEmbedder, Closeable
 from wellread.models.judge import Judge
 from wellread.models.llm import open_model
 from wellread.models.open import open_embedder, open_judge, open_reranker
-from wellread.models.recording import RecordedReranker
+from wellread.models.recording import RecordedJudge, RecordedReranker
 from wellread.models.rerank import Reranker
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
@@ -149,7 +149,12 @@ class KnowledgeBase:
         """Who rules on sentences that are in doubt, or None when nobody does."""
         if self._judge is not None:
             return self._judge
-        return open_judge(self.settings.verification, lambda: self.model_for(JUDGE))
+        settings = self.settings.verification
+        opened = open_judge(settings, lambda: self.model_for(JUDGE))
+        if opened is None or settings.judge != "http":
+            return opened
+        host = urlsplit(settings.url).netloc.rpartition("@")[2]
+        return RecordedJudge(opened, self.ledger.record, provider=host, model=FACT_CHECKER)
 
     # --- what is in use ---
 

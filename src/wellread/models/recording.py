@@ -1,4 +1,4 @@
-"""Calls of models are recorded: wrappers around a language model, an embedder, a reranker.
+"""Calls of models are recorded: wrappers around a language model, an embedder, and the like.
 
 What is written down are counts, times and prices, and for a failure one of a few fixed phrases:
 never a word of a question, of a source, or of what a server said.
@@ -11,16 +11,17 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, RERANK, Call
+from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, JUDGE, RERANK, Call
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
 from wellread.models.cached import Closeable
+from wellread.models.judge import Case, Judge, Ruling
 from wellread.models.prices import (
     LISTED,
     Cost,
@@ -34,6 +35,7 @@ from wellread.models.prices import (
 from wellread.models.rerank import Reranker
 
 Record = Callable[[Call], None]
+T = TypeVar("T")
 
 STOPPED = "stopped"  # the reader went away, or the program ended
 FAILED = "failed"
@@ -271,9 +273,34 @@ class RecordedReranker:
             self._reranker.close()
 
 
-def _recorded(
-    call: Call, texts: Sequence[str], record: Record, work: Callable[[], NDArray[np.float32]]
-) -> NDArray[np.float32]:
+class RecordedJudge:
+    """Wraps a judge that may cost something: one line for all cases that it is asked at once."""
+
+    def __init__(self, judge: Judge, record: Record, *, provider: str, model: str) -> None:
+        self._judge = judge
+        self._record = record
+        self._provider = provider
+        self._model = model
+
+    def __call__(self, cases: Sequence[Case]) -> Sequence[Ruling]:
+        """The rulings of the judge inside.
+
+        Raises:
+            ModelError: it failed.
+        """
+        if not cases:
+            return self._judge(cases)
+        call = Call(purpose=JUDGE, provider=self._provider, model=self._model)
+        texts = [text for case in cases for text in (case.claim, *case.passages)]
+        return _recorded(call, texts, self._record, lambda: self._judge(cases))
+
+    def close(self) -> None:
+        """Let go of the connections of the judge inside, where it has any."""
+        if isinstance(self._judge, Closeable):
+            self._judge.close()
+
+
+def _recorded(call: Call, texts: Sequence[str], record: Record, work: Callable[[], T]) -> T:
     """What ``work`` gives; the call is written down whether it fails or not.
 
     These servers' replies are read without their token counts, so the tokens are estimated.
