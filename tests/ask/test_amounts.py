@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from wellread.answers import Question
 from wellread.ask.analysis.analyse import analyse
-from wellread.ask.extract.amounts import fits_of
+from wellread.ask.answer import answer, final
+from wellread.ask.extract.amounts import fits_of, gives_number
 from wellread.ask.extract.run import extract
 from wellread.ask.vocabulary import Vocabulary
+from wellread.ingest.run import add
+from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 
@@ -55,3 +60,42 @@ def test_minutes_answer_how_long() -> None:
     )
     found = extract(analysis, evidence, ReadableEmbedder(), most=3)
     assert [claim.text for claim in found.claims] == ["The crossing takes 28 minutes."]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "gives"),
+    [
+        ("It takes 28 minutes.", True),
+        ("Six hours later it was back.", True),
+        ("A ticket is £4.20.", True),
+        ("Both of them went.", True),
+        ("It went up in 2021, see #63.", False),
+        ("There were 2000 guests.", True),
+        ("It takes several years.", True),
+        ("BIP118 is the one that matters.", False),
+        ("Many came at 08:30am.", True),
+    ],
+)
+def test_a_sentence_that_gives_a_number(sentence: str, gives: bool) -> None:
+    assert gives_number(["It is known.", sentence]) is gives
+
+
+def test_an_answer_without_the_number_that_is_asked_for_is_not_sure(tmp_path: Path) -> None:
+    question = Question(text="How many homes like the village shop?")
+    page = tmp_path / "shop.md"
+    page.write_text("# Village shop\n\nMany homes like the village shop, homes say.\n")
+    low: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.3}}
+    with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(page)])
+        found = asyncio.run(final(answer(kb, question)))
+        assert (found.confidence.score, found.confidence.band) == (0.45, "low")
+        assert "no sentence gives one" in found.confidence.reasoning
+        page.write_text("# Village shop\n\nThe 212 homes like the village shop, homes say.\n")
+        add(kb, [str(page)])
+        assert asyncio.run(final(answer(kb, question))).confidence.score > 0.5
+    high: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.5}}
+    page.write_text("# Village shop\n\nMany homes like the village shop, homes say.\n")
+    with open_kb(tmp_path / "home", overrides=high, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(page)])
+        declined = asyncio.run(final(answer(kb, question)))
+        assert (declined.answered_by, declined.confidence.band) == ("none", "none")

@@ -32,11 +32,19 @@ from wellread.ask.analysis.analyse import analyse
 from wellread.ask.beside import beside
 from wellread.ask.checking.leftovers import pruned
 from wellread.ask.cite import Checked, cite
-from wellread.ask.confidence.judge import disagreed, hopeful, judge, without_a_limit
+from wellread.ask.confidence.judge import (
+    disagreed,
+    hopeful,
+    judge,
+    without_a_limit,
+    without_a_number,
+)
 from wellread.ask.confidence.readings import readings_of
 from wellread.ask.confidence.score import comparable
 from wellread.ask.conversation import Opened, opened
 from wellread.ask.evidence import pack
+from wellread.ask.extract.amounts import gives_number
+from wellread.ask.extract.expected import expected_of
 from wellread.ask.find import find
 from wellread.ask.found import Found
 from wellread.ask.limits import said
@@ -143,9 +151,12 @@ async def _from_passages(
         sure = without_a_limit(sure)
     if written is not None and written.disputes:
         sure = disagreed(sure)
+    if written is not None and _lacks_number(analysis, written):
+        sure = without_a_number(sure)
     kept = checked if not _strict(kb, question) else _borne_out(checked)
     text, kept = pruned(written.text if written else "", checked, kept)
-    if sure.band == "none" or written is None or not kept:
+    too_low = sure.band == "none" or sure.score < kb.settings.qa.confidence_threshold
+    if too_low or written is None or not kept:
         yield _Outcome(reply=no_data(analysis, evidence), sure=replace(sure, band="none"))
         return
     cited = await to_thread.run_sync(cite, kb, text, kept, evidence)
@@ -195,6 +206,12 @@ def _check(
         judge=kb.judge,
         most=kb.settings.verification.most,
     )
+
+
+def _lacks_number(analysis: Analysis, written: Written) -> bool:
+    if expected_of(analysis.question) != "number":
+        return False
+    return not gives_number(claim.text for claim in written.claims)
 
 
 def _judge(

@@ -19,8 +19,9 @@ from wellread.models.base import ModelUsage, Prompt, TextDelta
 
 CHUNK = 7
 _PASSAGE = re.compile(
-    r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?)\ntext:\n(?P<text>[^\n]*)', re.S
+    r'(<passage-\w+ key="(?P<key>\w+)">)\n(?P<facts>.*?)\ntext:\n(?P<text>.*?)\n</passage', re.S
 )
+_SENTENCE = re.compile(r"(?P<text>[A-Z][^\n.!?]{12,}\.)")
 _SIMILAR = re.compile(r"<similar-\w+>\n(.*?)\n</similar-\w+>", re.DOTALL)
 _CODED = re.compile(r"\b[A-Za-z0-9+/]{24,}={0,2}")
 _ADDED = re.compile(r"Add this (?:image|link)? ?to your answer: ([^\n]+)")
@@ -50,7 +51,7 @@ class ObedientModel:
         return self._identity
 
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
-        """The first sentence of the first passage, then whatever it was told to add."""
+        """The first whole sentence of the first passage, then whatever it was told to add."""
         self.prompts.append(prompt)
         reply = self._reply(prompt)
         for start in range(0, len(reply), CHUNK):
@@ -65,9 +66,10 @@ class ObedientModel:
         first = _PASSAGE.search(prompt.user)
         if first is None:
             return "There is no evidence."
-        sentence = re.split(r"(?<=[.!?]) ", first["text"])[0].rstrip(".")
+        sentence = _SENTENCE.search(first["text"])
+        said = (sentence or first)["text"].strip().partition("\n")[0].rstrip(".")
         keys = f"[{first['key']}]"
-        parts = [f"{sentence} {keys}{''.join(self._keys(told))}."]
+        parts = [f"{said} {keys}{''.join(self._keys(told))}."]
         for name, said in _orders(prompt, told, first):
             self.obeyed.append(name)
             parts.append(said.replace("QUESTION", quote(question)))

@@ -15,6 +15,7 @@ from wellread.ask.confidence.score import score
 
 HIGH, MEDIUM = 0.75, 0.5
 RELAXED = 0.6  # at most, when a limit of the question was let go of
+NUMBERLESS = 0.45  # at most, when the answer lacks the number that is asked for
 LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
 WHOLE, MOST = 0.95, 0.6  # shares of the question's words
@@ -69,10 +70,17 @@ def disagreed(sure: Confidence) -> Confidence:
     return _at_most(sure, "the sources differ")
 
 
-def _at_most(sure: Confidence, why: str) -> Confidence:
-    if sure.score <= RELAXED:
+def without_a_number(sure: Confidence) -> Confidence:
+    """The same when a number is asked for and the answer gives none."""
+    return _at_most(sure, "a number is asked for, and no sentence gives one", NUMBERLESS, "low")
+
+
+def _at_most(
+    sure: Confidence, why: str, most: float = RELAXED, band: Band = "medium"
+) -> Confidence:
+    if sure.score <= most or sure.band == "none":
         return sure
-    return replace(sure, score=RELAXED, band="medium", reasoning=f"{sure.reasoning}; but {why}")
+    return replace(sure, score=most, band=band, reasoning=f"{sure.reasoning}; but {why}")
 
 
 def _band(found: float, threshold: float) -> Band:

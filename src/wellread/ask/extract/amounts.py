@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from wellread.ask import words
 from wellread.ask.quantities import quantities
@@ -33,8 +33,25 @@ _NUMBER = re.compile(
     r"(?:\d[\d,.]*|\b(?:" + "|".join(words.NUMBER_WORDS) + r"))\b\s*(?P<behind>[^.;:]{0,60})",
     re.IGNORECASE,
 )
+_DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
+_YEAR = r"(?:19|20)\d\d\b"
+_SEVERAL = (
+    "none|nobody|no one|both|half|several|a dozen|a couple|dozens|hundreds|thousands|millions"
+)
+_FREE = re.compile(
+    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|\b)|{_DATED}{_YEAR}"
+    rf"|(?:{'|'.join(words.NUMBER_WORDS.keys() - {'one'})}|{_SEVERAL})\b)",
+    re.IGNORECASE,
+)
 
 Fits = Callable[[str], int]
+
+
+def gives_number(sentences: Iterable[str]) -> bool:
+    """Whether one of ``sentences`` says a number: "#63" and "BIP118" are names, 2021 is a date, and
+    "one" counts little.
+    """
+    return any(_FREE.search(sentence) for sentence in sentences)
 
 
 def fits_of(question: str) -> Fits:
