@@ -45,6 +45,7 @@ def read(question: str) -> Analysis:
 
 CASES: dict[QuestionType, tuple[str, ...]] = {
     "factual": (
+        "Which costs are covered?",
         "What is weaving?",
         "How much does the loom weigh?",
         "How many metres of yarn are needed?",
@@ -79,6 +80,8 @@ CASES: dict[QuestionType, tuple[str, ...]] = {
         "Anything on lace?",
     ),
     "meta": (
+        "Which scales are covered?",
+        "What scales are there?",
         "What does this collection cover?",
         "How well is lace covered?",
         "Which scales are under-represented?",

@@ -14,7 +14,7 @@ from wellread.ask.analysis.sides import sides_of
 from wellread.ask.analysis.sources import source_noun, source_plurals
 from wellread.ask.vocabulary import Vocabulary
 from wellread.questions import Constraint, NamedEntity, QuestionType
-from wellread.store.catalogue.names import plural
+from wellread.store.catalogue.names import plural, singular
 
 _UNITS = (
     r"(?:euros?|dollars?|pounds?|per\s*cent|percent|sats?|satoshis?|bitcoins?|seconds?|minutes?"
@@ -257,6 +257,24 @@ def _declared(relations: tuple[str, ...]) -> re.Pattern[str]:
 _IS_THERE = re.compile(r"is\s+there\s+an?\s+(\w+)(?:\s+(\w+))?", re.IGNORECASE)
 
 
+_COVERED = re.compile(
+    r"(?:what|which)\s+(?P<noun>[\w-]+)\s+(?:are|is)\s+(?:there|covered|missing|not\s+covered)"
+    r"(?:\s+(?:here|in\s+(?:here|the\s+\w+)))?\s*\?*$",
+    re.IGNORECASE,
+)
+
+
+def _meta(clues: Clues) -> str:
+    """Coverage, asked for as such, or by a dimension of the taxonomy."""
+    found = _META(clues)
+    asked = _COVERED.match(clues.asked)
+    if found or asked is None:
+        return found
+    noun = asked["noun"].lower()
+    known = {name.lower() for name in clues.vocabulary.dimensions}
+    return asked.group() if known & {noun, plural(noun), singular(noun)} else ""
+
+
 def _gap(clues: Clues) -> str:
     found = _GAP(clues)
     if found:
@@ -294,7 +312,7 @@ _RULES: tuple[tuple[QuestionType, Rule], ...] = (
     ("counting", _LISTS),
     ("temporal", _TEMPORAL),
     ("gap_finding", _gap),
-    ("meta", _META),
+    ("meta", _meta),
     ("comparative", _comparative),
     ("synthesis", _SYNTHESIS),
     ("relational", _relational),
