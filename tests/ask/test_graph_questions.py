@@ -294,6 +294,13 @@ def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: Knowled
     assert names(ask(kb, "Who uses the mill stone?", "plain")) == ["River mill"]
 
 
+def test_who_runs_something_is_not_what_it_runs_on(kb: KnowledgeBase) -> None:
+    assert names(ask(kb, "What does the river mill run on?", "plain")) == ["Mill stone"]
+    found = ask(kb, "Who runs the river mill?", "plain")
+    assert found.tally is None
+    assert found.hits
+
+
 def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
     inside = ask(kb, "Which plays need the wind machine?", "open")
     assert "Secret play" not in names(inside)

@@ -12,7 +12,7 @@ from __future__ import annotations
 FAMILIES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = tuple(
     (tuple(along.split(", ")), tuple(against.split(", ")) if against else ())
     for along, against in (
-        ("use, utilise, employ, make use of, draw on, borrow from, work with", ""),
+        ("use, utilise, employ, make use of, run on, draw on, borrow from, work with", ""),
         (
             "depend on, rely on, require, need, presuppose, build on, cannot do without",
             "prerequisite for, prerequisite of, precondition for, necessary for, enable",

@@ -18,6 +18,8 @@ ARTICLES = frozenset({"the", "a", "an", "its", "their", "some", "any"})
 BE = frozenset("is are was were be been being gets get".split())
 # Heads that mean nothing without what follows them.
 LIGHT = frozenset("come go be have has get take put make give lie stand be do cannot at in".split())
+# With this preposition they are other verbs: what runs on tides does not run them.
+PHRASAL = frozenset({("run", "on"), ("draw", "on")})
 _IRREGULAR = {
     "paid": "pay",
     "built": "build",
@@ -83,7 +85,8 @@ class Phrase:
     @property
     def light(self) -> bool:
         """Whether the head says nothing without the rest and the prepositions."""
-        return self.written.split()[0] in LIGHT or self.head in LIGHT
+        light = self.written.split()[0] in LIGHT or self.head in LIGHT
+        return light or (self.head, *self.prepositions) in PHRASAL
 
 
 def phrase_of(name: str) -> Phrase | None:
