@@ -34,7 +34,7 @@ from wellread.types import Document, Locator, Span
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")
 # Measured: 33 of 40 answered; the questions are put in other words than the sources on purpose.
-LEAST_ANSWERED = 33
+LEAST_ANSWERED = 32
 LEAST_WITH_GOLD = 15
 SUGGESTING, LEAST_SUGGESTED, LEAST_SURE = 30, 10, 0.3
 
