@@ -32,6 +32,7 @@ def test_another_unit_is_another_number(claim: str, passage: str, told: str) -> 
         ("It grew by 5%.", "It grew by 5 percent."),
         ("It sails at 40 knots.", "It sails at 40."),  # what kind is not said
         ("All 40 sailed.", "40 per cent sailed."),
+        ("One day it sailed.", "Only 1 per cent sailed."),
         ("It sails at 40 knots.", "40 per cent more, at 40 knots."),
     ],
 )

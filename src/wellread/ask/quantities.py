@@ -81,6 +81,8 @@ def quantities(text: str) -> Iterator[Quantity]:
     for match in _QUANTITY.finditer(text):
         scale = _SCALES[match["scale"].lower()] if match["scale"] else 1.0
         named = next((name for n, name in enumerate(_NAMES) if match[f"u{n}"]), "")
+        if match["digits"].lower() == "one":  # "one day" is seldom an amount
+            named = ""
         yield Quantity(
             said=" ".join(match.group().split()),
             value=_number(match["digits"]) * scale,
