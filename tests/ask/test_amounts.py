@@ -62,6 +62,15 @@ def test_minutes_answer_how_long() -> None:
     assert [claim.text for claim in found.claims] == ["The crossing takes 28 minutes."]
 
 
+def test_another_amount_is_no_second_answer() -> None:
+    question = "How long does the crossing take?"
+    analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
+    gale = "The crossing in a gale takes 28 minutes."
+    evidence = evidence_of(f"{gale} The crossing takes 190 barrels.")
+    found = extract(analysis, evidence, ReadableEmbedder(), most=3)
+    assert [claim.text for claim in found.claims] == [gale]
+
+
 @pytest.mark.parametrize(
     ("sentence", "gives"),
     [

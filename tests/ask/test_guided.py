@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from wellread.answers import Answer, Question
+from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
 from wellread.ask.guides import asks_how, is_guide
+from wellread.ask.strategies.direct import direct
+from wellread.ask.strategies.guides import guides
+from wellread.ask.vocabulary import Vocabulary
 from wellread.ask.words import stems
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -49,7 +54,15 @@ Plan with 90 euros.
 OTHERS = {
     "news.md": "# Market\n\nThe market next to the swap shop opened. Bring the key.\n",
     "talk.md": "# Ferry\n\nThe ferry runs every hour.\n",
+    "mill.md": "# Notes\n\nA tide mill is a wheel that the sea turns, wherever it may stand.\n",
+    "mills.md": "# Notes\n\nWe like our tide mill. See the tide mill.\n",
 }
+TALK = "WEBVTT - Running a choir\n\n" + "\n".join(
+    f"00:{minute:02}:01.000 --> 00:{minute:02}:09.000\n"
+    f"<v Ines>In part {minute} you need a choir. Ask the mayor for a choir. {FILLER[:600]}\n"
+    for minute in range(1, 8)
+)
+FEW: dict[str, dict[str, object]] = {"retrieval": {"top_k": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +70,9 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder: Path = tmp_path_factory.mktemp("village")
     for name, text in {"guide.md": GUIDE, **OTHERS}.items():
         (folder / name).write_text(text)
-    with open_kb(tmp_path_factory.mktemp("home"), embedder=ReadableEmbedder()) as opened:
+    (folder / "choir.vtt").write_text(TALK)
+    home = tmp_path_factory.mktemp("home")
+    with open_kb(home, overrides=FEW, embedder=ReadableEmbedder()) as opened:
         add(opened, [str(folder)], collection="village")
         yield opened
 
@@ -80,6 +95,21 @@ def test_each_section_tells_what_to_do(kb: KnowledgeBase) -> None:
 def test_other_questions_about_it_are_answered_as_ever(kb: KnowledgeBase) -> None:
     assert "**" not in asked(kb, "How many helpers does a swap shop need?").text
     assert "**" not in asked(kb, "How do I board the ferry?").text
+
+
+def test_a_talk_is_no_guide(kb: KnowledgeBase) -> None:
+    question = "How do I start a choir?"
+    assert "**" not in asked(kb, question).text
+    analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
+    assert {hit.document.kind for hit in direct(kb, analysis).hits} >= {"transcript"}
+    assert guides(kb, analysis) is None
+
+
+def test_what_something_is_stands_where_it_is_said(kb: KnowledgeBase) -> None:
+    analysis = analyse(Question(text="What is a tide mill?"), Vocabulary(), date(2026, 1, 15))
+    first, second = direct(kb, analysis).hits
+    assert first.passage.text.splitlines()[-1].startswith("A tide mill is a wheel that")
+    assert second.passage.text.endswith("See the tide mill.")
 
 
 @pytest.mark.parametrize(

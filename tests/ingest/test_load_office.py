@@ -327,6 +327,24 @@ def test_an_encrypted_entry_is_a_password() -> None:
     assert "password-protected" in refusal("a.docx", bytes(locked))
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "told"),
+    [
+        (6, b"\x63", "zip file version 9.9"),  # a NotImplementedError of the library
+        (9, b"\x08", "decode"),  # names are said to be UTF-8, and the first one is not
+    ],
+)
+def test_a_directory_that_the_library_cannot_read_is_damage(
+    place: int, value: bytes, told: str
+) -> None:
+    data = bytearray(WORD)
+    at = data.index(b"PK\x01\x02")
+    data[at + place : at + place + 1] = value
+    data[at + 46 : at + 47] = b"\xff"
+    assert told in refusal("a.docx", bytes(data))
+    assert refusal("a.docx", bytes(data)).startswith("damaged file")
+
+
 def test_an_oversized_directory_is_not_read() -> None:
     at = WORD.rindex(b"PK\x05\x06")
     huge = bytearray(WORD)

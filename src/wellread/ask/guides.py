@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 
 from wellread.ask import words
+from wellread.types import DocumentFacts
 
+WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
 LEAST = 0.6  # of the question's words that a guide's title holds
 # Openings of a question that say what to do with a thing, not which thing.
 _ASKS = re.compile(
@@ -23,6 +25,18 @@ _DOING = frozenset(
 def asks_how(question: str) -> bool:
     """Whether ``question`` asks for what to do, step by step."""
     return _ASKS.search(question) is not None
+
+
+def guide_of(question: str, terms: str, found: Iterable[DocumentFacts]) -> DocumentFacts | None:
+    """The first of ``found`` that is a guide to what ``question`` wants to do, if it asks for that.
+
+    Args:
+        terms: the question's content words.
+    """
+    if not asks_how(question):
+        return None
+    asked = words.stems(terms)
+    return next((one for one in found if one.kind in WRITTEN and is_guide(one.title, asked)), None)
 
 
 def is_guide(title: str, asked: Iterable[str]) -> bool:

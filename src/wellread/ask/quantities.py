@@ -8,16 +8,9 @@ from dataclasses import dataclass
 
 from wellread.ask.words import NUMBER_WORDS
 
-_SCALES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "k": 1e3,
-    "million": 1e6,
-    "mn": 1e6,
-    "billion": 1e9,
-    "bn": 1e9,
-    "trillion": 1e12,
-}
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+LETTERS = {"k": 1e3, "mn": 1e6, "bn": 1e9}
+_SCALES = SCALES | LETTERS
 # Signs before a number; "m", "g" and the like are left out, they mean too many things.
 _SIGNS = {"$": "dollar", "€": "euro", "£": "pound"}
 _UNITS = {

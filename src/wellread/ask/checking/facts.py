@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import isclose
 
 from wellread.ask import words
-from wellread.ask.quantities import other_unit
+from wellread.ask.quantities import LETTERS, SCALES, other_unit
 
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
@@ -15,10 +15,9 @@ LEAST_STEM = 4
 NUMBER = "number"
 NOT_NAMED = "is not named in the cited passage"
 
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
-_LETTERS = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9}
+_LETTERS = LETTERS | {"m": 1e6}
 _SCALED = re.compile(
-    rf"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:[\s-]?({'|'.join(_SCALES)})|({'|'.join(_LETTERS)}))\b",
+    rf"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?:[\s-]?({'|'.join(SCALES)})|({'|'.join(_LETTERS)}))\b",
     re.IGNORECASE,
 )
 _ROUGH = re.compile(
@@ -81,7 +80,7 @@ def _scaled(text: str) -> dict[str, float]:
     found = {}
     for match in _SCALED.finditer(text):
         digits, word, letter = match.groups()
-        scale = _SCALES[word.lower()] if word else _LETTERS[letter.lower()]
+        scale = SCALES[word.lower()] if word else _LETTERS[letter.lower()]
         found[match.group()] = float(digits.replace(",", "")) * scale
     return found
 

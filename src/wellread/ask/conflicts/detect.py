@@ -12,7 +12,6 @@ answers do not disagree: the question can mean several things.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,9 +22,9 @@ from wellread.ask.conflicts.causes import causes
 from wellread.ask.conflicts.events import TOGETHER, Report, about, reports_of, same_event
 from wellread.ask.conflicts.identity import OPENING, Identity, differ, identities
 from wellread.ask.conflicts.values import (
+    LASTING,
     comparable,
     counts,
-    measure_alike,
     opposed,
     swapped,
     values,
@@ -46,8 +45,6 @@ ON_TOPIC = 0.3  # of them, that a sentence holds which repeats another with othe
 # what they measure anyhow.
 DIRECT, DIRECT_NUMBER = 0.99, 0.6
 SHORT = 18  # words of such a sentence
-# Times stand beside much: for "how long" the sentence itself has to tell of what lasted.
-_LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
 LEAST_FOCUS = 0.45  # of how well the best sentence answers, for another view to count
 
 
@@ -155,7 +152,8 @@ def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[
     """A sentence each of documents that count what is asked for, and count otherwise."""
     counting = [side for held in by_document if (side := _counting(held)) is not None]
     first = [side for side in counting if side.covered >= COUNTED]
-    lasting = _LASTING.search(question) is not None
+    # Times stand beside much: for "how long" the sentence itself has to tell of what lasted.
+    lasting = LASTING.search(question) is not None
     telling = [
         side
         for side in counting
@@ -301,9 +299,7 @@ def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
     if not (_direct(one, kind) and _direct(other, kind)):
         return False
     both = min(one.covered, other.covered) >= COVERED
-    told = comparable(kind, one.values, other.values) and measure_alike(
-        one.option.text, other.option.text
-    )
+    told = comparable(kind, one.values, other.values)
     return both and told and one.values.isdisjoint(other.values)
 
 

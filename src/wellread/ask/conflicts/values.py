@@ -6,13 +6,12 @@ import re
 from difflib import SequenceMatcher
 
 from wellread.ask import words
-from wellread.ask.extract.amounts import MEASURES
+from wellread.ask.extract.amounts import TIMES
 from wellread.ask.extract.expected import Expected
-from wellread.ask.quantities import quantities
 
 NEAR = 7  # words between a number and what is asked for
 NEXT_TO = 2  # words after a number, among which what it counts stands
-_UNITS = ("seconds", "minutes", "hours", "days", "weeks", "months", "years")
+LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _DATE_WORDS = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
@@ -55,19 +54,6 @@ def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bo
     return all(any(value in _MONTHS for value in values) for values in (one, other))
 
 
-def measure_alike(one: str, other: str) -> bool:
-    """Whether two sentences may give amounts of one kind: minutes are no other kilowatt-hours."""
-    kinds = [
-        {
-            next((measure for measure in MEASURES if each.unit in measure), each.unit)
-            for each in quantities(sentence)
-            if each.unit
-        }
-        for sentence in (one, other)
-    ]
-    return not all(kinds) or not kinds[0].isdisjoint(kinds[1])
-
-
 def counts(sentence: str, question: str) -> frozenset[str]:
     """How many of what ``question`` asks to count ``sentence`` says there are ("240 homes")."""
     wanted = _counted(question)
@@ -86,8 +72,8 @@ def counts(sentence: str, question: str) -> frozenset[str]:
 
 def _counted(question: str) -> frozenset[str]:
     """The stem of the noun that is counted; of all units of time for "how long"."""
-    if re.search(r"\bhow long\b", question, re.IGNORECASE):
-        return frozenset(words.stem(unit) for unit in _UNITS)
+    if LASTING.search(question):
+        return frozenset(words.stem(unit) for unit in TIMES)
     asked = re.search(r"\bhow (?:many|much) ([^\W\d_]+)", question, re.IGNORECASE)
     return frozenset({words.stem(asked.group(1))}) if asked else frozenset()
 

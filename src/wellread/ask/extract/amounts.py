@@ -15,7 +15,6 @@ LENGTHS = frozenset(
 SPEEDS = frozenset({"kilometre per hour", "mile per hour", "knot"})
 MONEY = frozenset({"dollar", "euro", "pound"})
 MASSES = frozenset({"kilogram", "gram", "milligram", "tonne", "pound"})
-MEASURES = (TIMES, LENGTHS, SPEEDS, MONEY, MASSES)
 
 _UNITS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"\bhow long\b", TIMES | LENGTHS),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from wellread.ask import words
 from wellread.ask.extract.arrange import in_order
 from wellread.ask.extract.sentences import Option, options_of
-from wellread.ask.guides import asks_how, is_guide
+from wellread.ask.guides import guide_of
 from wellread.questions import Analysis
 from wellread.types import Evidence
 
@@ -40,13 +40,8 @@ class Section:
 
 def sections_of(analysis: Analysis, evidence: Sequence[Evidence]) -> list[Section]:
     """The sections of the guide that the evidence holds, in its own order; none without a guide."""
-    if not asks_how(analysis.question):
-        return []
-    asked = words.stems(" ".join(analysis.terms))
-    guide = next(
-        (piece.hit.document for piece in evidence if is_guide(piece.hit.document.title, asked)),
-        None,
-    )
+    documents = [piece.hit.document for piece in evidence]
+    guide = guide_of(analysis.question, " ".join(analysis.terms), documents)
     if guide is None:
         return []
     options = options_of(evidence)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wellread.ask import words
 from wellread.ask.found import Found
-from wellread.ask.guides import asks_how, is_guide
+from wellread.ask.guides import asks_how, guide_of
 from wellread.ask.strategies.direct import direct
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -21,22 +20,22 @@ def guides(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     if not asks_how(analysis.question):
         return None
     found = direct(kb, analysis)
-    asked = words.stems(" ".join(analysis.terms))
-    guide = next((hit for hit in found.hits[:NEAR] if is_guide(hit.document.title, asked)), None)
-    if guide is None or guide.document.kind in ("qa", "transcript"):
+    near = [hit.document for hit in found.hits[:NEAR]]
+    guide = guide_of(analysis.question, " ".join(analysis.terms), near)
+    if guide is None:
         return None
-    passages = kb.catalogue.passages_of([guide.document.id])
+    passages = kb.catalogue.passages_of([guide.id])
     if not 1 < len(passages) <= LONGEST:
         return None
     known = {hit.passage.id for hit in found.hits}
     least = min(hit.score for hit in found.hits)
     rest = [
-        Hit(passage=passage, document=guide.document, score=least)
+        Hit(passage=passage, document=guide, score=least)
         for passage in passages
-        if passage.id not in known and passage.version == guide.document.version
+        if passage.id not in known and passage.version == guide.version
     ]
     return replace(
         found,
-        strategy=f"direct retrieval; then all of “{guide.document.title}”",
+        strategy=f"direct retrieval; then all of “{guide.title}”",
         hits=(*found.hits, *rest),
     )

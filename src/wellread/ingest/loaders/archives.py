@@ -29,8 +29,8 @@ _END_64 = struct.Struct("<4s36xQ")
 _END_BYTES = 22 + 65_535  # the record and the longest comment after it
 _ENCRYPTED = 0x1
 _MARKUP = (".xml", ".rels")
-# What zipfile raises for damaged directories, and for compressions and versions it does not know.
-_UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError, OSError, EOFError)
+# What zipfile raises on opening: damage, a name that is no text, a version it does not know.
+_UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError)
 
 
 def names_in(data: bytes) -> list[str]:
