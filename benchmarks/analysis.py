@@ -37,8 +37,8 @@ from typing import Any
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

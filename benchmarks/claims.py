@@ -3,14 +3,13 @@
     python -m benchmarks.claims
     python -m benchmarks.claims --show-failures 20
 
-Every case goes through ``ask/verify.py`` as a sentence of an answer that cites its evidence, with
-the built-in embedder and without a judge. Beside it: the share of the claim's words that the
-evidence holds (the floor), and the rule of before. Measured are cases that no weight was learned
-from: the second half of WiCE dev and of ExpertQA rand_val by groups (a page, a question), and
-SciFact's validation claims, whose abstracts are kept out of the training. Failures of WiCE's half
-and of SciFact were read, though, and rules of fact changed afterwards. Figures go to
-``results/claims.json``.
-"""
+Every case goes through ``ask/verify/check_claims.py`` as a sentence of an answer that cites its
+evidence, with the built-in embedder and without a judge. Beside it: the share of the claim's words
+that the evidence holds (the floor), and the rule of before. Measured are cases that no weight was
+learned from: the second half of WiCE dev and of ExpertQA rand_val by groups (a page, a question),
+and SciFact's validation claims, whose abstracts are kept out of the training. Failures of WiCE's
+half and of SciFact were read, though, and rules of fact changed afterwards. Figures go to
+``results/claims.json``."""
 
 from __future__ import annotations
 
@@ -34,10 +33,10 @@ from benchmarks.sets.claims import (
     vectors,
 )
 from wellread.answers import Claim, Verdict
-from wellread.ask import words
-from wellread.ask.verify import verify
+from wellread.ask.verify.check_claims import verify
 from wellread.evaluation.bootstrap import Floats, Interval, bootstrap, interval
 from wellread.testing.evidence import evidence_of
+from wellread.text import words
 
 VERDICTS = ("supported", "partial", "unsupported")
 

@@ -25,10 +25,10 @@ from typing import Any
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.find import find
-from wellread.ask.found import Tally
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.plan import find
+from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.sets.claims import ClaimCase
-from wellread.ask import words
-from wellread.sentences import sentence_spans
+from wellread.text import words
+from wellread.text.sentences import sentence_spans
 
 CHECKED, WEIGHT_WORDS, WEIGHT_MEANING, CAP = 4, 0.55, 0.45, 0.45
 

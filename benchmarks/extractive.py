@@ -31,12 +31,12 @@ from benchmarks.sets.asked import Asked, AskedSet
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.confidence.judge import judge
-from wellread.ask.confidence.readings import Readings
-from wellread.ask.strategies.direct import direct
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.retrieve.strategies.direct import direct
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.verify.confidence.bands import judge
+from wellread.ask.verify.confidence.confidence_features import Readings
 from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 

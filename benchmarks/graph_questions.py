@@ -31,10 +31,10 @@ from benchmarks.homes import refresh
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.find import find
-from wellread.ask.found import Found
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.plan import find
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis

@@ -28,7 +28,7 @@ from alembic.config import Config
 from sqlalchemy import create_engine
 
 from benchmarks.record import save
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.ingest import next_index, run, vectors
 from wellread.ingest.checking.verify import verify
 from wellread.ingest.reindex import reindex as make_index

@@ -23,10 +23,10 @@ from typing import Any
 from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern, questions
 from benchmarks.record import save
 from wellread.answers import Question
-from wellread.ask import rank
 from wellread.ask.answer import answer, final
-from wellread.ask.closeness import closeness
-from wellread.ask.retrieve import CLOSER_LOOKED, LOWEST, search
+from wellread.ask.retrieve import fuse
+from wellread.ask.retrieve.proximity import closeness
+from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters
@@ -133,7 +133,7 @@ def steps(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, dict[str, float]
         clock = note("text list", clock)
         lists["vector"] = kb.index.search_vector(vector, Filters(), DEPTH)
         clock = note("vector list", clock)
-        fused = rank.weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
+        fused = fuse.weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
         clock = note("fusion", clock)
         best = fused[:CLOSER_LOOKED]
         held = kb.catalogue.live_passages([item.candidate.passage_id for item in best])

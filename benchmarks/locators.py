@@ -31,7 +31,7 @@ from benchmarks.sets.sample import SAMPLE_SET
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks
-from wellread.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts
 
 SEED = 5

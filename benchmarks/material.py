@@ -27,7 +27,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.kinds import load
 from wellread.ingest.passages import split
 from wellread.kb import KnowledgeBase
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 from wellread.store.base import IndexRow
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Kind, Passage, Span

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.paths import CACHE, ROOT, eval_data
 from benchmarks.record import save
 from benchmarks.sets.reading import Record, read_lines
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

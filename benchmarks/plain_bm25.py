@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ask import words
 from wellread.kb import KnowledgeBase
+from wellread.text import words
 from wellread.types import Candidate, Passage
 
 K1, B = 1.2, 0.75  # Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009)

@@ -31,10 +31,10 @@ from benchmarks.sets.asked import Asked
 from benchmarks.sets.refused import REFUSED, WITHHELD
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.confidence.judge import MEDIUM, judge
-from wellread.ask.confidence.readings import Readings
-from wellread.ask.find import find
-from wellread.ask.found import Found
+from wellread.ask.plan import find
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.verify.confidence.bands import MEDIUM, judge
+from wellread.ask.verify.confidence.confidence_features import Readings
 from wellread.evaluation.bootstrap import Interval, bootstrap
 from wellread.evaluation.calibration import auroc
 from wellread.kb import KnowledgeBase

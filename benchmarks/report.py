@@ -95,14 +95,15 @@ the sample's, which are about an invented place.
 CLAIMS = """\
 ## Checking claims
 
-No language model, no judge: each claim goes through `ask/verify.py` as a sentence that cites the
-evidence of its set. "Supported" means in full; what is supported in part counts as not. The floor
-is the share of the claim's content words that the evidence holds. The weights were learned on half
-of WiCE dev and of ExpertQA rand_val (by page, by question) and on SciFact's training claims about
-other abstracts; the figures are of the other halves and of SciFact's validation claims (failures of
-WiCE and SciFact were read while rules of fact were written: they are not untouched). "Three
-classes" is the mean over the classes of the share that is told right: WiCE and ExpertQA supported,
-in part, not; SciFact supported, contradicted (the facts speak against it), neither.
+No language model, no judge: each claim goes through `ask/verify/check_claims.py` as a sentence that
+cites the evidence of its set. "Supported" means in full; what is supported in part counts as not.
+The floor is the share of the claim's content words that the evidence holds. The weights were
+learned on half of WiCE dev and of ExpertQA rand_val (by page, by question) and on SciFact's
+training claims about other abstracts; the figures are of the other halves and of SciFact's
+validation claims (failures of WiCE and SciFact were read while rules of fact were written: they are
+not untouched). "Three classes" is the mean over the classes of the share that is told right: WiCE
+and ExpertQA supported, in part, not; SciFact supported, contradicted (the facts speak against it),
+neither.
 
 """
 

@@ -25,8 +25,8 @@ from benchmarks.sets.intents import BANKING
 from benchmarks.sets.items import COVID, HOTPOT, MTRAG, SCIFACT
 from benchmarks.sets.judged import PLACE, JudgedSet, Query, place_right, ranking
 from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
-from wellread.ask import rank
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve import fuse
+from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.types import Candidate, Filters
@@ -44,12 +44,12 @@ Fuse = Callable[[Lists], Sequence[Candidate]]
 
 
 def _weighted(share: float, lists: Lists) -> Sequence[Candidate]:
-    fused = rank.weighted(lists, {VECTOR: share, TEXT: 1 - share})
+    fused = fuse.weighted(lists, {VECTOR: share, TEXT: 1 - share})
     return [item.candidate for item in fused]
 
 
 def _reciprocal(lists: Lists) -> Sequence[Candidate]:
-    return [item.candidate for item in rank.reciprocal_rank(lists)]
+    return [item.candidate for item in fuse.reciprocal_rank(lists)]
 
 
 def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:

@@ -40,8 +40,8 @@ from benchmarks.record import save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import read_lines
 from wellread.answers import Answer, Citation, Confidence, Question
-from wellread.ask.conversation import opened
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
+from wellread.ask.understand.conversation import opened
 from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference
 from wellread.identity import document_id, tagged_hash, version_of
 from wellread.kb import KnowledgeBase, open_kb

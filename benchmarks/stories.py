@@ -26,14 +26,14 @@ from benchmarks.clusters import judge
 from benchmarks.homes import default_embedder, open_home
 from benchmarks.paths import CACHE
 from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
-from wellread.ask.stories import StoryQuery, find_stories
+from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.joining.stories import refresh
 from wellread.ingest.joining.story_clusters import Clusters
 from wellread.ingest.passages import split
 from wellread.ingest.rows import index_rows
 from wellread.kb import KnowledgeBase
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Span
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.sentences import LONGEST_LINE, sentence_spans
+from wellread.text.sentences import LONGEST_LINE, sentence_spans
 
 
 def sentences(text: str) -> list[str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.extract.amounts import fits_of, gives_number
-from wellread.ask.extract.run import extract
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.answer_amounts import fits_of, gives_number
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.write.extractive.extract import extract
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.analysis.forms import forms_of
-from wellread.ask.analysis.tokens import key_of
-from wellread.ask.vocabulary import Vocabulary, people
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.entity_forms import forms_of
+from wellread.ask.understand.vocabulary import Vocabulary, people
 from wellread.errors import RequestError
 from wellread.questions import Analysis
 from wellread.store.catalogue.nodes import EntityNode
+from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
 
 TODAY = date(2026, 1, 15)  # a Thursday

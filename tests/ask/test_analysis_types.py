@@ -7,12 +7,12 @@ from datetime import date
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.analysis.forms import forms_of
-from wellread.ask.analysis.tokens import key_of
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.entity_forms import forms_of
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.nodes import EntityNode
+from wellread.text.tokens import key_of
 
 NODES = [
     EntityNode(

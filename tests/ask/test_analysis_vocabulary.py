@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.vocabulary import people, vocabulary_of
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import people, vocabulary_of
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.cache import look, normalised
-from wellread.ask.conversation import Opened
+from wellread.ask.deliver.answer_reuse import look, normalised
+from wellread.ask.understand.conversation import Opened
 from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.checking.purge import purge
@@ -210,7 +210,7 @@ async def test_another_day_is_another_question(home: Path, monkeypatch: pytest.M
     with opened(home) as kb:
         await ask(kb)
         with monkeypatch.context() as patched:
-            patched.setattr("wellread.ask.cache.date", Later)
+            patched.setattr("wellread.ask.deliver.answer_reuse.date", Later)
             assert not (await ask(kb)).cached
 
 

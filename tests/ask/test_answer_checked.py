@@ -9,8 +9,8 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.evidence import pack
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.judge import Case, Judge, Ruling

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.bibliography import Export, exported
-from wellread.ask.bibliography_bibtex import bibtex, escaped
-from wellread.ask.bibliography_works import Work, csl_item, parts_of, works_of
-from wellread.ask.stored import stored_answer
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.bibliography.bibtex import bibtex, escaped
+from wellread.library.bibliography.export import Export, exported
+from wellread.library.bibliography.works import Work, csl_item, parts_of, works_of
+from wellread.library.recheck import stored_answer
 from wellread.testing.embedding import ReadableEmbedder
 
 NEWS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
-from wellread.ask.bibliography_markers import Style, marker, plain_text, with_markers
+from wellread.ask.deliver.citation_style import Style, marker, plain_text, with_markers
 from wellread.types import Kind, Locator, Span
 
 VERDICT = Verdict(name="supported", method="verbatim", score=1.0)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask.check import CheckedText, GivenText, check, check_texts
-from wellread.ask.checking.foreign import sentences_of
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.check_text import CheckedText, GivenText, check, check_texts
+from wellread.library.external_text import sentences_of
 from wellread.models.judge import Ruling
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters

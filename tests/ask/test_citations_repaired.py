@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Claim, Verdict
-from wellread.ask.cite import Checked
-from wellread.ask.support.judge import in_doubt
-from wellread.ask.support.score import learned
-from wellread.ask.verify import checked, verify
+from wellread.ask.deliver.cite import Checked
+from wellread.ask.verify.check_claims import checked, verify
+from wellread.ask.verify.support.doubt import in_doubt
+from wellread.ask.verify.support.support_score import learned
 from wellread.errors import ModelError
 from wellread.models.judge import Case, Judge, Ruling, RulingName
 from wellread.testing.embedding import ReadableEmbedder

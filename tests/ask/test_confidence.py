@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.answers import Question, Verdict, VerdictName
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.confidence.judge import RELAXED, hopeful, judge, without_a_limit
-from wellread.ask.confidence.readings import Readings, readings_of, support
-from wellread.ask.confidence.score import comparable, learned, score
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.verify.confidence.bands import RELAXED, hopeful, judge, without_a_limit
+from wellread.ask.verify.confidence.confidence_features import Readings, readings_of, support
+from wellread.ask.verify.confidence.confidence_score import comparable, learned, score
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Evidence, Hit, Locator, Passage, Span
 

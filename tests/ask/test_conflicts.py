@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wellread.answers import Answer, Confidence, Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.confidence.judge import disagreed
-from wellread.ask.conflicts.drafted import completed
-from wellread.ask.conflicts.values import swapped
-from wellread.ask.draft import parse_draft
-from wellread.ask.extract.run import Extract, extract
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.verify.confidence.bands import disagreed
+from wellread.ask.verify.conflicts.compared_values import swapped
+from wellread.ask.verify.conflicts.drafted import completed
+from wellread.ask.write.extractive.extract import Extract, extract
+from wellread.ask.write.parse_draft import parse_draft
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.questions import Analysis

@@ -9,12 +9,12 @@ from datetime import UTC, date, datetime
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.conflicts.drafted import completed
-from wellread.ask.conflicts.events import with_further_reports
-from wellread.ask.draft import parse_draft
-from wellread.ask.extract.run import PASSAGES, Extract, extract
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.verify.conflicts.drafted import completed
+from wellread.ask.verify.conflicts.events import with_further_reports
+from wellread.ask.write.extractive.extract import PASSAGES, Extract, extract
+from wellread.ask.write.parse_draft import parse_draft
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of

@@ -11,11 +11,11 @@ import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Question, Related, Sentence, Table
 from wellread.answers import Verdict as VerdictValue
-from wellread.ask.conversation import MOST_TURNS, Opened, opened
-from wellread.ask.followups.by_model import accepted, by_model, rewriting_prompt
-from wellread.ask.followups.recorded import turn_of
-from wellread.ask.followups.turns import Turn
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened
+from wellread.ask.understand.followups.conversation_turns import Turn
+from wellread.ask.understand.followups.recorded_turns import turn_of
+from wellread.ask.understand.followups.rewrite_by_model import accepted, by_model, rewriting_prompt
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask.analysis.analyse import analyse
+from wellread.ask.aggregate.strategies.digest import digest
 from wellread.ask.answer import answer, final
-from wellread.ask.strategies.digest import digest
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

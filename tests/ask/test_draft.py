@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wellread.ask.draft import Draft, VisibleStream, parse_draft
-from wellread.ask.tail import Tail, find_tail
+from wellread.ask.write.parse_draft import Draft, VisibleStream, parse_draft
+from wellread.ask.write.tail import Tail, find_tail
 
 KNOWN = {"e1", "e2", "e3", "e4"}
 TAIL = (

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.found import Found
-from wellread.ask.strategies.explore import explore
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.aggregate.strategies.explore import explore
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from wellread.ask import stories as finding
-from wellread.ask.stories import FoundStory, StoryQuery, find_stories, rank
+from wellread.ask.retrieve import story_search as finding
+from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories, rank
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.ask.followups.context import with_context
-from wellread.ask.followups.rewrite import standalone
-from wellread.ask.followups.turns import Rewritten, Turn
-from wellread.ask.vocabulary import Vocabulary, people
+from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
+from wellread.ask.understand.followups.earlier_context import with_context
+from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.vocabulary import Vocabulary, people
 
 TODAY = date(2026, 1, 15)
 VOCABULARY = Vocabulary(

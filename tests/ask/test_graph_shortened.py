@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.found import Found
-from wellread.ask.strategies.related import clearly_related, related
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.aggregate.strategies.relational import clearly_related, related
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis

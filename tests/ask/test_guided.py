@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.guides import asks_how, is_guide
-from wellread.ask.strategies.direct import direct
-from wellread.ask.strategies.guides import guides
-from wellread.ask.vocabulary import Vocabulary
-from wellread.ask.words import stems
+from wellread.ask.retrieve.strategies.direct import direct
+from wellread.ask.retrieve.strategies.guide import guides
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.how_to import asks_how, is_guide
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.text.words import stems
 
 FILLER = " ".join(f"Sentence {n} tells of another thing that the village did." for n in range(30))
 GUIDE = f"""# Running a swap shop

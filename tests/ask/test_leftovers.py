@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.answers import Verdict
-from wellread.ask.checking.leftovers import pruned
-from wellread.ask.cite import Checked
-from wellread.ask.draft import parse_draft
+from wellread.ask.deliver.cite import Checked
+from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.write.parse_draft import parse_draft
 
 BORNE_OUT = Verdict(name="supported", method="verbatim", score=1.0)
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask import limits
-from wellread.ask.limits import narrowed, search_within
-from wellread.ask.retrieve import Searched, look
+from wellread.ask.retrieve import relax
+from wellread.ask.retrieve.relax import narrowed, search_within
+from wellread.ask.retrieve.search import Searched, look
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -175,7 +175,7 @@ def test_a_limit_is_tried_alone_at_most_once(
         tried.append(purpose)
         return look(*given, purpose=purpose, **more)
 
-    monkeypatch.setattr(limits, "look", counted)
+    monkeypatch.setattr(relax, "look", counted)
     by_tom = limit("author", "Tom Vale", Filters(authors=("Tom Vale",)))
     talks = limit("kind", "transcript", Filters(kinds=("transcript",)))
     found = search_within(kb, asking(year(2024), by_tom, talks), "opened", 10)

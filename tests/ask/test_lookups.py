@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.lookups.documents import listed, whole
-from wellread.ask.lookups.named import known_values, named_document, near, pair_of
-from wellread.ask.lookups.searches import find, newest
-from wellread.ask.lookups.surroundings import around
-from wellread.ask.lookups.timelines import Timeline, Window, timeline
-from wellread.ask.lookups.topics import topics
-from wellread.ask.lookups.transcripts import recordings, transcript
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.collection_topics import topics
+from wellread.library.document_lists import listed, whole
+from wellread.library.named_things import known_values, named_document, near, pair_of
+from wellread.library.recordings import recordings, transcript
+from wellread.library.searches import find, newest
+from wellread.library.surroundings import around
+from wellread.library.timelines import Timeline, Window, timeline
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

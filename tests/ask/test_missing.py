@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.missing import would_help
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.deliver.data_gaps import would_help
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.limits import search_within
-from wellread.ask.naming import period_named
+from wellread.ask.retrieve.relax import search_within
+from wellread.ask.retrieve.temporal_mentions import period_named
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.answers import Citation
-from wellread.ask.premises import premises
+from wellread.ask.deliver.false_presuppositions import premises
 from wellread.types import Locator, Span
 
 TITLE = "Heron Boathouse"

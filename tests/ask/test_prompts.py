@@ -9,9 +9,9 @@ from typing import get_args
 
 import pytest
 
-from wellread.ask import prompts
-from wellread.ask.draft import parse_draft
-from wellread.ask.prompts import build_prompt, wordings
+from wellread.ask.write import prompts
+from wellread.ask.write.parse_draft import parse_draft
+from wellread.ask.write.prompts import build_prompt, wordings
 from wellread.identity import document_id, passage_id, version_of
 from wellread.models.base import Prompt
 from wellread.questions import Analysis, NamedEntity, QuestionType

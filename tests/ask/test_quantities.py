@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.checking.facts import disagreement
-from wellread.ask.quantities import quantities
+from wellread.ask.verify.facts import disagreement
+from wellread.text.quantities import quantities
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellread.ask.rerank import reranked
+from wellread.ask.retrieve.rerank_hits import reranked
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -11,11 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.find import find
-from wellread.ask.found import Found
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.plan import find
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

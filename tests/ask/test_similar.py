@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.similar import (
+from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
     SimilarQuestion,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Claim, Verdict
-from wellread.ask.checking.speakers import reports
-from wellread.ask.verify import checked, verify
+from wellread.ask.verify.check_claims import checked, verify
+from wellread.ask.verify.reported_speech import reports
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.types import Evidence, Mark, Span, SpeakerMark

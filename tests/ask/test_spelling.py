@@ -9,8 +9,8 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.spelling import respelt
-from wellread.ask.vocabulary import Vocabulary
+from wellread.ask.understand.spell_correction import respelt
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -9,10 +9,10 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.stored import Rechecked, stored_answer, verify_again
 from wellread.errors import UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.recheck import Rechecked, stored_answer, verify_again
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.suggest import Around, Linked, suggestions
+from wellread.ask.deliver.suggestions import Around, Linked, suggestions
 from wellread.questions import Analysis
 from wellread.store.catalogue.nodes import EntityNode
 from wellread.types import DocumentFacts, Filters, Hit, Kind, Passage, Span

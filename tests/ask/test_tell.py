@@ -12,9 +12,9 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.found import Found, Place, Tally, TallyRow
-from wellread.ask.reply import Reply
-from wellread.ask.tell import SHOWN_ROWS, sureness, tell
+from wellread.ask.deliver.render import SHOWN_ROWS, sureness, tell
+from wellread.ask.deliver.reply import Reply
+from wellread.ask.retrieve.retrieval import Found, Place, Tally, TallyRow
 from wellread.errors import StoreError
 from wellread.ingest.checking.verify import verify
 from wellread.ingest.remove import remove_documents

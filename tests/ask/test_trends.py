@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.found import Tally
-from wellread.ask.strategies.trends import trends
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.aggregate.strategies.trends import trends
+from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

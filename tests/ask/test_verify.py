@@ -3,7 +3,7 @@
 import pytest
 
 from wellread.answers import Claim, Verdict
-from wellread.ask.verify import verify
+from wellread.ask.verify.check_claims import verify
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.types import Span

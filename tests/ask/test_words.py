@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask import words
+from wellread.text import words
 
 
 def test_terms_leave_out_question_words() -> None:

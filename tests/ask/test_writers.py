@@ -9,7 +9,7 @@ import pytest
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.spending import estimate, plan
+from wellread.ask.write.spending import estimate, plan
 from wellread.calls import ANSWER, EMBED_PASSAGE, Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
 from wellread.ingest.run import add

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
-from wellread.ask.found import Found, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
 from wellread.evaluation.scores import Run, Scored, measure_names, score
 from wellread.evaluation.targets import Targets
 from wellread.evaluation.values import Case, Expected, WantedDocument

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.checking.verify import verify

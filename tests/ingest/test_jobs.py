@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError
 from wellread.ingest import run, vectors
 from wellread.ingest.checking.verify import verify

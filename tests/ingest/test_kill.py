@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.ingest.checking.damage import DEAD_JOB, ORPHAN, UNFINISHED
 from wellread.ingest.checking.verify import verify
 from wellread.ingest.run import add

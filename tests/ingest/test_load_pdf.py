@@ -12,8 +12,8 @@ from reportlab.pdfgen.canvas import Canvas
 from wellread.errors import SourceError
 from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.sentences import sentence_spans
 from wellread.testing.loader import LoaderContract, source_of
+from wellread.text.sentences import sentence_spans
 from wellread.types import PageMark
 
 WIDTH, HEIGHT = 595.0, 842.0

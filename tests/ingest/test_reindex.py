@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from wellread import kb as kb_module
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.config import EmbeddingSettings
 from wellread.errors import StoreError
 from wellread.identity import document_id

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.checking import purge as purging
 from wellread.ingest.checking.naming import Named, resolve

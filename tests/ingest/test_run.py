@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
 from wellread.ingest import parsing, readers, run
 from wellread.ingest.checking.verify import verify

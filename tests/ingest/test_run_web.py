@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.ingest.checking.verify import verify
 from wellread.ingest.discover import standard_input
 from wellread.ingest.report import Report

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence
-from wellread.ask.retrieve import search
+from wellread.ask.retrieve.search import search
 from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
 from wellread.identity import document_id

@@ -20,8 +20,8 @@ from wellread.models.local import LocalEmbedder
 from wellread.models.open import open_embedder
 from wellread.models.runtime import batches
 from wellread.models.static import StaticEmbedder
-from wellread.models.tokens import word_pieces
 from wellread.models.weights import SHA256, find_weights
+from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract
 
 SMALL_VOCABULARY = 8_000

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.tokens import SECTION_CHARACTERS, count_tokens, word_pieces
+from wellread.models.word_pieces import SECTION_CHARACTERS, count_tokens, word_pieces
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=60)
 

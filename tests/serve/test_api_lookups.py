@@ -13,9 +13,9 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from wellread.ask.lookups.timelines import Timeline
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.timelines import Timeline
 from wellread.serve.api import lookup_schemas as schemas
 from wellread.serve.api.app import create_app
 from wellread.serve.lookups import timeline_body

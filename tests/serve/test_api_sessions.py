@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Answer, Confidence, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.reply import LIMITED
+from wellread.ask.deliver.reply import LIMITED
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.api.app import create_app
 from wellread.serve.stored import query_body

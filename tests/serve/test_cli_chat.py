@@ -10,11 +10,11 @@ from typing import Any, get_args
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ask.bibliography import FORMATS
-from wellread.ask.bibliography_markers import Style
-from wellread.ask.bibliography_works import CSL_TYPES
+from wellread.ask.deliver.citation_style import Style
 from wellread.ask_settings import CitationSettings
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.library.bibliography.export import FORMATS
+from wellread.library.bibliography.works import CSL_TYPES
 from wellread.serve.cli import app
 from wellread.serve.commands import answers, chat
 from wellread.testing.embedding import ReadableEmbedder

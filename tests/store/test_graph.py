@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.mention_scans import FoundName, forget_described, forget_entities
-from wellread.store.catalogue.names import key_of, loose_key
 from wellread.store.catalogue.network import Neighbour
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.text.names import key_of, loose_key
 from wellread.types import Document, EntityFacts, Relation, Span
 
 RELATIONS = {

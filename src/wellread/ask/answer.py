@@ -27,33 +27,33 @@ from wellread.answers import (
     TokenEvent,
     Usage,
 )
-from wellread.ask import cache
-from wellread.ask.analysis.analyse import analyse
-from wellread.ask.beside import beside
-from wellread.ask.checking.leftovers import pruned
-from wellread.ask.cite import Checked, cite
-from wellread.ask.confidence.judge import (
+from wellread.ask.deliver import answer_reuse
+from wellread.ask.deliver.cite import Checked, cite
+from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.deliver.related import beside
+from wellread.ask.deliver.render import CATALOGUE, sureness, tell
+from wellread.ask.deliver.reply import NOBODY, Reply, deliver, no_data
+from wellread.ask.plan import find
+from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.relax import said
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.answer_amounts import gives_number
+from wellread.ask.understand.answer_kind import expected_of
+from wellread.ask.understand.conversation import Opened, opened
+from wellread.ask.understand.spell_correction import notes_of, respelt
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.verify.check_claims import checked as check_claims
+from wellread.ask.verify.confidence.bands import (
     disagreed,
     hopeful,
     judge,
     without_a_limit,
     without_a_number,
 )
-from wellread.ask.confidence.readings import readings_of
-from wellread.ask.confidence.score import comparable
-from wellread.ask.conversation import Opened, opened
-from wellread.ask.evidence import pack
-from wellread.ask.extract.amounts import gives_number
-from wellread.ask.extract.expected import expected_of
-from wellread.ask.find import find
-from wellread.ask.found import Found
-from wellread.ask.limits import said
-from wellread.ask.reply import NOBODY, Reply, deliver, no_data
-from wellread.ask.spelling import notes_of, respelt
-from wellread.ask.tell import CATALOGUE, sureness, tell
-from wellread.ask.verify import checked as check_claims
-from wellread.ask.vocabulary import vocabulary_of
-from wellread.ask.write import Written, write
+from wellread.ask.verify.confidence.confidence_features import readings_of
+from wellread.ask.verify.confidence.confidence_score import comparable
+from wellread.ask.write.drafting import Written, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -82,7 +82,7 @@ async def answer(
     known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
     turn = await opened(kb, question, known)
     question = turn.question
-    place = await to_thread.run_sync(partial(cache.look, kb, turn, again=explain is None))
+    place = await to_thread.run_sync(partial(answer_reuse.look, kb, turn, again=explain is None))
     if place.answer is not None:
         yield clock.lap("cache", 1)
         again = replace(place.answer, steps=tuple(clock.steps))
@@ -298,7 +298,7 @@ def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
     )
 
 
-def _record(kb: KnowledgeBase, place: cache.Place, done: Answer) -> None:
-    cache.record(kb, place, done)
+def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer) -> None:
+    answer_reuse.record(kb, place, done)
     if done.answered_by == NOBODY or (done.answered_by == CATALOGUE and done.data_gaps):
         kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))

@@ -13,12 +13,12 @@ import anyio
 from anyio import to_thread
 
 from wellread.answers import Answer, Question
-from wellread.ask.analysis.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.answer import answer, final
-from wellread.ask.find import find
-from wellread.ask.found import Found
-from wellread.ask.retrieve import search
-from wellread.ask.vocabulary import vocabulary_of
+from wellread.ask.plan import find
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.search import search
+from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask_settings import CacheSettings
 from wellread.errors import WellreadError
 from wellread.evaluation.scores import Run, Scored, score

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Answer
-from wellread.ask.found import Found
-from wellread.ask.reply import NOBODY
-from wellread.ask.tell import CATALOGUE
+from wellread.ask.deliver.render import CATALOGUE
+from wellread.ask.deliver.reply import NOBODY
+from wellread.ask.retrieve.retrieval import Found
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier
 from wellread.evaluation.measures import Grades, Ranking

@@ -22,7 +22,7 @@ from wellread.ingest.passages import split
 from wellread.ingest.rows import index_rows
 from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
 from wellread.store.catalogue.reindexing import Edition, Reindexing
 from wellread.types import Passage

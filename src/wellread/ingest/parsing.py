@@ -20,7 +20,7 @@ from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.passages import split
 from wellread.ingest.settings.mapping import Reading
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 from wellread.types import Document, Passage, Span
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]

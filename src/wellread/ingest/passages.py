@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from wellread.identity import document_id, passage_id, version_of
 from wellread.locators import Marks
-from wellread.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans
 from wellread.types import Document, Passage, Span
 
 TINY = 0.25  # of the size: a section below this joins the next one

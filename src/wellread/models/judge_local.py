@@ -20,7 +20,7 @@ from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.cross_encoder import CrossEncoder
 from wellread.models.judge import Case, Ruling, ruling_of
 from wellread.models.runtime import batches
-from wellread.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans
 
 HINT = (
     "verification.model_path names a folder with the ONNX file of a fact-checking model and its "

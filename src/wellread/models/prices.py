@@ -13,7 +13,7 @@ from importlib.util import find_spec
 
 from wellread.ask_settings import GenerationSettings
 from wellread.models.base import Prompt
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 
 MILLION = 1_000_000
 CHARACTERS_PER_TOKEN = 4  # of English; where word pieces are fewer, this guess counts

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as states
 
 from wellread.errors import ModelError
-from wellread.models.tokens import CLS, SEP
+from wellread.models.word_pieces import CLS, SEP
 
 BATCH_TOKENS = 1_024
 """Padded tokens of one run: more is no faster and needs more memory."""

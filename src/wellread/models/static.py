@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from wellread.errors import ModelError
 from wellread.models.artefacts import Artefact
 from wellread.models.base import Purpose
-from wellread.models.tokens import VOCABULARY, word_pieces
 from wellread.models.weights import MODEL, SHORT
+from wellread.models.word_pieces import VOCABULARY, word_pieces
 
 DIMENSIONS = 256
 REVISION = 1

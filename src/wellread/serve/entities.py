@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
-from wellread.sentences import sentence_spans
 from wellread.serve.api.entity_schemas import (
     EntityBody,
     EntityLineBody,
@@ -27,6 +26,7 @@ from wellread.serve.problems import Problem, problem_of_status
 from wellread.store.catalogue.mentions import MentioningDocument, MentionTotal
 from wellread.store.catalogue.network import Neighbour
 from wellread.store.catalogue.nodes import EntityNode
+from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
 AROUND = 300  # characters looked at on both sides of a mention for its sentence

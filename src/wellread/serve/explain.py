@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.ask.found import Found, Look
+from wellread.ask.retrieve.retrieval import Found, Look
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.serve.api.explain_schemas import (

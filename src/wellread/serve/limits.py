@@ -71,7 +71,7 @@ def limited(
     Raises:
         RequestError: a field is not ``name=value``.
     """
-    from wellread.ask.lookups.named import pair_of  # noqa: PLC0415 - loads the stores
+    from wellread.library.named_things import pair_of  # noqa: PLC0415 - loads the stores
 
     return replace(
         filters,

@@ -6,17 +6,17 @@ from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
-from wellread.ask.lookups.documents import WholeDocument
-from wellread.ask.lookups.results import Result
-from wellread.ask.lookups.searches import Results
-from wellread.ask.lookups.surroundings import Surroundings
-from wellread.ask.lookups.timeline_entries import Entry
-from wellread.ask.lookups.timelines import Timeline
-from wellread.ask.lookups.topics import Topic
-from wellread.ask.lookups.transcripts import Recording, Recordings, Transcript
-from wellread.ask.lookups.turns import Turn
-from wellread.ask.retrieve import SearchMode
+from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
+from wellread.library.collection_topics import Topic
+from wellread.library.document_lists import WholeDocument
+from wellread.library.passage_results import Result
+from wellread.library.recordings import Recording, Recordings, Transcript
+from wellread.library.searches import Results
+from wellread.library.speaker_turns import Turn
+from wellread.library.surroundings import Surroundings
+from wellread.library.timeline_entries import Entry
+from wellread.library.timelines import Timeline
 from wellread.locators import link_to
 from wellread.serve.api import lookup_schemas as schemas
 from wellread.serve.api.schemas import PlaceBody, RankBody, SourceBody, SpanBody

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wellread.answers import Answer, Citation
-from wellread.ask.reply import LIMITED
-from wellread.ask.stored import Rechecked
+from wellread.ask.deliver.reply import LIMITED
+from wellread.library.recheck import Rechecked
 from wellread.locators import format_time
 from wellread.serve.api import stored_schemas as schemas
 from wellread.serve.present import answer_body

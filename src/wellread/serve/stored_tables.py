@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.answers import Answer
-from wellread.ask.stored import Rechecked
+from wellread.library.recheck import Rechecked
 from wellread.serve.render import SIGNS
 from wellread.serve.terminal import harmless
 from wellread.store.catalogue.sessions import SessionFacts

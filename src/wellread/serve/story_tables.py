@@ -15,7 +15,7 @@ from wellread.serve.terminal import harmless
 from wellread.serve.timeline import bucketed, periods, sparkline, unit_for
 
 if TYPE_CHECKING:
-    from wellread.ask.stories import FoundStory
+    from wellread.ask.retrieve.story_search import FoundStory
     from wellread.store.catalogue.story_rows import Story, StoryItem
 
 SHORT_ID = 12

@@ -19,7 +19,7 @@ from wellread.ingest.checking.damage import (
 )
 from wellread.ingest.passages import split
 from wellread.kb import KnowledgeBase
-from wellread.models.tokens import count_tokens
+from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.bodies import Body, StoredPassage
 from wellread.store.catalogue.values import DocumentChange, SourceChange
 from wellread.types import Span

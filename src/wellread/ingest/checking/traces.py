@@ -25,8 +25,8 @@ import ahocorasick
 
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
-from wellread.sentences import sentence_spans
 from wellread.store.base import Index
+from wellread.text.sentences import sentence_spans
 
 LEAST_WORDS = 5  # of a sentence: shorter ones are anybody's
 LONGEST = 80  # characters: of longer sentences both ends are looked for

@@ -16,7 +16,7 @@ from typing import Literal
 from wellread.ingest.joining.common_words import COMMON_WORDS, STOP_WORDS
 from wellread.ingest.joining.folding import fold
 from wellread.store.catalogue.mention_scans import NamedEntity
-from wellread.store.catalogue.names import bracketed_forms, is_acronym, plural, singular
+from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 
 Case = Literal["any", "exact", "inside"]  # inside: exact, and not the first word of a sentence
 

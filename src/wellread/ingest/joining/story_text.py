@@ -23,13 +23,13 @@ from wellread.ingest.joining.story_words import (
     spoken,
     unpacked,
 )
-from wellread.sentences import sentence_spans
 from wellread.store.catalogue.story_rows import (
     ItemRecord,
     Material,
     StoryText,
     SummarySentence,
 )
+from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Span
 
 CENTRAL_ITEMS = 12  # whose texts are read, beside that of the newest one

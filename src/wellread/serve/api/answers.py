@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from wellread.ask.bibliography import ENDINGS, MEDIA_TYPES, Export, exported
-from wellread.ask.stored import stored_answer, verify_again
 from wellread.kb import KnowledgeBase
+from wellread.library.bibliography.export import ENDINGS, MEDIA_TYPES, Export, exported
+from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.api.search import REFUSED
 from wellread.serve.api.stored_schemas import (
     ExportQuery,

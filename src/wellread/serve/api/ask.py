@@ -11,8 +11,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.found import Found
-from wellread.ask.retrieve import check_collections
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

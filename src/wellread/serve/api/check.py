@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from wellread.ask.check import GivenText, check, check_texts
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
+from wellread.library.check_text import GivenText, check, check_texts
 from wellread.serve.api.check_schemas import CheckRequest, CheckResponse, check_body
 from wellread.serve.api.schemas import ErrorBody
 from wellread.types import Filters

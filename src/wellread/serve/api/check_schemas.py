@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StringConstraints
 
 from wellread.answers import Citation, VerdictName
-from wellread.ask.check import CheckedText
+from wellread.library.check_text import CheckedText
 from wellread.serve.api.schemas import Body, CitationBody, SentenceBody
 from wellread.serve.present import citation_body, sentence_body
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from wellread.ask.retrieve import check_collections
+from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.entity_schemas import EntityBody
 from wellread.serve.api.failures import ProblemError

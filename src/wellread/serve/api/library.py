@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from wellread.ask.lookups.documents import listed, whole
-from wellread.ask.lookups.transcripts import recordings, transcript
 from wellread.kb import KnowledgeBase
+from wellread.library.document_lists import listed, whole
+from wellread.library.recordings import recordings, transcript
 from wellread.serve.api.lookup_schemas import (
     DocumentsBody,
     RecordingsBody,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.ask.lookups.named import pair_of
-from wellread.ask.lookups.timelines import Taken
-from wellread.ask.retrieve import SearchMode
+from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
+from wellread.library.named_things import pair_of
+from wellread.library.timelines import Taken
 from wellread.serve.dates import first_moment, last_moment
 from wellread.serve.timeline import Unit
 from wellread.store.catalogue.listings import Order

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from wellread.ask.lookups.searches import Results, find, newest
-from wellread.ask.lookups.surroundings import around
-from wellread.ask.retrieve import SearchMode
+from wellread.ask.retrieve.search import SearchMode
 from wellread.kb import KnowledgeBase
+from wellread.library.searches import Results, find, newest
+from wellread.library.surroundings import around
 from wellread.serve.api.lookup_schemas import ResultsBody, SurroundingsBody
 from wellread.serve.api.queries import ContextQuery, DateRangeQuery, SearchQuery, SpeakerQuery
 from wellread.serve.api.schemas import ErrorBody

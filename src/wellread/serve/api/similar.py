@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from wellread.ask.similar import (
+from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
     SimilarQuestion,

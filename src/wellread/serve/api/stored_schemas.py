@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from wellread.answers import VerdictName
-from wellread.ask.bibliography import Format
-from wellread.ask.bibliography_markers import Style
-from wellread.ask.stored import Standing
+from wellread.ask.deliver.citation_style import Style
+from wellread.library.bibliography.export import Format
+from wellread.library.recheck import Standing
 from wellread.serve.api.schemas import AskResponse, Body
 from wellread.types import Mode
 

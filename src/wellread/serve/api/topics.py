@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from wellread.ask.lookups.timelines import Window, timeline
-from wellread.ask.lookups.topics import topics
 from wellread.kb import KnowledgeBase
+from wellread.library.collection_topics import topics
+from wellread.library.timelines import Window, timeline
 from wellread.serve.api.lookup_schemas import TimelineBody, TopicsBody
 from wellread.serve.api.queries import TimelineQuery, TopicsQuery
 from wellread.serve.api.search import REFUSED

@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
-from wellread.ask.usage import Line, UsageReport, usage_of
 from wellread.kb import KnowledgeBase
 from wellread.kb.ledger import Budget, Level, Period
+from wellread.library.model_usage import Line, UsageReport, usage_of
 
 MOST_DAYS = 400  # older calls are forgotten
 

@@ -26,7 +26,7 @@ sessions_app = typer.Typer(
 
 
 class FormatName(StrEnum):
-    """The values of ``wellread.ask.bibliography.Format``, as choices of an option."""
+    """The values of ``wellread.library.bibliography.export.Format``, as choices of an option."""
 
     MARKDOWN = "markdown"
     CSL_JSON = "csl-json"
@@ -74,7 +74,7 @@ def list_answers(context: typer.Context, limit: Limit = 20) -> None:
 @answers_app.command("show")
 def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """Show an answer as it was given."""
-    from wellread.ask.stored import stored_answer  # noqa: PLC0415 - loads the stores
+    from wellread.library.recheck import stored_answer  # noqa: PLC0415 - loads the stores
     from wellread.serve.render import print_answer  # noqa: PLC0415
     from wellread.serve.stored import OWNER, whole_body  # noqa: PLC0415
 
@@ -100,7 +100,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
 
     Ends with status 1 when the answer is stale.
     """
-    from wellread.ask.stored import verify_again  # noqa: PLC0415 - loads the stores
+    from wellread.library.recheck import verify_again  # noqa: PLC0415 - loads the stores
     from wellread.serve.stored import OWNER, recheck_body  # noqa: PLC0415
     from wellread.serve.stored_tables import print_recheck  # noqa: PLC0415
 
@@ -133,8 +133,8 @@ def export_answer(
     ] = None,
 ) -> None:
     """Write an answer as Markdown with a bibliography, or its sources as CSL-JSON or BibTeX."""
-    from wellread.ask.bibliography import Export, exported  # noqa: PLC0415 - loads the stores
-    from wellread.ask.stored import stored_answer  # noqa: PLC0415
+    from wellread.library.bibliography.export import Export, exported  # noqa: PLC0415 - loads the stores
+    from wellread.library.recheck import stored_answer  # noqa: PLC0415
     from wellread.serve.stored import OWNER  # noqa: PLC0415
 
     terminal = terminal_of(context)

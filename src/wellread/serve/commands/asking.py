@@ -25,7 +25,7 @@ from wellread.serve.terminal import Terminal, terminal_of
 if TYPE_CHECKING:
     from wellread.answers import Answer, Event, Question
     from wellread.ask.answer import Explain
-    from wellread.ask.found import Found
+    from wellread.ask.retrieve.retrieval import Found
     from wellread.kb import KnowledgeBase
     from wellread.questions import Analysis
 
@@ -138,11 +138,11 @@ def show_explained(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    from wellread.ask.analysis.analyse import analyse  # noqa: PLC0415 - loads the stores
-    from wellread.ask.evidence import pack  # noqa: PLC0415
-    from wellread.ask.find import find  # noqa: PLC0415
-    from wellread.ask.spelling import respelt  # noqa: PLC0415
-    from wellread.ask.vocabulary import vocabulary_of  # noqa: PLC0415
+    from wellread.ask.plan import find  # noqa: PLC0415
+    from wellread.ask.retrieve.pack_evidence import pack  # noqa: PLC0415
+    from wellread.ask.understand.analyse import analyse  # noqa: PLC0415 - loads the stores
+    from wellread.ask.understand.spell_correction import respelt  # noqa: PLC0415
+    from wellread.ask.understand.vocabulary import vocabulary_of  # noqa: PLC0415
     from wellread.serve import present, render  # noqa: PLC0415
 
     known = vocabulary_of(kb, question.filters.collections)

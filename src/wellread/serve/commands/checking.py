@@ -51,7 +51,7 @@ def check(
 
     Exit status: 0 when every sentence is borne out, 1 when one is not.
     """
-    from wellread.ask.check import check as run  # noqa: PLC0415 - loads the stores
+    from wellread.library.check_text import check as run  # noqa: PLC0415 - loads the stores
     from wellread.serve.api.check_schemas import check_body  # noqa: PLC0415 - pydantic models
     from wellread.serve.check_table import print_check  # noqa: PLC0415
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy

@@ -130,7 +130,7 @@ def _measured(  # noqa: PLR0913 - the options of a run
     depths: Iterable[int],
     retrieval_only: bool,
 ) -> Report:
-    from wellread.ask.retrieve import check_collections  # noqa: PLC0415 - loads the stores
+    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
     from wellread.evaluation.report import base_of, report_of  # noqa: PLC0415
     from wellread.evaluation.run import evaluate, in_collections  # noqa: PLC0415
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy

@@ -26,7 +26,7 @@ def entity(
 
     Exit status: 1 when nothing is called so.
     """
-    from wellread.ask.retrieve import check_collections  # noqa: PLC0415 - loads the stores
+    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
     from wellread.serve import entities as shown  # noqa: PLC0415
     from wellread.serve.entity_tables import print_entity  # noqa: PLC0415
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy
@@ -55,7 +55,7 @@ def entities(
     limit: Annotated[int, typer.Option(min=1, help="Most entities of each type.")] = 20,
 ) -> None:
     """List entities by type: how many there are, their relations, and how often they are named."""
-    from wellread.ask.retrieve import check_collections  # noqa: PLC0415 - loads the stores
+    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
     from wellread.serve import entities as shown  # noqa: PLC0415
     from wellread.serve.entity_tables import print_entities  # noqa: PLC0415
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy

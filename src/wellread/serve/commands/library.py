@@ -49,7 +49,7 @@ def documents(  # noqa: PLR0913 - Typer reads the options from the signature
     offset: Offset = 0,
 ) -> None:
     """List the documents that meet the limits, and say how many there are."""
-    from wellread.ask.lookups.documents import listed  # noqa: PLC0415 - loads the stores
+    from wellread.library.document_lists import listed  # noqa: PLC0415 - loads the stores
     from wellread.serve.library_tables import print_documents  # noqa: PLC0415
     from wellread.serve.lookups import documents_body  # noqa: PLC0415 - loads pydantic models
 
@@ -77,7 +77,7 @@ def media(  # noqa: PLR0913 - Typer reads the options from the signature
     offset: Offset = 0,
 ) -> None:
     """List transcripts and recordings: date, length, who speaks."""
-    from wellread.ask.lookups.transcripts import recordings  # noqa: PLC0415 - loads the stores
+    from wellread.library.recordings import recordings  # noqa: PLC0415 - loads the stores
     from wellread.serve.library_tables import print_recordings  # noqa: PLC0415
     from wellread.serve.lookups import recordings_body  # noqa: PLC0415 - loads pydantic models
 
@@ -107,7 +107,7 @@ def transcript(
     ] = "",
 ) -> None:
     """Show a whole transcript turn by turn, with times and speakers."""
-    from wellread.ask.lookups.transcripts import transcript as read  # noqa: PLC0415 - the stores
+    from wellread.library.recordings import transcript as read  # noqa: PLC0415 - the stores
     from wellread.serve.library_tables import print_transcript  # noqa: PLC0415
     from wellread.serve.lookups import transcript_body  # noqa: PLC0415 - loads pydantic models
 
@@ -146,8 +146,8 @@ def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
     Of a collection these are its stories, of an entity the documents that name it, of a story its
     news. A `=` marks a near-duplicate of an earlier item.
     """
-    from wellread.ask.lookups.timelines import Window  # noqa: PLC0415 - loads the stores
-    from wellread.ask.lookups.timelines import timeline as read  # noqa: PLC0415
+    from wellread.library.timelines import Window  # noqa: PLC0415 - loads the stores
+    from wellread.library.timelines import timeline as read  # noqa: PLC0415
     from wellread.serve.library_tables import print_timeline  # noqa: PLC0415
     from wellread.serve.lookups import timeline_body  # noqa: PLC0415 - loads pydantic models
 

@@ -42,8 +42,8 @@ def search(  # noqa: PLR0913 - Typer reads the options from the signature
     Of a speaker, only what that person says is quoted. The id at the end of the first line shows
     more: wellread context ID.
     """
-    from wellread.ask.lookups.searches import find, newest  # noqa: PLC0415 - loads the stores
     from wellread.errors import RequestError  # noqa: PLC0415
+    from wellread.library.searches import find, newest  # noqa: PLC0415 - loads the stores
     from wellread.serve.lookup_tables import print_results  # noqa: PLC0415
     from wellread.serve.lookups import results_body  # noqa: PLC0415 - loads pydantic models
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy
@@ -75,7 +75,7 @@ def context(
     topic: Topics = None,
 ) -> None:
     """Show a passage with those before and after it in its document."""
-    from wellread.ask.lookups.surroundings import around  # noqa: PLC0415 - loads the stores
+    from wellread.library.surroundings import around  # noqa: PLC0415 - loads the stores
     from wellread.serve.lookup_tables import print_surroundings  # noqa: PLC0415
     from wellread.serve.lookups import surroundings_body  # noqa: PLC0415 - loads pydantic models
 

@@ -100,7 +100,7 @@ def _window(since: str | None, until: str | None) -> Window:
 def _show_latest(
     terminal: Terminal, kb: KnowledgeBase, topics: tuple[str, ...], window: Window, limit: int
 ) -> None:
-    from wellread.ask.retrieve import check_collections  # noqa: PLC0415 - loads the stores
+    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
     from wellread.types import Filters  # noqa: PLC0415 - loads numpy
 
     check_collections(kb, Filters(collections=topics))
@@ -121,7 +121,7 @@ def _show_found(
     window: Window,
     limit: int,
 ) -> None:
-    from wellread.ask.stories import StoryQuery, find_stories  # noqa: PLC0415 - loads the stores
+    from wellread.ask.retrieve.story_search import StoryQuery, find_stories  # noqa: PLC0415 - loads the stores
 
     start, end = window
     asked = StoryQuery(

@@ -12,7 +12,7 @@ from rich.text import Text
 from wellread.serve.terminal import harmless, terminal_of
 
 if TYPE_CHECKING:
-    from wellread.ask.usage import UsageReport
+    from wellread.library.model_usage import UsageReport
 
 MOST_DAYS = 400  # older calls are forgotten
 
@@ -29,7 +29,7 @@ def usage(
     ] = 30,
 ) -> None:
     """Show what calls of models took and cost, by day, purpose and model, and the budget."""
-    from wellread.ask.usage import usage_of  # noqa: PLC0415 - loads the stores
+    from wellread.library.model_usage import usage_of  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with terminal.open() as kb:

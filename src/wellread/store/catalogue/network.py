@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from wellread.store.catalogue.names import key_of
 from wellread.store.catalogue.nodes import EntityNode, Nodes
+from wellread.text.names import key_of
 
 Direction = Literal["out", "in", "both"]
 Side = Literal["out", "in"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urljoin
 
-from wellread.store.catalogue.names import (
+from wellread.text.names import (
     address_key,
     address_keys,
     bracketed_forms,

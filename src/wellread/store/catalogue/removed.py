@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wellread.sentences import sentence_spans
+from wellread.text.sentences import sentence_spans
 
 RUN = 8  # words: shorter runs are anybody's
 SHORTEST = 5  # words of a whole sentence that counts

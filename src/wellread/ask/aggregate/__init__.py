@@ -1,0 +1,1 @@
+"""Exhaustive results from the catalogue: counts, lists, gaps, coverage, trends, graph walks."""

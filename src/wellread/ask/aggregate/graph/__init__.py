@@ -1,0 +1,1 @@
+"""Relational questions: read into a plan, walked over the graph, put into words."""

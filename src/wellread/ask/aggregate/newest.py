@@ -1,0 +1,178 @@
+"""The newest stories or documents of a time, each with its first sentence, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from wellread.ask.aggregate.rows import amount, day, kind_of
+from wellread.ask.aggregate.scope import Scope
+from wellread.ask.deliver.render import QUOTED, first_sentence
+from wellread.ask.retrieve.retrieval import Place, TallyRow
+from wellread.headlines import shortened
+from wellread.store.catalogue.story_rows import Story, StoryItem
+from wellread.text.invisible import visible
+from wellread.types import Filters, Span
+
+LONGEST_SENTENCE = 300  # characters of what is told of each
+STORIES = ("Title", "Date", "Sources", "Told")
+DOCUMENTS = ("Title", "Date", "Kind", "Told")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """The newest of a time.
+
+    Attributes:
+        time: the limits on it that were kept to.
+        dates: that of each row.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[TallyRow, ...]
+    dates: tuple[datetime, ...]
+    time: Filters
+
+    @property
+    def stories(self) -> bool:
+        """Whether the rows are stories rather than documents."""
+        return self.columns == STORIES
+
+
+def newest_stories(scope: Scope, time: Filters, most: int) -> Newest | None:
+    """The stories with the newest items in ``time`` and within the scope; None without any.
+
+    A story is as new as its newest item there, and tells only of items there.
+    """
+    dated = [one for one in _told(scope, time, most) if one[0] != _LONG_AGO]
+    dated.sort(key=lambda one: (-one[0].timestamp(), one[1].title))
+    rows: list[TallyRow] = []
+    shown: list[datetime] = []
+    for date, story, kept in dated[:most]:
+        items = [
+            item
+            for item in scope.kb.catalogue.stories.items(story.id)
+            if item.published_at
+            and _inside(item.published_at, time)
+            and (kept is None or item.document.id in kept)
+        ]
+        if items:  # else it went in the meantime
+            rows.append(_story_row(scope, story, items))
+            shown.append(date)
+    if not rows:
+        return None
+    return Newest(columns=STORIES, rows=tuple(rows), dates=tuple(shown), time=time)
+
+
+def newest_documents(scope: Scope, time: Filters, most: int) -> Newest | None:
+    """The documents of the scope that were published last in ``time``; None without any."""
+    inside = scope.within(time) if time != Filters() else scope
+    entries = [entry for entry in inside.entries() if entry.published_at][-most:][::-1]
+    facts = scope.kb.catalogue.facts([entry.id for entry in entries])
+    entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
+    if not entries:
+        return None
+    places = [
+        Place(
+            document_id=entry.id,
+            version=facts[entry.id].version,
+            span=Span(start=0, end=min(QUOTED, facts[entry.id].characters)),
+        )
+        for entry in entries
+    ]
+    told = _openings(scope, places)
+    return Newest(
+        columns=DOCUMENTS,
+        rows=tuple(
+            _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
+            for entry, said, place in zip(entries, told, places, strict=True)
+        ),
+        dates=tuple(entry.published_at or _LONG_AGO for entry in entries),
+        time=time,
+    )
+
+
+_Told = tuple[datetime, Story, frozenset[str] | None]
+
+
+def _told(scope: Scope, time: Filters, most: int) -> list[_Told]:
+    """Stories of the time, each with its newest date there.
+
+    With them stands of which documents they may tell (None: of all).
+    """
+    stories = scope.kb.catalogue.stories
+    if not scope.collections:
+        return []
+    if not scope.limited:
+        # Within an end the newest item of all says nothing of the newest inside.
+        limit = None if time.published_to else most
+        since, until = time.published_from, time.published_to
+        found = stories.latest(scope.collections, since, until, limit)
+        dates = stories.dates([story.id for story in found])
+        return [
+            (max((at for at in dates[one.id] if _inside(at, time)), default=_LONG_AGO), one, None)
+            for one in found
+        ]
+    inside = scope.within(time) if time != Filters() else scope
+    published = {entry.id: entry.published_at or _LONG_AGO for entry in inside.entries()}
+    kept: dict[str, set[str]] = {}
+    for known, places in stories.places(list(published)).items():
+        for place in places:
+            kept.setdefault(place.story_id, set()).add(known)
+    return [
+        (max(published[known] for known in kept[one.id]), one, frozenset(kept[one.id]))
+        for one in stories.told(list(kept))
+        if one.collection in scope.collections
+    ]
+
+
+def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> TallyRow:
+    """The row of a story, told by its summary where that is of one of ``items``."""
+    by_id = {item.document.id: item for item in items}
+    summary = next((one for one in story.summary if one.document_id in by_id), None)
+    newest = items[-1]
+    lead = by_id[summary.document_id] if summary else newest
+    span = summary.span if summary else _beginning(newest.span)
+    place = Place(document_id=lead.document.id, version=lead.document.version, span=span)
+    told = summary.text if summary else _openings(scope, [place])[0]
+    ids = dict.fromkeys([lead.document.id, *(item.document.id for item in reversed(items))])
+    told_by = {urlsplit(item.document.url).netloc or item.document.id for item in items}
+    return _row(
+        (story.title, day(newest.published_at), amount(len(told_by), "source", "sources"), told),
+        tuple(ids),
+        place,
+    )
+
+
+def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> TallyRow:
+    title, date, beside, told = (" ".join(visible(cell).split()) for cell in cells)
+    told = shortened(told, LONGEST_SENTENCE)
+    line = f"{title} ({date}; {beside})"
+    return TallyRow(
+        cells=(title, date, beside, told),
+        document_ids=ids,
+        line=f"{line}: {told}" if told else line,
+        places=(place,),
+    )
+
+
+def _openings(scope: Scope, places: Sequence[Place]) -> list[str]:
+    """The first whole sentence of each place."""
+    texts = scope.kb.catalogue.texts([(place.document_id, place.span) for place in places])
+    said = []
+    for place, text in zip(places, texts, strict=True):
+        first = first_sentence(text, place.span)
+        said.append(text[first.start - place.span.start : first.end - place.span.start])
+    return said
+
+
+def _beginning(span: Span) -> Span:
+    return Span(start=span.start, end=min(span.end, span.start + QUOTED))
+
+
+def _inside(moment: datetime, time: Filters) -> bool:
+    since, until = time.published_from, time.published_to
+    return (since is None or moment >= since) and (until is None or moment <= until)

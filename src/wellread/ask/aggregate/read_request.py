@@ -1,0 +1,307 @@
+"""Reads a question for a count or a list: of what, about what, divided by what.
+
+Every word of the question has to be understood. One that is left over means that something is
+asked which the catalogue does not know ("how many people live in Oldwick"), and the question is
+left to the passages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Literal
+
+from wellread.ask.aggregate.countable_nouns import MOST_WORDS, Noun, nouns, said, spelling
+from wellread.ask.aggregate.question_pieces import Item, items_of, place_of
+from wellread.ask.aggregate.relation_words import Asked, RelationWords, asked_relation
+from wellread.ask.aggregate.topic_terms import Topic, read_topic
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.questions import Analysis
+from wellread.text.names import singular
+from wellread.text.tokens import key_of
+from wellread.types import Filters, Span
+
+By = Literal["year", "month", "author", "speaker", "kind", "source_type", "language", "collection"]
+
+_COUNT = r"how many|how much of|(?:total |overall )?number of|count (?:up )?(?:of|all|the)?"
+_LIST = (
+    r"list|name|enumerate|show(?: me)?|give(?: me)?(?: a)?(?: complete| full)?(?: list(?: of)?)?"
+)
+_WHICH = r"which|what(?: are| is)?"
+_LEAD = re.compile(
+    rf"\b(?:(?P<count>{_COUNT})|(?P<list>{_LIST})|(?P<which>{_WHICH}))\b", re.IGNORECASE
+)
+_HOW_OFTEN = re.compile(r"\bhow (?:often|frequently|many times)\b", re.IGNORECASE)
+# Between the lead and the noun; they change nothing. What holds everything is among them.
+_BEFORE = frozenset(
+    """
+    all every each of the a an any different distinct unique me my our your
+    archive base catalog catalogue collection commons corpus knowledge library
+    """.split()
+)
+# Words that say only that something is there, or came to be.
+_FILLERS = frozenset(
+    """
+    a all also altogether an and any appear appeared archive are at available base been being by
+    came can catalog catalogue collection come commons contain contained corpus currently
+    database dated did different distinct do does each ever every exist existing far for found
+    from had has have held here hold i in included indexed into is issued just kept know
+    knowledge known library list now of on only our out overall please published released so
+    still store stored that the there time times to total us was we were what which with written
+    you your
+    """.split()
+)
+_PEOPLE = frozenset(
+    "speak speaks spoken spoke say said talk talks talked write wrote written".split()
+)
+_TIME = frozenset("after before between during recorded since through until within".split())
+_BY: Mapping[str, By] = {
+    "year": "year",
+    "month": "month",
+    "author": "author",
+    "writer": "author",
+    "speaker": "speaker",
+    "kind": "kind",
+    "type": "kind",
+    "source type": "source_type",
+    "language": "language",
+    "collection": "collection",
+}
+_DIVIDING = (
+    ("per",),
+    ("by",),
+    ("for", "each"),
+    ("in", "each"),
+    ("for", "every"),
+    ("each",),
+    ("of", "each"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be counted or listed.
+
+    Attributes:
+        listed: whether the things themselves are asked for, rather than how many there are.
+        noun: what is counted; ``place`` is where it stands, ``span`` reaches from the words that
+            ask for a count to it.
+        topic: what they have to be about.
+        relation: what they have to be related to, or whose relations are meant.
+        limits: those read from words that name a value of the taxonomy or a person.
+        by: into what the count is divided; a dimension of the taxonomy, too.
+    """
+
+    listed: bool
+    noun: Noun
+    span: Span
+    place: Span
+    topic: Topic | None = None
+    relation: Asked | None = None
+    limits: tuple[Filters, ...] = ()
+    by: str = ""
+
+
+def read_request(
+    analysis: Analysis, vocabulary: Vocabulary, relations: RelationWords
+) -> Request | None:
+    """What the question asks to count; None when not all of it is understood."""
+    known = nouns(vocabulary)
+    often = _HOW_OFTEN.search(analysis.question)
+    if often:
+        return _how_often(analysis, vocabulary, relations, often.span(), known)
+    # "What is the number of ...": the lead that counts says more than the one that asks.
+    leads = sorted(_LEAD.finditer(analysis.question), key=lambda lead: lead["which"] is not None)
+    for lead in leads:
+        found = _noun_after(analysis.question, lead.end(), known)
+        if found is not None:
+            noun, span = found
+            start = Request(
+                listed=lead["count"] is None,
+                noun=noun,
+                span=Span(start=lead.start(), end=span.end),
+                place=span,
+            )
+            return _read(analysis, vocabulary, relations, start)
+    return None
+
+
+def _how_often(
+    analysis: Analysis,
+    vocabulary: Vocabulary,
+    relations: RelationWords,
+    often: tuple[int, int],
+    known: Mapping[str, Noun],
+) -> Request | None:
+    """How often something is named, in all documents or in those of one noun."""
+    start, end = often
+    place = None
+    for inside in re.finditer(r"\b(?:in|by)\b", analysis.question[end:]):
+        place = place or _noun_after(analysis.question, end + inside.end(), known)
+    noun = Noun(what="mentions", one="mention")
+    if place and place[0].what == "documents":
+        noun = replace(noun, filters=place[0].filters)
+    else:
+        place = None
+    span = Span(start=start, end=end)
+    request = Request(listed=False, noun=noun, span=span, place=place[1] if place else span)
+    return _read(analysis, vocabulary, relations, request)
+
+
+def _read(
+    analysis: Analysis,
+    vocabulary: Vocabulary,
+    relations: RelationWords,
+    request: Request,
+) -> Request | None:
+    noun = request.place
+    whole = items_of(analysis, noun)
+    inside = noun.end <= request.span.end
+    before = [item for item in whole if request.span.start <= item.span.start < noun.start]
+    before = before if inside else []
+    modifiers = [item for item in before if not _lead_word(analysis.question, request, item)]
+    taken = (request.span, noun)
+    items = [item for item in whole if not any(item.span.overlaps(span) for span in taken)]
+    items, by = _divided(items, vocabulary)
+    topic, items = read_topic(analysis.question, items, strong=True)
+    relation, items = asked_relation(items, relations)
+    if topic is None and relation is None:
+        topic, items = read_topic(analysis.question, items, strong=False)
+    request = replace(request, by=by, topic=topic, relation=relation)
+    request, items = _with_values(request, [*modifiers, *items], vocabulary)
+    request, items = _with_name(analysis.question, request, modifiers, items)
+    empty = _said_by_limits(_all_limits(analysis, request), request, vocabulary)
+    left = [
+        item
+        for item in items
+        if item.plain not in _FILLERS and (item.entities or spelling(item.plain) not in empty)
+    ]
+    clear = request.topic is None or request.topic.clear
+    return request if clear and not left else None
+
+
+def _with_name(
+    question: str, request: Request, modifiers: Sequence[Item], items: Sequence[Item]
+) -> tuple[Request, list[Item]]:
+    """A name that stands by itself is the topic: "taproot newsletters", "mentions of taproot"."""
+    free = request.topic is None and request.relation is None
+    anywhere = request.noun.what in ("mentions", "relations")
+    for item in items if free else ():
+        if item.entities and (anywhere or item in modifiers):
+            topic = Topic.of(question, [item])
+            return replace(request, topic=topic), [one for one in items if one is not item]
+    of = place_of(items, ["of"]) if free and request.noun.what == "mentions" else None
+    if of is not None:
+        named = list(takewhile(lambda one: one.plain not in _FILLERS, items[of + 1 :]))
+        if named:
+            left = [*items[:of], *items[of + 1 + len(named) :]]
+            return replace(request, topic=Topic.of(question, named)), left
+    return request, list(items)
+
+
+def _said_by_limits(
+    limits: Sequence[Filters], request: Request, vocabulary: Vocabulary
+) -> frozenset[str]:
+    """Words that say nothing more once a limit is understood, as ``spelling`` has them."""
+    found: set[str] = set()
+    if any(limit.taxonomy for limit in limits):
+        found |= {spelling(said(name)) for name in vocabulary.dimensions}
+        found |= {"level", "belong", "belongs"}
+    people = any(limit.authors or limit.speakers for limit in limits)
+    if people or request.noun.what in ("author", "speaker"):
+        found |= _PEOPLE
+    if any(limit.published_from or limit.published_to for limit in limits):
+        found |= _TIME
+    return frozenset(found)
+
+
+def _all_limits(analysis: Analysis, request: Request) -> list[Filters]:
+    given = [constraint.filters for constraint in analysis.constraints]
+    return [analysis.filters, *given, *request.limits]
+
+
+def _noun_after(text: str, start: int, known: Mapping[str, Noun]) -> tuple[Noun, Span] | None:
+    """The noun that the words after a lead come to, and where it stands."""
+    places = [match.span() for match in re.finditer(r"[^\W_]+(?:['’\-][^\W_]+)*", text[start:])]
+    for first in range(min(len(places), 6)):
+        for last in range(min(first + MOST_WORDS, len(places)), first, -1):
+            begin, end = start + places[first][0], start + places[last - 1][1]
+            noun = known.get(spelling(text[begin:end]))
+            if noun is None:
+                continue
+            # "newsletter authors", but not "newsletters mention"
+            more = not singular(text[begin:end].lower().split()[-1])
+            further = _noun_right_after(text, end, known) if more else None
+            return further or (noun, Span(start=begin, end=end))
+        word = text[start + places[first][0] : start + places[first][1]].lower()
+        if word in _FILLERS - _BEFORE:
+            return None
+    return None
+
+
+def _noun_right_after(text: str, end: int, known: Mapping[str, Noun]) -> tuple[Noun, Span] | None:
+    """Another noun that follows with nothing between: of "newsletter authors" the authors."""
+    match = re.match(r"\s+([^\W_]+)", text[end:])
+    noun = known.get(spelling(match.group(1))) if match else None
+    if match is None or noun is None:
+        return None
+    return noun, Span(start=end + match.start(1), end=end + match.end(1))
+
+
+def _lead_word(question: str, request: Request, item: Item) -> bool:
+    """Whether a word before the noun belongs to the lead and says nothing else."""
+    lead = _LEAD.match(question, request.span.start)
+    return item.plain in _BEFORE or (lead is not None and item.span.start < lead.end())
+
+
+def _divided(items: Sequence[Item], vocabulary: Vocabulary) -> tuple[list[Item], str]:
+    """What the count is divided by ("per year", "by author"), and the other words."""
+    dimensions = {spelling(name): name for name in vocabulary.dimensions}
+    for words in _DIVIDING:
+        place = place_of(items, words)
+        if place is None:
+            continue
+        for size in (2, 1):
+            tail = items[place + len(words) : place + len(words) + size]
+            said = spelling(" ".join(item.plain for item in tail))
+            found = _BY.get(said) or dimensions.get(said)
+            followed = items[place + len(words) + size :][:1]
+            if found and len(tail) == size and not any(item.entities for item in followed):
+                return [*items[:place], *items[place + len(words) + size :]], found
+    return list(items), ""
+
+
+def _with_values(
+    request: Request, items: Sequence[Item], vocabulary: Vocabulary
+) -> tuple[Request, list[Item]]:
+    """Words that name a value of the taxonomy, a source type or a person become limits."""
+    left = list(items)
+    limits = list(request.limits)
+    place = 0
+    while place < len(left):
+        for size in range(min(5, len(left) - place), 0, -1):
+            part = left[place : place + size]
+            if any(not item.plain or item.plain in _FILLERS for item in (part[0], part[-1])):
+                continue
+            limit = _limit(" ".join(item.plain for item in part), vocabulary)
+            if limit is not None:
+                limits.append(limit)
+                left[place : place + size] = []
+                break
+        else:
+            place += 1
+    return replace(request, limits=tuple(limits)), left
+
+
+def _limit(words: str, vocabulary: Vocabulary) -> Filters | None:
+    key = key_of(words)
+    if pairs := vocabulary.taxonomy.get(key):
+        return Filters(taxonomy=pairs)
+    if names := vocabulary.authors.get(key):
+        return Filters(authors=names)
+    if names := vocabulary.speakers.get(key):
+        return Filters(speakers=names)
+    types = {key_of(name.replace("_", " ")): name for name in vocabulary.source_types}
+    return Filters(source_types=(types[key],)) if key in types else None

@@ -1,0 +1,238 @@
+"""Meta questions: what the material covers, from taxonomy, kinds and dates, not from passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import combinations, product
+
+from wellread.ask.aggregate.countable_nouns import said, spelling
+from wellread.ask.aggregate.question_pieces import items_of
+from wellread.ask.aggregate.rows import amount, day
+from wellread.ask.aggregate.scope import Scope, scope_of
+from wellread.ask.aggregate.topic_terms import Topic, documents_about, read_topic
+from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.store.catalogue.censuses import Part
+from wellread.types import Span
+
+STRATEGY = "coverage of the catalogue"
+COLUMNS = ("Part", "Value", "Documents", "Share")
+MOST_LISTED = 20_000  # documents; of more, the rows have numbers only
+MOST_CELLS = 2_000  # of one pair of dimensions that are looked through for empty ones
+MOST_NAMED = 5  # empty cells in the sentence; the rows have all
+
+Taxonomy = dict[tuple[str, str], list[str]]
+
+
+def coverage(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """How the documents divide over collections, kinds, years and the taxonomy.
+
+    None when the question names a topic that no document is about.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
+    """
+    scope = scope_of(kb, analysis)
+    asked = _dimensions(analysis.question, vocabulary_of(kb, scope.collections))
+    if asked:
+        return Found(strategy=STRATEGY, tally=_of_dimensions(scope, _taxonomy(scope), asked))
+    topic = _topic(analysis)
+    if topic is None:
+        return Found(strategy=STRATEGY, tally=_overview(scope, "", ""))
+    held = documents_about(scope, topic)
+    if not held.counts:
+        return None
+    inside = scope.only(list(held.counts))
+    about = f" {topic.said}"
+    return Found(strategy=STRATEGY, tally=_overview(inside, about, f": {held.method}"))
+
+
+def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    """Pairs of values of two dimensions that no document has, with the names of the dimensions."""
+    taxonomy = _taxonomy(scope)
+    found = []
+    for pair in combinations(sorted({name for name, _ in taxonomy}), 2):
+        cells = _cells(taxonomy, pair)
+        if len(cells) <= MOST_CELLS:
+            found += [(pair, values) for values, ids in cells.items() if not ids]
+    return found
+
+
+def _taxonomy(scope: Scope) -> Taxonomy:
+    return scope.kb.catalogue.censuses.taxonomy(scope.limits)
+
+
+def _dimensions(question: str, vocabulary: Vocabulary) -> list[str]:
+    """The dimensions that the question names, at most two, in its order."""
+    known = {spelling(said(name)): name for name in vocabulary.dimensions}
+    words = re.findall(r"[^\W_]+", question)
+    found = dict.fromkeys(known[key] for word in words if (key := spelling(word)) in known)
+    return list(found)[:2]
+
+
+def _topic(analysis: Analysis) -> Topic | None:
+    items = items_of(analysis, Span(start=0, end=0))
+    for strong in (True, False):
+        topic, _ = read_topic(analysis.question, items, strong=strong)
+        if topic:
+            return topic
+    return None
+
+
+def _cells(taxonomy: Taxonomy, pair: tuple[str, str]) -> dict[tuple[str, str], list[str]]:
+    """Each pair of values of two dimensions to the documents that have both."""
+    rows, columns = (
+        {value: ids for (name, value), ids in taxonomy.items() if name == wanted} for wanted in pair
+    )
+    sets = {value: set(ids) for value, ids in columns.items()}
+    return {
+        (one, other): [known for known in rows[one] if known in sets[other]]
+        for one, other in product(rows, columns)
+    }
+
+
+def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Tally:
+    limits = "".join(f", {part}" for part in scope.said)
+    placed = {known for (name, _), ids in taxonomy.items() if name in asked for known in ids}
+    where = f"in {scope.where}{limits}"
+    if len(asked) == 1:
+        values = {value: ids for (name, value), ids in taxonomy.items() if name == asked[0]}
+        return Tally(
+            kind="coverage",
+            sentence=(
+                f"{amount(len(placed), 'document has', 'documents have')} a value of "
+                f"“{asked[0]}”, {amount(len(values), 'value', 'values')} in all."
+            ),
+            number=len(values),
+            columns=(said(asked[0]).capitalize(), "Documents", "Share"),
+            rows=tuple(
+                TallyRow(
+                    cells=(value, f"{len(ids):,}", _share(len(ids), len(placed))),
+                    document_ids=tuple(ids),
+                    line=_line(value, len(ids), len(placed)),
+                )
+                for value, ids in values.items()
+            ),
+            method=f"documents by their values of the dimension '{asked[0]}', {where}; a document "
+            "with several values counts for each",
+        )
+    cells = _cells(taxonomy, (asked[0], asked[1]))
+    empty = [" · ".join(values) for values, ids in cells.items() if not ids]
+    filled = len(cells) - len(empty)
+    missing = f"; empty are {_some(empty)}" if empty else ""
+    return Tally(
+        kind="coverage",
+        sentence=(
+            f"{filled} of {len(cells)} cells of {asked[0]} × {asked[1]} are covered "
+            f"({_share(filled, len(cells))}){missing}."
+        ),
+        number=filled,
+        columns=(said(asked[0]).capitalize(), said(asked[1]).capitalize(), "Documents"),
+        rows=tuple(
+            TallyRow(
+                cells=(*values, f"{len(ids):,}" if ids else "empty"),
+                document_ids=tuple(ids),
+                line=_line(" × ".join(values), len(ids)),
+            )
+            for values, ids in cells.items()
+        ),
+        method=f"documents that have both values, for every pair of values that the dimensions "
+        f"'{asked[0]}' and '{asked[1]}' have, {where}",
+    )
+
+
+def _overview(scope: Scope, about: str, method: str) -> Tally:
+    totals = scope.kb.catalogue.censuses.totals(scope.limits)
+    parts = _parts(scope, with_documents=totals.documents <= MOST_LISTED)
+    rows = tuple(
+        TallyRow(
+            cells=(part, value, f"{size:,}", _share(size, totals.documents)),
+            document_ids=ids,
+            line=_line(f"{part} – {value}", size, totals.documents),
+        )
+        for part, values in parts.items()
+        for value, (size, ids) in values.items()
+    )
+    kinds = sorted(parts["kind"].items(), key=lambda pair: (-pair[1][0], pair[0]))
+    told = ", ".join(f"{size:,} of the kind {kind}" for kind, (size, _) in kinds)
+    limits = "".join(f", {part}" for part in scope.said)
+    dates = f", published from {day(totals.first)} to {day(totals.last)}" if totals.first else ""
+    undated = totals.documents - totals.dated
+    dates += f" ({undated:,} without a date)" if dates and undated else ""
+    return Tally(
+        kind="coverage",
+        sentence=(
+            f"There are {amount(totals.documents, 'document', 'documents')}{about}{limits} in "
+            f"{scope.where}{f': {told}' if told else ''}{dates}."
+        ),
+        number=totals.documents,
+        columns=COLUMNS,
+        rows=rows,
+        method=(
+            f"all documents{about}{method}, divided by collection, kind, source type, language, "
+            "year, type of entity and each dimension of the taxonomy; the share is of all of them"
+        ),
+    )
+
+
+Sizes = dict[str, tuple[int, tuple[str, ...]]]  # value to its number of documents, and their ids
+
+
+def _parts(scope: Scope, *, with_documents: bool) -> dict[str, Sizes]:
+    """The documents divided in each way; their ids only where that is not too many."""
+    censuses = scope.kb.catalogue.censuses
+    found: dict[str, Sizes] = {}
+    fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
+    for field in fields:
+        held = _held(scope, field) if with_documents else {}
+        found[field.replace("_", " ")] = {
+            value or "without a date": (size, tuple(held.get(value, ())))
+            for (value,), size in censuses.sizes((field,), scope.limits).items()
+            if value or field == "year"
+        }
+    found["entity type"] = _entity_types(scope)
+    taxonomy = censuses.taxonomy(scope.limits) if with_documents else {}
+    for (name, value), size in censuses.taxonomy_sizes(scope.limits).items():
+        ids = tuple(taxonomy.get((name, value), ()))
+        found.setdefault(name, {})[value] = (size, ids)
+    return found
+
+
+def _held(scope: Scope, field: Part) -> dict[str, list[str]]:
+    if field != "year":
+        return scope.kb.catalogue.censuses.values(field, scope.limits)
+    found: dict[str, list[str]] = {}
+    for entry in scope.entries():
+        year = f"{entry.published_at:%Y}" if entry.published_at else ""
+        found.setdefault(year, []).append(entry.id)
+    return found
+
+
+def _entity_types(scope: Scope) -> Sizes:
+    nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
+    inside = {entry.id for entry in scope.entries()} if nodes else set()
+    found: dict[str, list[str]] = {}
+    for node in nodes:
+        ids = [known for known in node.documents if known in inside]
+        if node.type and ids:
+            found.setdefault(node.type, []).extend(ids)
+    return {name: (len(ids), tuple(dict.fromkeys(ids))) for name, ids in found.items()}
+
+
+def _line(name: str, size: int, whole: int = 0) -> str:
+    """``kind – article: 19 documents (38 %)``."""
+    share = f" ({_share(size, whole)})" if whole else ""
+    return f"{name}: {amount(size, 'document', 'documents') if size else 'no document'}{share}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}".replace("%", " %") if whole else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMED])
+    return f"{shown} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else shown

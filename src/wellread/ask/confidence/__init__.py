@@ -1,1 +1,0 @@
-"""How sure an answer is: readings of the question against the evidence, weighed as learned."""

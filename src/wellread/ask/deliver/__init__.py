@@ -1,0 +1,1 @@
+"""The delivered answer: citations, the reply, what is related, what is missing, the cache."""

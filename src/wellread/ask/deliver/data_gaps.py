@@ -1,0 +1,99 @@
+"""What the material lacks for a question, in words a person would use, and what to add."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from wellread.questions import Analysis
+from wellread.text import words
+from wellread.types import Evidence
+
+HELD = 0.5  # of a part's own words, from which a passage counts as about it
+LONGEST = 6  # words of a term that is named as missing
+
+_PARTS = re.compile(
+    r"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:who|whom|whose|what|when|where|why|which|how"
+    r"|is|are|was|were|does|do|did|can|has|have)\b)|\?\s+)",
+    re.IGNORECASE,
+)
+_HELP = (
+    (
+        re.compile(r"\b(?:say|said|says|think|thinks|told|opinion|views?)\b", re.I),
+        "transcripts, interviews or minutes",
+    ),
+    (re.compile(r"\bhow (?:do|can|should|to)\b", re.I), "guides or documentation"),
+    (
+        re.compile(
+            r"\bhow (?:many|much|large|big|high|long|far|often)\b|\bshare of\b|\bcosts?\b", re.I
+        ),
+        "reports, budgets or statistics",
+    ),
+    (re.compile(r"\bwhy\b|\breasons?\b|\bcauses?d?\b", re.I), "reports or papers"),
+    (
+        re.compile(r"\bwhen\b|\bdate\b|\bwhat (?:year|day|time)\b|\bwill\b", re.I),
+        "news or announcements",
+    ),
+    (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b", re.I), "news, minutes or directories"),
+)
+
+
+def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """The names and terms of the question that no piece of evidence holds.
+
+    Neighbouring words are named together, as the question has them.
+    """
+    held = _stems(evidence)
+    matter = frozenset(words.matter(analysis.subject or analysis.question))
+    found: list[str] = []
+    run: list[str] = []
+    for word in [*words.words(analysis.subject or analysis.question), ""]:
+        own = matter.intersection(words.stems(word))
+        absent = bool(own) and not held.issuperset(own)
+        if absent and len(run) < LONGEST:
+            run.append(word)
+            continue
+        if run:
+            found.append(" ".join(run))
+        run = [word] if absent else []
+    return tuple(f"nothing found about “{term}”" for term in dict.fromkeys(found))
+
+
+def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
+    """The parts of a question with several of which no piece of evidence holds the words."""
+    parts = [part.strip(" ?.,;") for part in _PARTS.split(analysis.question)]
+    parts = [part for part in parts if words.stems(part)]
+    if len(parts) < 2:
+        return ()
+    asked = [frozenset(words.stems(part)) for part in parts]
+    pieces = [frozenset(words.stems(f"{one.hit.document.title} {one.text}")) for one in evidence]
+    found = []
+    for place, (part, stems) in enumerate(zip(parts, asked, strict=True)):
+        own = stems.difference(*(other for at, other in enumerate(asked) if at != place))
+        best = max((len(own & piece) for piece in pieces), default=0)
+        if own and best < HELD * len(own):
+            found.append(f"no source answers the part “{part}”")
+    return tuple(found)
+
+
+def about(analysis: Analysis) -> str:
+    """What the question is about: its names, else its terms."""
+    matter = frozenset(words.matter(analysis.subject or analysis.question))
+    topic = analysis.names or [term for term in analysis.terms if matter & {*words.stems(term)}]
+    return ", ".join(f"“{one}”" for one in topic[:3]) or "the topic"
+
+
+def would_help(analysis: Analysis) -> str:
+    """Which kind of source holds answers to questions like this one."""
+    for pattern, kind in _HELP:
+        if pattern.search(analysis.question):
+            return kind
+    return "articles, papers or pages"
+
+
+def _stems(evidence: Sequence[Evidence]) -> frozenset[str]:
+    return frozenset(
+        stem
+        for piece in evidence
+        for stem in words.stems(f"{piece.hit.document.title} {piece.text}")
+    )

@@ -1,1 +1,0 @@
-"""Questions about the graph: their words matched to relations, and the ways that answer them."""

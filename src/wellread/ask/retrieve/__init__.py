@@ -1,0 +1,1 @@
+"""From an analysed question to ranked passages. Start at ``search.py``."""

@@ -1,0 +1,212 @@
+"""Searches within the limits that a question sets, and lets go of one that matches nothing.
+
+The asker's own filters are never let go of; those read from the question's words are, one at a
+time, and the answer says so. Collections are among the asker's filters: a hard border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from wellread.ask.retrieve.rerank_hits import reranked
+from wellread.ask.retrieve.retrieval import Look
+from wellread.ask.retrieve.search import Searched, look
+from wellread.ask.retrieve.temporal_mentions import naming, period_named
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis, Constraint, ConstraintKind
+from wellread.types import KINDS, Filters, Hit
+
+SOURCE_KINDS = tuple(kind for kind in KINDS if kind != "qa")
+# Which goes first when only all of them together match nothing: the ones that a question's words
+# set least surely.
+LET_GO: tuple[ConstraintKind, ...] = (
+    "taxonomy",
+    "source_type",
+    "kind",
+    "language",
+    "author",
+    "speaker",
+    "time",
+    "collection",
+)
+_SAID: dict[ConstraintKind, str] = {
+    "time": "nothing was found from {value}, so all dates were searched",
+    "speaker": "nothing was found that {value} said, so all speakers were searched",
+    "author": "nothing was found by {value}, so all authors were searched",
+}
+_SAID_OTHERWISE = "nothing was found within {value}, so this limit was left out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """What was found within the limits that could be kept.
+
+    Attributes:
+        filters: those that were searched with.
+        notes: the question's limits that were left out, and a reranker that failed, in words.
+    """
+
+    hits: list[Hit]
+    looks: tuple[Look, ...]
+    filters: Filters
+    notes: tuple[str, ...]
+
+
+def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | None:
+    """``filters`` with every constraint added; None when two of them exclude each other."""
+    joined: Filters | None = filters
+    for constraint in constraints:
+        joined = None if joined is None else _both(joined, constraint.filters)
+    return joined
+
+
+def search_within(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    text: str,
+    limit: int,
+    *,
+    purpose: str = "the question",
+) -> Within:
+    """The best passages for ``text`` within the limits of the question.
+
+    Beside those of the asked time come passages of any date that name that time themselves.
+    Past questions are no evidence - a past answer may be wrong, and its feedback would be lost -
+    unless they are asked for by kind.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
+    """
+    kept = list(analysis.constraints)
+    looks: list[Look] = []
+    gone: list[Constraint] = []
+    while True:
+        filters = narrowed(analysis.filters, kept)
+        found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
+        found += _naming(kb, analysis, kept, limit)
+        looks += [searched.look for searched in found]
+        hits = _joined(found, limit)
+        if hits or not kept:
+            break
+        for constraint in _unmet(kb, analysis, text, kept) if not gone else _least_sure(kept):
+            kept.remove(constraint)
+            gone.append(constraint)
+    hits, failure = _second_look(kb, text, hits)
+    return Within(
+        hits=hits,
+        looks=tuple(looks),
+        filters=filters or analysis.filters,
+        notes=(*(said(constraint) for constraint in gone), *((failure,) if failure else ())),
+    )
+
+
+def _naming(
+    kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
+) -> list[Searched]:
+    """What names the asked time itself; nothing where no time is asked for."""
+    timed = next((constraint for constraint in kept if constraint.kind == "time"), None)
+    named = period_named(analysis.question, timed.filters) if timed is not None else None
+    rest = narrowed(analysis.filters, [one for one in kept if one is not timed])
+    if timed is None or named is None or rest is None:
+        return []
+    # The whole question: its words for the time are what these passages are found by.
+    purpose = f"what names {timed.value} itself"
+    found = _sources(kb, analysis.question, rest, limit, purpose)
+    return [replace(found, hits=naming(found.hits, named))]
+
+
+def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
+    """The hits of all searches, best first, none twice."""
+    if len(found) == 1:
+        return found[0].hits
+    best: dict[str, Hit] = {}
+    for hit in (hit for searched in found for hit in searched.hits):
+        held = best.get(hit.passage.id)
+        if held is None or held.score < hit.score:
+            best[hit.passage.id] = hit
+    return sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.id))[:limit]
+
+
+def said(constraint: Constraint) -> str:
+    """That a constraint was let go of, in words."""
+    return _SAID.get(constraint.kind, _SAID_OTHERWISE).format(value=constraint.value)
+
+
+def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
+    """The hits in the reranker's order, where one is configured, and what went wrong."""
+    if kb.reranker is None:
+        return hits, ""
+    settings = kb.settings.rerank
+    return reranked(kb.reranker, text, hits, settings.depth, settings.weight)
+
+
+def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str) -> Searched:
+    found = look(kb, text, filters, limit=limit, purpose=purpose)
+    if not filters.kinds and any(hit.document.kind == "qa" for hit in found.hits):
+        found = look(kb, text, replace(filters, kinds=SOURCE_KINDS), limit=limit, purpose=purpose)
+    return found
+
+
+def _unmet(
+    kb: KnowledgeBase, analysis: Analysis, text: str, kept: Sequence[Constraint]
+) -> list[Constraint]:
+    """The constraints to let go of first: those that match nothing by themselves, else one."""
+    if len(kept) == 1:
+        return list(kept)
+    alone = [
+        constraint
+        for constraint in kept
+        if (filters := narrowed(analysis.filters, [constraint])) is None
+        or not _sources(kb, text, filters, 1, "whether the limit matches").hits
+    ]
+    return alone or _least_sure(kept)
+
+
+def _least_sure(kept: Sequence[Constraint]) -> list[Constraint]:
+    return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
+
+
+def _both(one: Filters, other: Filters) -> Filters | None:
+    """What both let through; None when that is nothing."""
+    joined: dict[str, Any] = {}
+    for field in fields(Filters):
+        mine, theirs = getattr(one, field.name), getattr(other, field.name)
+        if not mine or not theirs:
+            joined[field.name] = mine or theirs
+            continue
+        if field.name == "taxonomy":  # dimensions add up, values of one are alternatives
+            both = _taxonomy(mine, theirs)
+        elif isinstance(mine, datetime):
+            both = max(mine, theirs) if field.name == "published_from" else min(mine, theirs)
+        elif field.name in ("authors", "speakers"):  # as the index does, names without case
+            names = {name.casefold() for name in theirs}
+            both = tuple(name for name in mine if name.casefold() in names)
+        else:
+            both = tuple(value for value in mine if value in theirs)
+        if not both:
+            return None
+        joined[field.name] = both
+    made = Filters(**joined)
+    since, until = made.published_from, made.published_to
+    return None if since and until and since > until else made
+
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+def _taxonomy(mine: Pairs, theirs: Pairs) -> Pairs | None:
+    kept = list(mine)
+    for dimension in dict.fromkeys(name for name, _ in theirs):
+        wanted = [pair for pair in theirs if pair[0] == dimension]
+        there = [pair for pair in mine if pair[0] == dimension]
+        if there:
+            both = [pair for pair in there if pair in wanted]
+            if not both:
+                return None
+            kept = [pair for pair in kept if pair[0] != dimension or pair in both]
+        else:
+            kept += wanted
+    return tuple(kept)

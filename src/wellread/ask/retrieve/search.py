@@ -1,0 +1,249 @@
+"""From words to ranked passages: candidates of each list, fusion, the live-version check.
+
+This is one search. What a question needs of searches is for ``limits.py`` and the strategies.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wellread.ask.retrieve import fuse
+from wellread.ask.retrieve.fuse import Fused
+from wellread.ask.retrieve.proximity import closeness, room_for_words
+from wellread.ask.retrieve.retrieval import Listed, Look
+from wellread.config import RetrievalSettings
+from wellread.errors import StoreError, UnknownCollectionError
+from wellread.kb import KnowledgeBase, Parts
+from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
+
+logger = logging.getLogger(__name__)
+
+SearchMode = Literal["hybrid", "text", "vector"]
+TEXT, VECTOR = "text", "vector"
+TRIES = 3  # of a search that runs into a switch to another index
+LOWEST = {TEXT: 0.0}  # the score of a passage without a word of the query
+CLOSER_LOOKED = 60  # of the joined list, best first, whose words are looked at one by one
+CLOSENESS = "closeness"
+SHOWN = 20  # of each list, kept for the explanation
+
+# Both lists are fetched at the same time; the back ends release the interpreter while they work.
+_lists = ThreadPoolExecutor(max_workers=4, thread_name_prefix="wellread-list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """The hits of one search, best first, and how they came about."""
+
+    hits: list[Hit]
+    look: Look
+
+
+def search(
+    kb: KnowledgeBase,
+    text: str,
+    filters: Filters,
+    *,
+    mode: SearchMode = "hybrid",
+    limit: int = 10,
+) -> list[Hit]:
+    """The best ``limit`` passages for ``text``, best first, with their place in every list.
+
+    Raises:
+        UnknownCollectionError: ``filters.collections`` names one that does not exist.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    return look(kb, text, filters, mode=mode, limit=limit).hits
+
+
+def look(
+    kb: KnowledgeBase,
+    text: str,
+    filters: Filters,
+    *,
+    purpose: str = "the question",
+    mode: SearchMode = "hybrid",
+    limit: int = 10,
+) -> Searched:
+    """``search``, with each list and how they were joined.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
+    """
+    check_collections(kb, filters)
+    settings = kb.settings.retrieval
+    for _ in range(TRIES):
+        parts = kb.live()
+        try:
+            lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
+            closer = _Closer(text=text, share=_closer_share(settings, mode))
+            hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
+        except StoreError:
+            if kb.live() is parts:
+                raise
+        else:
+            # Passages of an index that was switched away meanwhile are live no more.
+            if kb.live() is parts:
+                made = Look(
+                    purpose=purpose,
+                    query=text,
+                    filters=filters,
+                    lists=_shown(lists),
+                    fused=_fusion(settings, mode),
+                )
+                return Searched(hits=hits, look=made)
+        logger.info("searching again, because the index was switched")
+    raise StoreError("the index was switched again and again during a search", hint="try again")
+
+
+def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
+    """Refuse a collection that does not exist.
+
+    Raises:
+        UnknownCollectionError: names those that do.
+    """
+    if not filters.collections:
+        return
+    known = {facts.name for facts in kb.catalogue.collections()}
+    for name in filters.collections:
+        if name not in known:
+            raise UnknownCollectionError(
+                f"there is no collection named {name!r}",
+                hint=f"known: {', '.join(sorted(known)) or 'none yet; add sources first'}",
+            )
+
+
+def _candidates(
+    parts: Parts, text: str, filters: Filters, mode: SearchMode, depth: int
+) -> dict[str, list[Candidate]]:
+    index = parts.index
+    pending = {}
+    if mode != "vector":
+        pending[TEXT] = _lists.submit(index.search_text, text, filters, depth)
+    lists: dict[str, list[Candidate]] = {}
+    if mode != "text":
+        vector = parts.embedder.embed([text], "query")[0]
+        lists[VECTOR] = index.search_vector(vector, filters, depth)
+    return lists | {name: future.result() for name, future in pending.items()}
+
+
+def _fuse(
+    lists: dict[str, list[Candidate]], settings: RetrievalSettings, mode: SearchMode
+) -> list[Fused]:
+    if mode == "hybrid" and settings.fusion == "rrf":
+        return fuse.reciprocal_rank(lists)
+    share = _vector_share(settings, mode)
+    return fuse.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
+
+
+def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
+    if mode != "hybrid":
+        return 1.0 if mode == "vector" else 0.0
+    return {"text": 0.0, "vector": 1.0}.get(settings.fusion, settings.vector_weight)
+
+
+def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
+    """The share of closeness; none beside reciprocal ranks, which are no scores from 0 to 1."""
+    return settings.closeness if mode == "hybrid" and settings.fusion != "rrf" else 0.0
+
+
+def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
+    """How the lists were joined, in words."""
+    if mode == "hybrid" and settings.fusion == "rrf":
+        return f"reciprocal ranks, k = {fuse.RRF_K}"
+    share = _vector_share(settings, mode)
+    joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
+    if closer := _closer_share(settings, mode):
+        joined += f"; then {closer:.2f} of the score is how close the words stand"
+    return joined
+
+
+def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[Listed, ...]], ...]:
+    """The head of each list."""
+    return tuple(
+        (
+            name,
+            tuple(
+                Listed(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
+                for place, each in enumerate(found[:SHOWN], 1)
+            ),
+        )
+        for name, found in sorted(lists.items())
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Closer:
+    """How much of a score is the closeness of the passage's words to those of ``text``."""
+
+    text: str
+    share: float
+
+
+def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
+    """The best ``limit`` candidates that are live, with text and facts."""
+    hits: list[Hit] = []
+    # Nearly all candidates are live, so a second look beyond the first few is rare.
+    step = max(limit, CLOSER_LOOKED) if closer.share else limit
+    for start in range(0, len(fused), step):
+        part = fused[start : start + step]
+        passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
+        if start == 0 and closer.share:
+            part = _closest_first(part, passages, closer)
+        live = [item for item in part if item.candidate.passage_id in passages]
+        live = live[: limit - len(hits)]
+        facts = kb.catalogue.facts({item.candidate.document_id for item in live})
+        for item in live:
+            document = facts.get(item.candidate.document_id)
+            if document and document.version == item.candidate.version:
+                hits.append(_hit(item, passages[item.candidate.passage_id], document))
+        if len(hits) >= limit:
+            break
+    return hits
+
+
+def _closest_first(
+    fused: Sequence[Fused], passages: Mapping[str, Passage], closer: _Closer
+) -> list[Fused]:
+    """The joined list once more, with the closeness of the words in it.
+
+    What is not looked at keeps its share of the score, so it stays behind.
+    """
+    looked = [item for item in fused if item.candidate.passage_id in passages][:CLOSER_LOOKED]
+    held = [passages[item.candidate.passage_id] for item in looked]
+    close = closeness(closer.text, [(passage.context, passage.text) for passage in held])
+    share = closer.share * room_for_words(closer.text, [passage.text for passage in held])
+    order = sorted(range(len(close)), key=lambda place: -close[place])
+    places = {place: rank for rank, place in enumerate(order, 1)}
+    scored = [
+        replace(
+            item,
+            score=(1 - share) * item.score + share * close[place],
+            ranks=(
+                *item.ranks,
+                ListRank(name=CLOSENESS, rank=places[place], score=round(close[place], 4)),
+            ),
+        )
+        for place, item in enumerate(looked)
+    ]
+    seen = {item.candidate.passage_id for item in looked}
+    rest = [
+        replace(item, score=(1 - share) * item.score)
+        for item in fused
+        if item.candidate.passage_id not in seen
+    ]
+    best = sorted(scored, key=lambda item: (-item.score, item.candidate.passage_id))
+    return [*best, *rest]
+
+
+def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
+    return Hit(
+        passage=passage,
+        document=document,
+        score=item.score,
+        ranks=item.ranks,
+        similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
+    )

@@ -1,0 +1,224 @@
+"""Finds the stories that a question is about, and the best news items of each.
+
+A story is found by its passages: the best of them in the search that questions use (words and
+meaning) says more of what a story holds than one vector for all of it (the figures are in
+docs/decisions/008-stories.md). Fitting decides most; among stories that fit about as well, the
+recent, the widely told and those with something new go first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from wellread.ask.retrieve.search import search
+from wellread.headlines import HEAD, headline
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.story_rows import ItemKey, ItemPlace, Story
+from wellread.types import DocumentFacts, Filters, Hit, Span
+
+WINDOW = timedelta(days=30)  # looked at when the asker names no time
+ITEM_CHARACTERS = 2_000  # of an item that are given on
+PASSAGES = 100  # that a search looks at
+BEST_PASSAGES = 3  # of a story that count, beside the very best one
+
+# Fitting decides; the others, 0-1 each, settle the order of stories that fit about as well:
+# together they weigh as much as a fifth of it. They are a choice, not a measurement.
+RECENCY_WEIGHT = 0.1
+SOURCES_WEIGHT = 0.06
+NOVELTY_WEIGHT = 0.04
+RECENT_DAYS = 30.0  # after which recency is down to a half
+MANY_SOURCES = 8  # from which on more of them make no difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryQuery:
+    """Which stories are wanted.
+
+    Attributes:
+        collections: none: all.
+        since, until: publication dates, inclusive. Neither: the last 30 days.
+        top_k: most stories; None takes the setting (qa.max_clusters).
+        per_story: most items of each.
+    """
+
+    text: str
+    collections: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    top_k: int | None = None
+    per_story: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundItem:
+    """A news item of a found story; ``text`` is that of ``span``, cut where it is long."""
+
+    document: DocumentFacts
+    span: Span
+    title: str
+    text: str
+    published_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundStory:
+    """A story that a question is about, with its best items, best first.
+
+    Attributes:
+        fit: 0-1, by the ranks of its passages; ``score`` also takes in recency, sources, novelty.
+        similarity: the largest cosine of the question and a passage; None while nothing that was
+            found has a vector.
+    """
+
+    story: Story
+    score: float
+    fit: float
+    similarity: float | None
+    items: tuple[FoundItem, ...]
+
+
+def rank(fit: float, age_days: float, sources: int, novelty: float) -> float:
+    """How far up a story belongs; larger is better.
+
+    Args:
+        fit: of question and story, 0-1.
+        age_days: since the story's last item.
+        sources: independent ones that tell it.
+        novelty: 0-1, how little its newest item repeats what came before.
+    """
+    recency = math.pow(0.5, max(0.0, age_days) / RECENT_DAYS)
+    witnesses = min(1.0, math.log2(max(1, sources)) / math.log2(MANY_SOURCES))
+    return (
+        fit
+        + RECENCY_WEIGHT * recency
+        + SOURCES_WEIGHT * witnesses
+        + NOVELTY_WEIGHT * min(1.0, max(0.0, novelty))
+    )
+
+
+def find_stories(
+    kb: KnowledgeBase, query: StoryQuery, *, now: datetime | None = None
+) -> list[FoundStory]:
+    """The stories that fit the question best, best first.
+
+    Stories of which no passage reaches ``retrieval.min_similarity`` are left out.
+
+    Raises:
+        UnknownCollectionError: the query names a collection that does not exist.
+        ModelError, StoreError: the question cannot be embedded, or a store refused.
+    """
+    now = now or datetime.now(UTC)
+    since, until = query.since, query.until
+    if since is None and until is None:
+        since, until = now - WINDOW, now
+    filters = Filters(
+        collections=query.collections,
+        kinds=kb.settings.stories.kinds,
+        published_from=since,
+        published_to=until,
+    )
+    hits = search(kb, query.text, filters, limit=PASSAGES)
+    meant = _meant(kb, hits)
+    stories = {story.id: story for story in kb.catalogue.stories.told(list(meant))}
+    known = any(hit.similarity is not None for hit in hits)
+    found = [
+        (stories[name], places)
+        for name, places in meant.items()
+        if name in stories
+        and (not known or _similarity(places) >= kb.settings.retrieval.min_similarity)
+    ]
+    scored = sorted(
+        (_scored(story, places, until or now), story.id, story, places) for story, places in found
+    )
+    top = scored[: query.top_k or kb.settings.qa.max_clusters]
+    return [
+        FoundStory(
+            story=story,
+            score=-score,
+            fit=_fit(places),
+            similarity=_similarity(places) if known else None,
+            items=_best_items(kb, places, query.per_story),
+        )
+        for score, _, story, places in top
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A hit in an item of a story; ``share``: of the shorter of the two, what they share."""
+
+    hit: Hit
+    item: ItemPlace
+    share: float
+
+
+def _meant(kb: KnowledgeBase, hits: Sequence[Hit]) -> dict[str, list[_Place]]:
+    """Story id to the hits in its items, best first."""
+    items = kb.catalogue.stories.places({hit.document.id for hit in hits})
+    meant: dict[str, list[_Place]] = {}
+    for hit in hits:
+        for item in items.get(hit.document.id, ()):
+            if item.version == hit.document.version and item.span.overlaps(hit.passage.span):
+                share = _shared(item.span, hit.passage.span)
+                meant.setdefault(item.story_id, []).append(_Place(hit=hit, item=item, share=share))
+    return meant
+
+
+def _shared(one: Span, other: Span) -> float:
+    both = min(one.end, other.end) - max(one.start, other.start)
+    return both / min(len(one), len(other))
+
+
+def _fit(places: Sequence[_Place]) -> float:
+    """Half the score of the best passage, half the mean of the best three."""
+    best = max(place.hit.score * (1 + place.share) / 2 for place in places)
+    scores = sorted((place.hit.score * place.share for place in places), reverse=True)
+    return (best + sum(scores[:BEST_PASSAGES]) / BEST_PASSAGES) / 2
+
+
+def _similarity(places: Sequence[_Place]) -> float:
+    return max(place.hit.similarity or 0.0 for place in places)
+
+
+def _scored(story: Story, places: Sequence[_Place], at: datetime) -> float:
+    """The rank, negative, so that the best is first; a story without a date is a year old."""
+    age = (at - story.last_at).total_seconds() / 86_400 if story.last_at else 365.0
+    return -rank(_fit(places), age, story.sources, story.novelty)
+
+
+def _best_items(kb: KnowledgeBase, places: Sequence[_Place], limit: int) -> tuple[FoundItem, ...]:
+    """The items with the best hits; of near-duplicates the better one."""
+    scores: dict[ItemKey, tuple[float, _Place]] = {}
+    for place in places:
+        original = place.item.repeats or place.item.key
+        score = place.hit.score * (1 + place.share) / 2
+        if original not in scores or score > scores[original][0]:
+            scores[original] = (score, place)
+    best = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].item.key))[:limit]
+    chosen = [place for _, place in best]
+    spans = [_cut(place.item.span) for place in chosen]
+    texts = kb.catalogue.texts(
+        [(place.item.document_id, span) for place, span in zip(chosen, spans, strict=True)]
+    )
+    return tuple(
+        FoundItem(
+            document=place.hit.document,
+            span=span,
+            title=headline(
+                place.item.span,
+                text[:HEAD],
+                place.hit.document.title,
+                place.hit.document.characters,
+            ),
+            text=text,
+            published_at=place.hit.document.published_at,
+        )
+        for place, span, text in zip(chosen, spans, texts, strict=True)
+    )
+
+
+def _cut(span: Span) -> Span:
+    return Span(start=span.start, end=min(span.end, span.start + ITEM_CHARACTERS))

@@ -1,0 +1,1 @@
+"""One module per way of finding passages; ``ask/plan.py`` says which question goes which way."""

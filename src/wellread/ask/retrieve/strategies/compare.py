@@ -1,0 +1,110 @@
+"""Comparisons: a search for each side, then for both together; and syntheses over sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wellread.ask.retrieve.diversify import merged, varied
+from wellread.ask.retrieve.relax import Within, search_within
+from wellread.ask.retrieve.retrieval import Found
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.text import words
+from wellread.types import Hit
+
+MOST_SOURCES = 5  # documents that a comparison or a synthesis rests on
+DEPTH = 3  # times as many candidates as are used
+SYNTHESIS_DIVERSITY = 0.6
+_COMPARING = frozenset(
+    words.stems("compare comparison contrast differ difference different similar similarity versus")
+)
+
+
+def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """Passages about each side of a comparison in turns, then about all of them together.
+
+    None when the question names no two sides. A side that nothing is about is named in a note.
+    """
+    if len(analysis.sides) < 2:
+        return None
+    settings = kb.settings.retrieval
+    topic = _shared_topic(analysis)
+    sides = [_whole(side, analysis.sides) for side in analysis.sides]
+    searched = [
+        search_within(
+            kb, analysis, f"{side} {topic}".strip(), settings.top_k, purpose=f"side: {side}"
+        )
+        for side in sides
+    ]
+    about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
+    together = search_within(
+        kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
+    )
+    hits = _of_few_sources(merged([*about, together.hits], 2 * settings.top_k))
+    kept, dropped = varied(hits, settings.top_k, 1.0)
+    missing = [
+        f"nothing was found about “{side}”"
+        for side, found in zip(sides, about, strict=True)
+        if side in analysis.sides and not found and not _about(side, together.hits)
+    ]
+    return Found(
+        strategy=f"a search for each side ({', '.join(sides)}), then together",
+        hits=tuple(kept),
+        notes=(*_notes([*searched, together]), *missing),
+        looks=tuple(look for each in [*searched, together] for look in each.looks),
+        dropped=tuple(dropped),
+    )
+
+
+def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """Passages of several sources that differ from each other; None when nothing is found."""
+    settings = kb.settings.retrieval
+    text = analysis.searched
+    found = search_within(kb, analysis, text, DEPTH * settings.top_k)
+    if not found.hits:
+        return None
+    relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
+    hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
+    return Found(
+        strategy=f"a wide search, up to {MOST_SOURCES} sources",
+        hits=tuple(hits),
+        notes=found.notes,
+        looks=found.looks,
+        dropped=tuple(dropped),
+    )
+
+
+def _whole(side: str, sides: Sequence[str]) -> str:
+    """A side that leans on another's noun ("recent ones") with that noun in its place."""
+    *words_before, last = side.split()
+    if last.lower() not in ("one", "ones"):
+        return side
+    noun = next((other.split()[-1] for other in sides if other != side), last)
+    return " ".join([*words_before, noun])
+
+
+def _shared_topic(analysis: Analysis) -> str:
+    """The terms of the question that belong to no side and do not just ask to compare."""
+    named = {stem for side in analysis.sides for stem in words.stems(side)} | _COMPARING
+    return " ".join(term for term in analysis.terms if not named.issuperset(words.stems(term)))
+
+
+def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that hold every word of the side's name, in title, heading or text."""
+    name = frozenset(words.stems(side))
+    return [
+        hit
+        for hit in hits
+        if name.issubset(words.stems(f"{hit.passage.context}\n{hit.passage.text}"))
+    ]
+
+
+def _of_few_sources(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits of the first few documents only."""
+    sources = dict.fromkeys(hit.document.id for hit in hits)
+    few = set(list(sources)[:MOST_SOURCES])
+    return [hit for hit in hits if hit.document.id in few]
+
+
+def _notes(searched: Sequence[Within]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(note for each in searched for note in each.notes))

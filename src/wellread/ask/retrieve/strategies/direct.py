@@ -1,0 +1,69 @@
+"""Direct retrieval: one search for the question, for factual and temporal questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wellread.ask.retrieve.diversify import varied
+from wellread.ask.retrieve.relax import search_within
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.answer_kind import asks_what, defines
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.text.sentences import sentence_spans
+from wellread.types import Hit
+
+DEEP = 60  # hits among which a definition is looked for
+DEFINES = 1.5  # times its score, at most 1, for a passage that says what the thing asked about is
+UNDATED = 0.9  # what is left of the score of a span that does not say when
+_DATE = re.compile(
+    r"\b(?:(?:1[5-9]|20)\d\d|(?:january|february|march|april|may|june|july|august|september"
+    r"|october|november|december)\b(?=\s+\d)|\d{1,2}(?:st|nd|rd|th)?\s+(?:january|february|march"
+    r"|april|may|june|july|august|september|october|november|december)|\d{1,2}:\d{2})\b",
+    re.IGNORECASE,
+)
+
+
+def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
+    """The best passages for the question as a whole; for "when", those that hold a date first."""
+    settings = kb.settings.retrieval
+    text = analysis.searched
+    defining = asks_what(analysis.question)
+    limit = max(2 * settings.top_k, DEEP if defining else 0)
+    found = search_within(kb, analysis, text, limit)
+    candidates = _dated_first(found.hits) if analysis.type == "temporal" else found.hits
+    if defining:
+        candidates = _defining_first(analysis.question, candidates)
+    hits, dropped = varied(candidates, settings.top_k, settings.diversity)
+    return Found(
+        strategy="direct retrieval",
+        hits=tuple(hits),
+        notes=found.notes,
+        looks=found.looks,
+        dropped=tuple(dropped),
+    )
+
+
+def _defining_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, best first, once those that say what the thing asked about is have gained."""
+    scored = [
+        replace(hit, score=min(1.0, hit.score * DEFINES))
+        if any(
+            defines(question, span.of(hit.passage.text))
+            for span in sentence_spans(hit.passage.text)
+        )
+        else hit
+        for hit in hits
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)
+
+
+def _dated_first(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, best first, once those without a date have lost a little."""
+    scored = [
+        hit if _DATE.search(hit.passage.text) else replace(hit, score=hit.score * UNDATED)
+        for hit in hits
+    ]
+    return sorted(scored, key=lambda hit: -hit.score)

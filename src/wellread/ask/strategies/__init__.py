@@ -1,1 +1,0 @@
-"""One module per way of finding; ``ask/find.py`` says which question goes which way."""

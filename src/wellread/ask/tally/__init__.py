@@ -1,1 +1,0 @@
-"""Exhaustive results from the catalogue: what is asked for, in which scope, and what there is."""

@@ -1,0 +1,131 @@
+"""From a question to what it asks for: names, limits, type, subject, mode. No model, no I/O.
+
+Everything that depends on the material comes in through the vocabulary, so the same question
+over the same vocabulary on the same day is always understood the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+from wellread.answers import Question
+from wellread.ask.understand.comparison_sides import sides_of
+from wellread.ask.understand.constraints.constraint_spans import Limit, asked_part, without
+from wellread.ask.understand.constraints.people import people_in, people_of
+from wellread.ask.understand.constraints.source_kinds import sources_of
+from wellread.ask.understand.constraints.taxonomy_values import taxonomy_of
+from wellread.ask.understand.constraints.time_windows import windows_of
+from wellread.ask.understand.entity_mentions import entities_of
+from wellread.ask.understand.question_type import Clues, type_of
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.errors import RequestError
+from wellread.questions import Analysis, NamedEntity, QuestionType
+from wellread.text import words
+from wellread.text.tokens import Token, tokens_of
+from wellread.types import Mode, Span
+
+LONGEST_QUESTION = 4_000
+TELLING = 1_000  # characters that its type is told by
+_DEEP_TYPES: dict[QuestionType, str] = {
+    "comparative": "it compares",
+    "trend": "it asks how something changed",
+    "synthesis": "it asks for the whole",
+}
+_CAUSES = re.compile(
+    r"\b(?:why|how\s+come|reasons?\s+(?:for|behind|why)|(?:what|which)\s+(?:\w+\s+)?caused?s?|causes?\s+of"
+    r"|what\s+(?:led|leads|lead)\s+to|because\s+of\s+what|what\s+(?:drove|drives)|consequences?\s+of)\b",
+    re.IGNORECASE,
+)
+_EVERYTHING = re.compile(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b", re.IGNORECASE)
+
+
+def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis:
+    """What ``question`` asks for.
+
+    Args:
+        vocabulary: of the collections that the question is scoped to.
+        today: what "last week" is counted from.
+
+    Raises:
+        RequestError: the question is empty or longer than 4,000 characters.
+    """
+    text = " ".join(question.text.split())
+    if not text:
+        raise RequestError("the question is empty", hint="write a question")
+    if len(text) > LONGEST_QUESTION:
+        raise RequestError(
+            f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
+            hint="shorten it, or add the long text as a document",
+        )
+    tokens = tokens_of(text)
+    people = people_in(text, tokens, vocabulary)
+    entities = entities_of(text, tokens, vocabulary, [one.span for one in people])
+    asking = asked_part(text)
+    limits = _inside(_limits(text, tokens, entities, vocabulary, today), asking)
+    constraints = tuple(one.constraint for one in limits)
+    asked = " ".join(span.of(text).strip() for span in asking)[:TELLING]
+    clues = Clues(
+        text=text, asked=asked, vocabulary=vocabulary, entities=entities, constraints=constraints
+    )
+    sort, told = type_of(clues)
+    if sort != "persona":  # whose views are asked for need not be in their own words
+        limits += _inside(people_of(text, people), asking)
+    limits.sort(key=lambda one: one.constraint.span.start)
+    subject = _subject(text, limits)
+    mode, why = _mode_of(text, sort, question.mode)
+    return Analysis(
+        question=text,
+        type=sort,
+        terms=words.terms(subject),
+        names=words.names(subject),
+        filters=question.filters,
+        mode=mode,
+        subject=subject,
+        max_clusters=question.max_clusters,
+        constraints=tuple(one.constraint for one in limits),
+        entities=entities,
+        sides=sides_of(text, entities) if sort == "comparative" else (),
+        reasons=(f"{sort}: “{told}”" if told else f"{sort}: no other type fits", why),
+    )
+
+
+def _limits(
+    text: str,
+    tokens: Sequence[Token],
+    entities: Sequence[NamedEntity],
+    vocabulary: Vocabulary,
+    today: date,
+) -> list[Limit]:
+    sources = list(sources_of(text, vocabulary))
+    return [
+        *windows_of(text, tokens, entities, vocabulary, today, of_sources=bool(sources)),
+        *sources,
+        *taxonomy_of(text, tokens, vocabulary),
+    ]
+
+
+def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
+    """The limits that stand in the sentences that ask."""
+    return [one for one in limits if any(one.constraint.span.overlaps(span) for span in asking)]
+
+
+def _subject(text: str, limits: Sequence[Limit]) -> str:
+    """What is searched for; the whole question when the limits leave no word of a topic."""
+    cuts: list[Span] = [one.cut for one in limits if one.cut is not None]
+    subject = without(text, cuts)
+    return subject if words.terms(subject) else text
+
+
+def _mode_of(text: str, sort: QuestionType, asked: Mode) -> tuple[Mode, str]:
+    if asked != "auto":
+        return asked, f"{asked}: as asked"
+    causes = _CAUSES.search(text)
+    if causes:
+        return "deep", f"deep: it asks for causes (“{causes.group()}”)"
+    if sort in _DEEP_TYPES:
+        return "deep", f"deep: {_DEEP_TYPES[sort]}"
+    if _EVERYTHING.search(text):
+        return "deep", "deep: it asks for everything"
+    return "quick", "quick: one search will do"

@@ -1,0 +1,1 @@
+"""The limits that a question's words set: time, people, kinds of source, taxonomy."""

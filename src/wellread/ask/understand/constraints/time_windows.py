@@ -1,0 +1,296 @@
+"""The time window that a question sets, as dates of publication.
+
+A date in a question often says when something happened, not when the sources about it appeared,
+and a wrong window hides the answer. So a window is only read where the words ask for one: a
+period after "in", "since", "before"; single days beside words for publishing; none in questions
+for an amount, unless sources are what is counted; none inside a name ("the August storm"). And
+where nothing says that sources are meant, none before or after all that the material was
+published: "in 1937" is then a matter of history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from wellread.ask.understand.constraints.constraint_spans import Limit, asked_part, limit
+from wellread.ask.understand.constraints.periods import Expression, Period, expressions_of, month_of
+from wellread.ask.understand.constraints.source_kinds import source_noun
+from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
+from wellread.questions import NamedEntity
+from wellread.text.tokens import Token, key_of, key_of_words
+from wellread.types import Filters, Span
+
+LOOK_BACK = 80  # characters before a date that tell what it is
+_BEFORE = re.compile(
+    r"(?:\b(?P<word>since|after|before|prior\s+to|until|till|up\s+to|in|during|throughout|within"
+    r"|over|across|for|of|on|from|by|around|as\s+of|at|to|and|through)\s+)?"
+    r"(?:the\s+|a\s+)?(?:year\s+)?$",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?$", re.IGNORECASE)
+_JOINT = re.compile(
+    r"\s*(?P<word>\b(?:and|to|until|till|through)\b|-|–|—)\s*(?:the\s+)?", re.IGNORECASE
+)
+_ONWARDS = re.compile(r"^\s+on(?:wards?\b|\s*(?:$|[?.,;:]))", re.IGNORECASE)
+# What may follow a date without making it part of a name.
+_FOLLOWING = re.compile(
+    r"^\s*(?:$|[?.!,;:)\-–]|(?:about|above|across|after|against|already|also|and|are|as|at|be|been"
+    r"|before|by|can|concern\w*|cover\w*|deal\w*|did|discuss\w*|do|does|during|for|from|had|has"
+    r"|have|how|in|into|is|mention\w*|of|on|or|regarding|report\w*|said|say|saying|should|so|still"
+    r"|than|that|the|there|they|to|was|we|were|what|when|where|which|who|why|will|with|within"
+    r"|without|would)\b)",
+    re.IGNORECASE,
+)
+_PUBLISHED = re.compile(
+    r"\b(?:report(?:ed|s)?|publish(?:ed|es)?|wr(?:ote|itten|ites?)|announced?|posted|appeared|said"
+    r"|say|says|told|talk(?:s|ed)?|discuss(?:es|ed|ion)?|mention(?:s|ed)?|cover(?:s|ed|age)?|issued"
+    r"|added|news|headlines?|interview|recap|episode|meeting|notice|newsletter|article)\b",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(
+    r"\b(?:report(?:ed|s)?|published?|wr(?:ote|itten|ites?)|posted|appeared|said|say|says"
+    r"|talk(?:s|ed)?|discuss(?:es|ed)?|mention(?:s|ed)?|covered|issued)\b",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"^(?:\W*(?:and|so|but|about|approximately|roughly)\s+)?(?:when\b|(?:for\s+)?how\s+"
+    r"(?:much|many|long|often|large|big|high|far|fast|old|deep|wide|tall|heavy|cheap|expensive)\b)",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(
+    r"\b(?:\w{2,}s|best|rest|most)\s+of\s+(?:the\s+)?(?:year\s+)?$", re.IGNORECASE
+)
+_DATED = re.compile(
+    r"\b(?P<word>since|after|before|until)\s+(?:the\s+|our\s+)?(?:(?:release|publication)\s+of\s+)?",
+    re.IGNORECASE,
+)
+_RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
+_OPEN = frozenset({"since", "after", "before", "prior to", "until", "till", "up to"})
+_WITHIN = frozenset({"in", "during", "throughout", "within", "over", "across", "at"})
+_UNMISTAKABLE = frozenset({"quarter_late", "half_late", "years", "iso_month"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """Where it stands, with the words that lead to it, and which days it holds."""
+
+    span: Span
+    cut: Span
+    first: date | None
+    last: date | None
+    sure: bool = False
+
+
+def windows_of(
+    text: str,
+    tokens: Sequence[Token],
+    entities: Sequence[NamedEntity],
+    vocabulary: Vocabulary,
+    today: date,
+    *,
+    of_sources: bool,
+) -> Iterator[Limit]:
+    """The time window of the question; none when there are two (they are compared).
+
+    Args:
+        of_sources: the question is about sources of some kind.
+    """
+    noun = source_noun(vocabulary)
+    names = [entity.span for entity in entities]
+    asking = asked_part(text)
+    found = [
+        window
+        for window in _windows(text, noun, today, of_sources=of_sources)
+        if not any(window.span.overlaps(name) for name in names)
+        and any(window.span.overlaps(sentence) for sentence in asking)
+    ]
+    if _AMOUNT.search(text) and not noun.search(text) and not _TOLD.search(text):
+        found = []
+    found += _since_something(text, tokens, entities, vocabulary)
+    if len(found) != 1:
+        return
+    (window,) = found
+    if window.sure or of_sources or _overlaps(window, vocabulary.published):
+        yield limit("time", window.span, _told(window), _filters(window), window.cut)
+
+
+def _windows(
+    text: str, noun: re.Pattern[str], today: date, *, of_sources: bool
+) -> Iterator[_Window]:
+    expressions = expressions_of(text, today)
+    place = 0
+    while place < len(expressions):
+        one = expressions[place]
+        following = expressions[place + 1] if place + 1 < len(expressions) else None
+        window = _range(text, one, following) if following else None
+        place += 2 if window else 1
+        window = window or _single(text, one, noun, of_sources=of_sources)
+        if window is not None:
+            yield window
+
+
+def _range(text: str, one: Expression, other: Expression) -> _Window | None:
+    """ "between A and B", "from A to B"."""
+    joint = _JOINT.fullmatch(text[one.end : other.start])
+    lead = _RANGE.search(text, max(0, one.start - LOOK_BACK), one.start)
+    if joint is None or lead is None or not _FOLLOWING.search(text[other.end :]):
+        return None
+    between = lead["word"].lower() == "between"
+    first = _beside(one.period, other.period)
+    if between != (joint["word"].lower() == "and") or first.first > other.period.last:
+        return None
+    start = lead.start("word")
+    return _Window(
+        span=Span(start=one.start, end=other.end),
+        cut=Span(start=start, end=other.end),
+        first=first.first,
+        last=other.period.last,
+    )
+
+
+def _beside(first: Period, last: Period) -> Period:
+    """A month without a year has the year of what it is named with, or the one before."""
+    if first.month is None:
+        return first
+    same = month_of(last.last.year, first.month)
+    return same if same.first <= last.last else month_of(last.last.year - 1, first.month)
+
+
+def _single(
+    text: str, one: Expression, noun: re.Pattern[str], *, of_sources: bool
+) -> _Window | None:
+    lead = _BEFORE.search(text, max(0, one.start - LOOK_BACK), one.start)
+    word = " ".join((lead["word"] or "").lower().split()) if lead else ""
+    after = text[one.end :]
+    behind = re.match(rf"(?:['’]s)?\s+(?P<noun>{noun.pattern})", after, re.IGNORECASE)
+    sourced = behind is not None and behind["noun"].lower().endswith("s")
+    if not (sourced or _FOLLOWING.search(after)) or not _is_month(text, one, word):
+        return None
+    start = lead.start() if lead else one.start
+    if word in _OPEN:
+        return _open(text, one, word, start)
+    if word == "from" and _ONWARDS.match(after):
+        return _open(text, one, "since", start)
+    dated = sourced or (of_sources and word == "from")  # "is there any news on ... from May 2023"
+    if not (dated or _asks_for(text, one, word, noun)):
+        return None
+    return _Window(
+        span=Span(start=one.start, end=one.end),
+        cut=Span(start=start, end=one.end),
+        first=one.period.first,
+        last=one.period.last,
+        sure=sourced or one.form in _RELATIVE or word == "from",
+    )
+
+
+def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str]) -> bool:
+    """Whether ``word`` before a period makes it a window."""
+    before = text[max(0, one.start - LOOK_BACK) : one.start]
+    if one.form in _RELATIVE:
+        return word in _WITHIN or word in ("", "from", "of", "for")
+    if word in ("from", "of"):
+        lead = rf"(?:{noun.pattern})\s+(?:\w+\s+|are\s+there\s+)?{word}\s+(?:the\s+)?(?:year\s+)?$"
+        if re.search(lead, before, re.IGNORECASE):
+            return True
+        return word == "of" and one.period.grain != "day" and _SEVERAL.search(before) is not None
+    if one.period.grain == "day":
+        return word == "on" and _PUBLISHED.search(text) is not None
+    return word in _WITHIN or (word == "" and one.form in _UNMISTAKABLE)
+
+
+def _is_month(text: str, one: Expression, word: str) -> bool:
+    """Whether what looks like a month is one: "May" and "march" are also other words."""
+    if one.form != "month":
+        return True
+    written = text[one.start : one.end]
+    return written[:1].isupper() and word in (_OPEN | _WITHIN | {"from", "of"}) and one.start > 0
+
+
+def _open(text: str, one: Expression, word: str, start: int) -> _Window:
+    """A window that is open to one side; "the end of 2019" is its last day there."""
+    begin, finish = one.period.first, one.period.last
+    if one.form == "edge_year":
+        starts = text[one.start].lower() in "sb"
+        begin, finish = (begin, begin) if starts else (finish, finish)
+    first = {"since": begin, "after": finish + timedelta(1)}.get(word)
+    before = begin - timedelta(1) if word in ("before", "prior to") else finish
+    return _Window(
+        span=Span(start=one.start, end=one.end),
+        cut=Span(start=start, end=one.end),
+        first=first,
+        last=before if first is None else None,
+    )
+
+
+def _since_something(
+    text: str,
+    tokens: Sequence[Token],
+    entities: Sequence[NamedEntity],
+    vocabulary: Vocabulary,
+) -> Iterator[_Window]:
+    """ "since newsletter #80": something whose own date is known."""
+    for lead in _DATED.finditer(text):
+        place = next((at for at, token in enumerate(tokens) if token.start >= lead.end()), None)
+        if place is None:
+            continue
+        end, day = _dated_title(tokens, place, vocabulary.dated)
+        for entity in entities:
+            if entity.span.start == tokens[place].start:
+                known = vocabulary.dated.get(key_of(entity.title))
+                if known is not None and entity.span.end > end:
+                    end, day = entity.span.end, known
+        if day is None:
+            continue
+        word = lead["word"].lower()
+        yield _Window(
+            span=Span(start=tokens[place].start, end=end),
+            cut=Span(start=lead.start(), end=end),
+            first=day if word in ("since", "after") else None,
+            last=None if word in ("since", "after") else day - timedelta(word == "before"),
+            sure=True,
+        )
+
+
+def _dated_title(
+    tokens: Sequence[Token], place: int, dated: Mapping[str, date]
+) -> tuple[int, date | None]:
+    """The longest title of something dated that begins there: its end and its date."""
+    for end in range(min(len(tokens), place + MOST_TITLE_WORDS), place, -1):
+        day = dated.get(key_of_words([token.plain for token in tokens[place:end]]))
+        if day is not None:
+            return tokens[end - 1].end, day
+    return 0, None
+
+
+def _overlaps(window: _Window, published: tuple[date, date] | None) -> bool:
+    """Whether the window divides what was published: one that holds all of it says nothing."""
+    if published is None:
+        return False
+    first, last = published
+    if window.first is None or window.last is None:
+        return first <= (window.first or window.last or first) <= last
+    return window.first <= last and window.last >= first
+
+
+def _told(window: _Window) -> str:
+    if window.first and window.last:
+        if window.first == window.last:
+            return window.first.isoformat()
+        return f"{window.first.isoformat()} to {window.last.isoformat()}"
+    if window.first:
+        return f"from {window.first.isoformat()}"
+    return f"until {window.last.isoformat()}" if window.last else ""
+
+
+def _filters(window: _Window) -> Filters:
+    return Filters(
+        published_from=_moment(window.first, time.min) if window.first else None,
+        published_to=_moment(window.last, time.max) if window.last else None,
+    )
+
+
+def _moment(day: date, at: time) -> datetime:
+    return datetime.combine(day, at, tzinfo=UTC)

@@ -1,0 +1,340 @@
+"""What the words of a follow-up may stand for: names and phrases of the turns before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+from wellread.ask.understand.entity_mentions import entities_of
+from wellread.ask.understand.followups.conversation_turns import Turn
+from wellread.ask.understand.followups.noun_phrases import EMPTY, phrases_of
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.tokens import ARTICLES, key_of_words, tokens_of
+from wellread.text.words import STOP_WORDS, names
+
+Sex = Literal["he", "she", ""]
+MOST_TURNS = 5  # turns back that are looked at
+LONGEST_TITLE = 5  # words up to which a title is likely to be a name
+MOST_ANSWER = 600  # characters of an answer that are looked at
+# How fitting a mention is by where it stands, chosen on one half of CANARD.
+IN_QUESTION, ANSWER_SUBJECT, IN_ANSWER, CITED, SHOWN = 3.0, 2.2, 1.0, 2.6, 0.8
+LONG_TITLE = 0.4
+PHRASE, ONE_WORD = -0.6, -1.2  # less than a name
+BEHIND = -2.0  # less for a name that only says which one is meant
+AGAIN, PER_TURN = 0.7, 0.7  # more for each further mention, less for each turn back
+AWAY = 3.0  # less for what the last turn does not name, when its question names something
+_YEARS_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
+_TYPE_BEHIND = re.compile(r"[(\[]([^()\[\]]*)[)\]]\s*$")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
+_POSSESSIVE = re.compile(r"['’]s?$")
+_ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
+_MONTHS = frozenset(
+    """
+    january february march april may june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday spring summer autumn winter christmas
+    """.split()
+)
+_HE = frozenset("mr sir lord king prince father son brother husband uncle boy man".split())
+_SHE = frozenset(
+    "mrs ms miss lady queen princess mother daughter sister wife aunt girl woman".split()
+)
+# Last words of names that are not persons.
+_THINGS = frozenset(
+    """
+    academy act agency agreement airport album alliance archive army association authority award
+    awards bank battle bay board book bridge brothers cafe center centre church city cloud club
+    college commission committee community company conference cooperative corporation council county
+    court cup database department district empire engine festival film foundation fund garden group
+    hall hospital house inc initiative institute island kingdom lab lake law league library ltd
+    ministry mountain movement museum network newsletter north office opera orchestra organisation
+    organization palace park party plan platform press prize programme program project protocol
+    records report republic research review river road rules school sea series server service
+    services show society software song south square state states station street studio studios
+    summit system team theater theatre times tour town treaty trust union university valley village
+    war watson west works workshop world
+    """.split()
+)
+_GROUPS = frozenset(
+    """
+    army association band brothers club committee company council department family group league
+    ministry orchestra party people police society staff team tribe union members
+    """.split()
+)
+_KINDS = _THINGS | _GROUPS | {"film", "novel", "song"}
+_PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
+_PARTICLES = frozenset("de da del della di du la le van von der den bin al of the".split())
+_IS_A = re.compile(
+    r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
+    r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
+)
+# "about the microgrid on Skerrick" is not about Skerrick.
+_PHRASE_OF = re.compile(
+    r"\babout\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
+    r"(?P<what>[A-Z][^?.!,]*\w))"
+)
+_HE_WORD = re.compile(r"\b(?:he|him|his|himself)\b", re.IGNORECASE)
+_SHE_WORD = re.compile(r"\b(?:she|her|hers|herself)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Antecedent:
+    """Something named before.
+
+    Attributes:
+        text: as it is put into a question.
+        key: what its spellings have in common.
+        person: 2 surely, 1 by the look of the name, 0 perhaps, -1 surely not.
+        kind: what it is an instance of, lower case ("band"); may be empty.
+        score: how fitting it is, whatever stands for it; larger is better.
+        place: it was named after "in" or "at".
+        cited: it is a title or an entity that an answer cites.
+    """
+
+    text: str
+    key: str
+    named: bool
+    plural: bool
+    person: int
+    sex: Sex
+    kind: str
+    back: int
+    score: float
+    place: bool = False
+    cited: bool = False
+    words: frozenset[str] = field(default_factory=frozenset)
+
+
+def antecedents_of(earlier: Sequence[Turn], vocabulary: Vocabulary) -> list[Antecedent]:
+    """What the turns name, the most fitting first; each thing once."""
+    best: dict[str, Antecedent] = {}
+    recent = earlier[-MOST_TURNS:]
+    opening = [earlier[0]] if len(earlier) > MOST_TURNS else []
+    for back, turn in enumerate(reversed([*opening, *recent])):
+        for one in _of_turn(turn, back, vocabulary):
+            known = best.get(one.key)
+            best[one.key] = one if known is None else _together(known, one)
+    found = _whole(list(best.values()))
+    last = earlier[-1].question if earlier else ""
+    if any(one.named and one.back == 0 and one.text in last for one in found):
+        found = [one if one.back == 0 else replace(one, score=one.score - AWAY) for one in found]
+    return sorted(found, key=lambda one: (-one.score, one.back))
+
+
+def _whole(found: Sequence[Antecedent]) -> list[Antecedent]:
+    """Parts of names ("Vale") counted to the most fitting whole one ("Rosa Vale")."""
+    kept: dict[str, Antecedent] = {}
+    for one in sorted(found, key=lambda each: -len(each.words)):
+        wholes = [
+            other for other in kept.values() if one.named and other.named and _part(one, other)
+        ]
+        if wholes:
+            whole = max(wholes, key=lambda each: each.score)
+            kept[whole.key] = replace(_together(whole, one), text=whole.text)
+        else:
+            kept[one.key] = one
+    return list(kept.values())
+
+
+def _part(one: Antecedent, whole: Antecedent) -> bool:
+    if len(whole.text.split()) > LONGEST_TITLE:  # a headline is no longer form of a name in it
+        return False
+    return one.words < whole.words and (
+        (whole.person >= 0 and one.person >= 0 and len(one.words) == 1) or len(one.words) > 1
+    )
+
+
+def _together(known: Antecedent, one: Antecedent) -> Antecedent:
+    more = max(known, one, key=lambda each: each.score)
+    return Antecedent(
+        text=more.text,
+        key=known.key,
+        named=known.named or one.named,
+        plural=known.plural or one.plural,
+        person=_surer(known.person, one.person),
+        sex=known.sex or one.sex,
+        kind=known.kind or one.kind,
+        back=min(known.back, one.back),
+        score=more.score + AGAIN,  # named again: what the conversation is about
+        cited=known.cited or one.cited,
+        place=known.place or one.place,
+        words=known.words | one.words,
+    )
+
+
+def _surer(known: int, other: int) -> int:
+    return max(known, other) if 2 in (known, other) else known or other
+
+
+def _of_turn(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[Antecedent]:
+    for mention in _said(turn, back, vocabulary):
+        yield _made(mention, back, vocabulary)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mention:
+    """One naming of something; ``around`` is the text that tells more of it."""
+
+    text: str
+    named: bool
+    score: float
+    around: str = ""
+    cited: bool = False
+
+
+def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
+    answer = turn.answer[:MOST_ANSWER]
+    around = f"{turn.question} {answer}"
+    for place, text in enumerate(turn.names[:3]):
+        score = CITED - 0.5 * place if len(text.split()) <= LONGEST_TITLE else LONG_TITLE
+        yield _Mention(text=text, named=True, score=score, around=around, cited=True)
+    whole = _PHRASE_OF.search(turn.question)
+    if whole:
+        yield _Mention(text=whole["whole"], named=True, score=IN_QUESTION, around=around)
+    for text, named in _mentions(turn.question, vocabulary):
+        score = IN_QUESTION + _less(text, named=named)
+        score += BEHIND * bool(whole and text in whole["what"])
+        yield _Mention(text=text, named=named, score=score, around=around)
+    for number, sentence in enumerate(_SENTENCE.split(answer)[: 3 if back < 2 else 1]):
+        for place, (text, named) in enumerate(_mentions(sentence, vocabulary)):
+            first = number == 0 and place == 0
+            score = ANSWER_SUBJECT if first else IN_ANSWER - 0.1 * place
+            score += _less(text, named=named)
+            around = answer if first else sentence
+            yield _Mention(text=text, named=named, score=score, around=around)
+    for text in turn.items[:12]:
+        yield _Mention(text=text, named=True, score=SHOWN)
+
+
+def _less(text: str, *, named: bool) -> float:
+    if named:
+        return 0.0
+    return ONE_WORD if len(text.removeprefix("the ").split()) == 1 else PHRASE
+
+
+def _mentions(text: str, vocabulary: Vocabulary) -> list[tuple[str, bool]]:
+    """The names and phrases of ``text`` in reading order, and whether each is a name."""
+    tokens = tokens_of(text)
+    found: list[tuple[int, int, str, bool]] = []
+    for entity in entities_of(text, tokens, vocabulary) if vocabulary.names else ():
+        found.append((entity.span.start, entity.span.end, entity.span.of(text), True))
+    for name in names(text):
+        for written in re.split(r"\s+and\s+(?:the\s+)?", name):
+            part = _POSSESSIVE.sub("", written)
+            if _ADJECTIVE.fullmatch(part):
+                continue
+            start = text.find(part)
+            if part and not _taken(found, start, start + len(part)) and not _is_time(part):
+                led = "the " if text[max(0, start - 4) : start] == "the " else ""
+                found.append((start, start + len(part), f"{led}{part}", True))
+    for phrase in phrases_of(tokens):
+        if not _taken(found, phrase.bare.start, phrase.bare.end) and not _is_time(
+            phrase.bare.of(text)
+        ):
+            whole = phrase.span.of(text)
+            if whole.lower().startswith(("a ", "an ")) or phrase.definite:
+                whole = f"the {phrase.bare.of(text)}"
+            found.append((phrase.span.start, phrase.span.end, whole, False))
+    found.sort()
+    return [(text, named) for _, _, text, named in found]
+
+
+@lru_cache(maxsize=4_096)
+def _plain(text: str) -> tuple[str, ...]:
+    return tuple(token.plain for token in tokens_of(text))
+
+
+def _taken(found: Sequence[tuple[int, int, str, bool]], start: int, end: int) -> bool:
+    return any(start < other[1] and other[0] < end for other in found)
+
+
+def _is_time(text: str) -> bool:
+    return all(word in _MONTHS or word.isdigit() or word in STOP_WORDS for word in _plain(text))
+
+
+def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
+    text, named = mention.text, mention.named
+    match = _TYPE_BEHIND.search(text)
+    behind = match.group(1).lower() if match else ""
+    shown = _YEARS_BEHIND.sub("", text).strip() or text
+    plain = _plain(shown)
+    head = plain[-1] if plain else ""
+    key = key_of_words(list(plain[1:] if len(plain) > 1 and plain[0] in ARTICLES else plain))
+    sex = _sex(shown, plain, mention.around)
+    place = named and _located(shown, mention.around)
+    person = _person(shown, plain, key, vocabulary, named=named)
+    if sex and (person == 1 or not named):  # "the woman"
+        person = 2
+    if (place and person == 0) or behind.rpartition(" ")[2] in _KINDS:
+        person = -1
+    return Antecedent(
+        text=shown,
+        key=key,
+        named=named,
+        plural=_plural(head, capital=shown.startswith("The ")) or behind.endswith("band"),
+        person=person,
+        sex=sex,
+        kind=behind
+        or _type_of(key, vocabulary)
+        or (_said_to_be(shown, mention.around) if named else head),
+        back=back,
+        score=mention.score - PER_TURN * back,
+        place=place and person < 0,
+        cited=mention.cited,
+        words=frozenset(word for word in plain if word not in STOP_WORDS and word not in EMPTY),
+    )
+
+
+def _sex(shown: str, plain: Sequence[str], around: str) -> Sex:
+    """Told by its own words ("Lady ..."), or by the pronouns in the text around it."""
+    if not _HE.isdisjoint(plain):
+        return "he"
+    if not _SHE.isdisjoint(plain):
+        return "she"
+    if not shown[:1].isupper() or shown.split()[-1] not in around:
+        return ""
+    he, she = _HE_WORD.search(around), _SHE_WORD.search(around)
+    return "he" if he and not she else "she" if she and not he else ""
+
+
+def _said_to_be(name: str, text: str) -> str:
+    """What ``text`` says that ``name`` is, in a word: "ferry" of "X is a battery ferry for ..."."""
+    start = text.find(name)
+    said = _IS_A.match(text, start + len(name)) if start >= 0 else None
+    return said["kind"].lower() if said else ""
+
+
+def _located(name: str, text: str) -> bool:
+    start = text.find(name)
+    return start > 0 and _PLACE_LED.search(text, max(0, start - 12), start) is not None
+
+
+def _person(
+    text: str, plain: Sequence[str], key: str, vocabulary: Vocabulary, *, named: bool
+) -> int:
+    if key in vocabulary.speakers or key in vocabulary.authors:
+        return 2
+    if not named or not plain:
+        return -1
+    sort = _type_of(key, vocabulary)
+    if sort:
+        return 2 if "person" in sort or "people" in sort else -1
+    if plain[0] == "the" or set(plain) & _THINGS or any(char.isdigit() for char in text):
+        return -1
+    written = [word for word in text.split() if word.lower() not in _PARTICLES]
+    shaped = all(word[:1].isupper() for word in written) and not text.isupper()
+    return (1 if 2 <= len(written) <= 4 else 0) if shaped else -1
+
+
+def _type_of(key: str, vocabulary: Vocabulary) -> str:
+    forms = vocabulary.names.get(key, ())
+    return forms[0].node.type.lower() if forms else ""
+
+
+def _plural(head: str, *, capital: bool) -> bool:
+    """Whether its head is plural, or a group, as "The ..." with a capital often is."""
+    if head in _GROUPS or capital:
+        return True
+    return len(head) > 3 and head.endswith("s") and not head.endswith(("ss", "us", "is"))

@@ -1,0 +1,183 @@
+"""Phrases that point back: "the library" is the Northside Tool Library, "that year" is 1995."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from wellread.ask.understand.constraints.periods import expressions_of
+from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Antecedent
+from wellread.ask.understand.followups.conversation_turns import Turn
+from wellread.ask.understand.followups.edits import Edit, means
+from wellread.ask.understand.followups.noun_phrases import AUXILIARIES, PREPOSITIONS
+from wellread.text.tokens import Token, key_of_words
+from wellread.text.words import STOP_WORDS
+from wellread.types import Span
+
+_POINTERS = frozenset({"the", "this", "that", "these", "those"})
+# What a name that tells nothing of itself may be called after "this" or "that".
+_CALLED = frozenset(
+    """
+    act album approach band book building campaign church city club college committee community
+    company concept council country county event feature festival film firm game garden group house
+    idea initiative institution law library magazine method model movement movie museum network
+    newspaper novel organisation organization park party pattern place plan practice product program
+    programme project proposal protocol school scheme series service show site software song species
+    street system team technique technology term theory tool topic town treaty tribe university
+    village war technology
+    """.split()
+)
+_SOURCES = frozenset(
+    "article document episode meeting notice page paper report section text".split()
+)
+_PERSONS = frozenset(
+    "actor artist author boy girl lady man musician person politician singer speaker woman "
+    "writer".split()
+)
+_GROUPS = frozenset(
+    "band club company committee council group organisation organization team".split()
+)
+_THEN = re.compile(
+    r"\b(?:(?:in|during|at|around)\s+(?:that|this|the\s+same)\s+(?:time|year|period|month|date|day)"
+    r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))",
+    re.IGNORECASE,
+)
+_THERE_AFTER = re.compile(
+    r"\s*(?:$|[?.!,;]|(?:in|on|at|during|after|before|and|or|for|with|by|since)\b)"
+)
+
+
+def noun_edits(
+    text: str, tokens: Sequence[Token], candidates: Sequence[Antecedent], used: Sequence[str]
+) -> Iterator[Edit]:
+    """Definite phrases of one word with the name that fits; each name once.
+
+    Args:
+        used: what other words of the question stand for already, lower case.
+    """
+    said = {token.plain for token in tokens}
+    taken = {text.lower() for text in used}
+    for place, token in enumerate(tokens[:-1]):
+        head = tokens[place + 1]
+        if token.plain not in _POINTERS or not head.joined or head.written[:1].isupper():
+            continue
+        if not _ends(tokens, place + 1):
+            continue
+        meant = _meant(token.plain, head, candidates, said)
+        if meant is None or meant.text.lower() in taken:
+            continue
+        taken.add(meant.text.lower())
+        span = Span(start=token.start, end=head.start + len(head.written))
+        put = meant.text
+        if head.end > span.end:  # "the library's"
+            span = Span(start=token.start, end=head.end)
+            put = f"{put}'s"
+        yield Edit(span=span, text=put, reason=means(span.of(text), meant.text))
+
+
+def time_edits(text: str, earlier: Sequence[Turn], today: date) -> Iterator[Edit]:
+    """ "then" and "that year" with the last time that was named."""
+    match = _THEN.search(text)
+    if match is None or expressions_of(text, today):
+        return
+    for turn in reversed(earlier[-3:]):
+        for said in (turn.answer, turn.question):
+            times = expressions_of(said[:600], today)
+            if times:
+                when = said[times[0].start : times[0].end]
+                lead = {"recent": "", "day": "on "}.get(times[0].period.grain, "in ")
+                put = f"{lead}{when}"
+                span = Span(start=match.start(), end=match.end())
+                yield Edit(span=span, text=put, reason=means(match.group(), when))
+                return
+
+
+def place_edits(
+    text: str, tokens: Sequence[Token], candidates: Sequence[Antecedent]
+) -> Iterator[Edit]:
+    """ "there", where it is a place, with the last place that was named."""
+    said = {token.plain for token in tokens}
+    for place, token in enumerate(tokens):
+        if token.plain != "there" or place == 0 or not _THERE_AFTER.match(text[token.end :]):
+            continue
+        if tokens[place - 1].plain in (
+            "is",
+            "are",
+            "was",
+            "were",
+            "been",
+            "be",
+            "does",
+            "do",
+            "did",
+        ):
+            continue
+        places = [one for one in candidates if one.place and not one.words <= said]
+        if places:
+            meant = min(places, key=lambda one: (one.back, -one.score))
+            led = tokens[place - 1].plain in PREPOSITIONS
+            put = meant.text if led else f"in {meant.text}"
+            span = Span(start=token.start, end=token.end)
+            yield Edit(span=span, text=put, reason=means(token.written, put))
+            return
+
+
+def _ends(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the phrase ends with this word: no other noun follows."""
+    if tokens[place].plain in STOP_WORDS:
+        return False
+    if place + 1 >= len(tokens) or not tokens[place + 1].joined:
+        return True
+    if tokens[place].end > tokens[place].start + len(tokens[place].written):  # possessive
+        return True
+    verb = place + 1 if place > 1 and tokens[place - 2].plain in AUXILIARIES else None
+    if verb is not None and (  # "does the library lend?", not "does the library card cost?"
+        verb + 1 == len(tokens) or tokens[verb + 1].plain in STOP_WORDS | PREPOSITIONS
+    ):
+        return True
+    after = tokens[place + 1].plain
+    if tokens[place - 1].plain == "the" and after in PREPOSITIONS:  # "the library in Hamburg"
+        return False
+    return after in STOP_WORDS - {"of"} or (after in PREPOSITIONS and after != "of")
+
+
+def _meant(
+    pointer: str, head: Token, candidates: Sequence[Antecedent], said: set[str]
+) -> Antecedent | None:
+    key = key_of_words([head.plain])
+    for one in candidates:
+        if one.words <= said or not one.words or not one.named or one.person > 0:
+            continue
+        if _ends_so(one, key) and not (one.cited and len(one.text.split()) > LONGEST_TITLE):
+            return one
+        if one.kind and key_of_words([one.kind.split()[-1]]) == key:
+            return one
+    if pointer == "the":
+        return None
+    near = [one for one in candidates if not one.words <= said and one.named and one.back <= 1]
+    return next((one for one in near if _may_be(head.plain, one)), None)
+
+
+def _ends_so(one: Antecedent, key: str) -> bool:
+    """Whether a name of several words ends with the noun, or with it and a name of its own: "the
+    ferry" is the Northern Ferry, and the ferry Osprey.
+    """
+    written = one.text.split()
+    if len(written) < 2 + one.text.lower().startswith("the "):
+        return False
+    if key_of_words([written[-1].lower()]) == key:
+        return True
+    own = written[-1][:1].isupper() and written[-2][:1].islower()
+    return own and key_of_words([written[-2]]) == key
+
+
+def _may_be(head: str, one: Antecedent) -> bool:
+    """Whether what tells nothing of itself may be called ``head``."""
+    if head in _PERSONS:
+        return one.person >= 0
+    if head in _SOURCES:
+        return False
+    if head in _GROUPS:
+        return one.person < 1 and (one.plural or one.cited) and not one.kind
+    return head in _CALLED and one.person < 1 and not (one.plural or one.cited or one.kind)

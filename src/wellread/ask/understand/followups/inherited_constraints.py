@@ -1,0 +1,111 @@
+"""Limits of the question before that a follow-up keeps: its time, speaker, author, sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from wellread.ask.understand.constraints.constraint_spans import Limit, without
+from wellread.ask.understand.constraints.people import people_in, people_of
+from wellread.ask.understand.constraints.periods import Expression, expressions_of
+from wellread.ask.understand.constraints.source_kinds import sources_of
+from wellread.ask.understand.constraints.taxonomy_values import taxonomy_of
+from wellread.ask.understand.constraints.time_windows import windows_of
+from wellread.ask.understand.entity_mentions import entities_of
+from wellread.ask.understand.followups.edits import before_end
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.questions import ConstraintKind
+from wellread.text.tokens import tokens_of
+from wellread.types import Span
+
+# The asker lets go of what was set before; the words themselves go too.
+_ALL_TIMES = re.compile(
+    r"\b(?:overall|in\s+general|generally|(?:at|of)\s+any\s+time|of\s+all\s+time|ever|in\s+total"
+    r"|regardless(?:\s+of\s+(?:the\s+)?(?:time|date|year))?|(?:in\s+)?all\s+years|to\s+date"
+    r"|altogether)\b",
+    re.IGNORECASE,
+)
+_EVERYWHERE = re.compile(
+    r"\b(?:overall|in\s+general|generally|anybody|anyone|everyone|everybody|all\s+sources"
+    r"|(?:in\s+)?any\s+source|everywhere|elsewhere|regardless|(?:the\s+)?others|else)\b",
+    re.IGNORECASE,
+)
+TIME_LED = re.compile(
+    r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_PHRASED: dict[ConstraintKind, str] = {
+    "speaker": "according to {value}",
+    "author": "according to {value}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The question with the limits it keeps, and what they are."""
+
+    text: str
+    limits: tuple[str, ...] = ()
+
+
+def limits_of(text: str, vocabulary: Vocabulary, today: date) -> list[Limit]:
+    """All limits that the words of ``text`` set."""
+    tokens = tokens_of(text)
+    people = people_in(text, tokens, vocabulary)
+    entities = entities_of(text, tokens, vocabulary, [one.span for one in people])
+    sources = list(sources_of(text, vocabulary))
+    return [
+        *windows_of(text, tokens, entities, vocabulary, today, of_sources=bool(sources)),
+        *sources,
+        *taxonomy_of(text, tokens, vocabulary),
+        *people_of(text, people),
+    ]
+
+
+def with_limits(asked: str, text: str, before: str, vocabulary: Vocabulary, today: date) -> Kept:
+    """``text`` with those limits of the question ``before`` that ``asked`` does not set anew.
+
+    Args:
+        asked: the question as it was asked, whose words replace a limit or let go of it.
+        text: the question as it is rewritten so far.
+    """
+    there = limits_of(before, vocabulary, today)
+    if not there:
+        return Kept(text=text)
+    mine = {one.constraint.kind for one in limits_of(text, vocabulary, today)}
+    if expressions_of(asked, today) or _ALL_TIMES.search(asked):
+        mine.add("time")
+    kept: list[str] = []
+    for one in there:
+        kind = one.constraint.kind
+        if kind in mine or one.cut is None or (kind != "time" and _EVERYWHERE.search(asked)):
+            continue
+        mine.add(kind)
+        words = one.cut.of(before).strip(" ,;:")
+        if kind in _PHRASED:
+            words = _PHRASED[kind].format(value=one.constraint.value)
+        if words.lower() not in text.lower():
+            text = before_end(text, words)
+            kept.append(words)
+    return Kept(text=text, limits=tuple(kept))
+
+
+def without_time(text: str, vocabulary: Vocabulary, today: date) -> str:
+    """``text`` without the time that it is limited to."""
+    cuts = [
+        one.cut
+        for one in limits_of(text, vocabulary, today)
+        if one.constraint.kind == "time" and one.cut is not None
+    ]
+    return without(text, cuts or [_with_lead(text, one) for one in expressions_of(text, today)])
+
+
+def _with_lead(text: str, time: Expression) -> Span:
+    lead = TIME_LED.search(text, 0, time.start)
+    return Span(start=lead.start() if lead else time.start, end=time.end)
+
+
+def lets_go(text: str) -> re.Match[str] | None:
+    """The words with which all times are asked for ("overall")."""
+    return _ALL_TIMES.search(text)

@@ -1,0 +1,292 @@
+"""Checks each sentence of an answer against the passages it cites (SPEC 7).
+
+The steps stand in ``checking/steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
+that reports somebody's words is checked against that person's words alone; one that what it cites
+does not bear out is looked for in the rest of the evidence; and a judge, where there is one, rules
+on what stays in doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from wellread.answers import Claim, Verdict
+from wellread.ask.deliver.cite import Checked
+from wellread.ask.verify import align, entailment
+from wellread.ask.verify.check_steps import quotation, settle
+from wellread.ask.verify.entailment import Settled
+from wellread.ask.verify.evidence_runs import whole
+from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports
+from wellread.models.base import Embedder
+from wellread.models.judge import Judge
+from wellread.text import words
+from wellread.types import Evidence, Mark
+
+LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
+LEAST_SHARE = 0.4  # of its words that such a piece holds
+USEFUL = 0.05  # of the score that a citation has to add to be kept for it
+RANKS = ("supported", "partial", "unsupported", "uncited", "not_checked")
+
+
+def verify(
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> list[Verdict]:
+    """A verdict for each claim, in order; see ``checked``, which tells what became of citations.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
+    """
+    found = checked(claims, evidence, embedder, marks=marks, judge=judge, most=most)
+    return [each.verdict for each in found]
+
+
+def checked(
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> list[Checked]:
+    """Each claim with its verdict and the citations that it deserves, in order.
+
+    A claim that its citations do not bear out, or that has none, is looked for in all evidence;
+    borne out by another piece, it cites that one. Of several citations those that bear nothing
+    of it go. A claim that cites nothing and is borne out by nothing is ``uncited``; one that is
+    not borne out keeps its citations, so that a reader sees what was claimed.
+
+    Args:
+        marks: tells who says what in passages with speakers; None takes each passage as one voice.
+        judge: rules on doubtful claims.
+        most: claims that the judge may be asked about.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
+    """
+    checker = _Checker(evidence=tuple(evidence), embedder=embedder, marks_over=marks)
+    settled = [checker.check(claim) for claim in claims]
+    if judge is not None:
+        verdicts = entailment.ruled(settled, judge, most)
+    else:
+        verdicts = [each.verdict for each in settled]
+    return [
+        checker.repaired(claim, _named(verdict, cited=checker.cites(claim)))
+        for claim, verdict in zip(claims, verdicts, strict=True)
+    ]
+
+
+def against(
+    claims: Sequence[Claim],
+    candidates: Sequence[Sequence[Evidence]],
+    embedder: Embedder,
+    *,
+    marks: MarksOver | None = None,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> list[Verdict]:
+    """A verdict for each claim by whichever of its ``candidates`` bears it out best, in order.
+
+    What the claims cite does not count. A verdict that is not ``supported`` points to the
+    passage that comes nearest.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the marks cannot be read.
+    """
+    settled = [
+        _Checker(evidence=tuple(pieces), embedder=embedder, marks_over=marks).best(claim)
+        for claim, pieces in zip(claims, candidates, strict=True)
+    ]
+    if judge is None:
+        return [each.verdict for each in settled]
+    return entailment.ruled(settled, judge, most)
+
+
+def _named(verdict: Verdict, *, cited: bool) -> Verdict:
+    if cited or verdict.name == "supported":
+        return verdict
+    return replace(verdict, name="uncited", key="", source=None)
+
+
+@dataclass(slots=True)
+class _Checker:
+    """Checks the claims of one answer; what is read of the evidence is read once."""
+
+    evidence: tuple[Evidence, ...]
+    embedder: Embedder
+    marks_over: MarksOver | None
+    _marks: dict[str, Sequence[Mark]] | None = None
+    _stems: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def cites(self, claim: Claim) -> bool:
+        """Whether the claim cites evidence that there is."""
+        return any(piece.key in claim.keys for piece in self.evidence)
+
+    def check(self, claim: Claim) -> Settled:
+        """The verdict by what the claim cites, or by other evidence where that is better."""
+        cited = [piece for piece in self.evidence if piece.key in claim.keys]
+        extracted = _extracted(claim, cited)
+        if extracted is not None:
+            return extracted
+        told = self._told(claim)
+        first = self._settled(claim, told, cited) if cited else None
+        if first is not None and first.verdict.name == "supported":
+            return first
+        others = [piece for piece in self.evidence if piece.key not in claim.keys]
+        found = self._elsewhere(claim, told, others)
+        if first is None:
+            return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+        return found if found is not None and found.verdict.name == "supported" else first
+
+    def best(self, claim: Claim) -> Settled:
+        """The verdict by the piece that bears the claim out best, whatever the claim cites."""
+        told = self._told(claim)
+        found = self._elsewhere(claim, told, self.evidence, least=0.0)
+        return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
+
+    def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
+        """The claim with the citations that it deserves."""
+        known = tuple(piece.key for piece in self.evidence if piece.key in claim.keys)
+        if verdict.name != "supported" or known == (verdict.key,):
+            return Checked(claim=claim, verdict=verdict)
+        others = [key for key in known if key != verdict.key]
+        kept = {key for key in others if self._useful(claim, verdict, known, key)}
+        keys = tuple(key for key in claim.keys if key == verdict.key or key in kept)
+        if verdict.key not in claim.keys:
+            keys = (verdict.key, *keys)
+        changed = keys != tuple(key for key in claim.keys if key in known)
+        return Checked(claim=replace(claim, keys=keys), verdict=verdict, repaired=changed)
+
+    def _useful(self, claim: Claim, verdict: Verdict, known: Sequence[str], key: str) -> bool:
+        """Whether ``key`` bears out the claim at least in part, alone or with the others."""
+        told = self._told(claim)
+        alone = self._settled(claim, told, self._pieces([key])).verdict
+        if alone.name in ("supported", "partial"):
+            return True
+        if verdict.method not in ("support", entailment.RULED) or len(known) == 1:
+            return False
+        rest = self._pieces([each for each in known if each != key])
+        return self._settled(claim, told, rest).verdict.score < verdict.score - USEFUL
+
+    def _pieces(self, keys: Sequence[str]) -> list[Evidence]:
+        return [piece for piece in self.evidence if piece.key in keys]
+
+    def _elsewhere(
+        self,
+        claim: Claim,
+        told: Sequence[Report],
+        pieces: Sequence[Evidence],
+        *,
+        least: float = LEAST_SHARE,
+    ) -> Settled | None:
+        """The best verdict by one of ``pieces`` alone."""
+        if len(told) == 1 and not told[0].speakers:
+            found = quotation(told[0].text, whole(pieces))
+            if found is not None:
+                return Settled(claim=claim.text, verdict=found, passages=())
+        wanted = frozenset(words.stems(claim.text))
+        shares = [
+            (len(wanted & self._stems_of(piece)) / max(1, len(wanted)), -place)
+            for place, piece in enumerate(pieces)
+        ]
+        near = [
+            pieces[-place]
+            for share, place in sorted(shares, reverse=True)[:LOOKED]
+            if share >= least
+        ]
+        found_in = [self._settled(claim, told, [piece]) for piece in near]
+        return min(found_in, key=lambda each: _order(each.verdict), default=None)
+
+    def _settled(self, claim: Claim, told: Sequence[Report], pieces: Sequence[Evidence]) -> Settled:
+        """The verdict by ``pieces`` together: the worst of the claim's clauses."""
+        verdicts = [self._by(report, pieces) for report in told]
+        return Settled(
+            claim=claim.text,
+            verdict=max(verdicts, key=_order),
+            passages=tuple(piece.text for piece in pieces),
+        )
+
+    def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
+        if not report.speakers:
+            return settle(report.text, whole(pieces), self.embedder)
+        parts = parts_of(pieces, report.speakers, self._read_marks())
+        verdict = settle(report.text, parts, self.embedder) if parts else _nothing()
+        if verdict.name == "supported":
+            return verdict
+        anybody = settle(report.text, whole(pieces), self.embedder)
+        if anybody.name != "supported":
+            return verdict
+        who = " or ".join(sorted(report.speakers))
+        return Verdict(
+            name="unsupported",
+            method="speaker",
+            score=verdict.score,
+            key=anybody.key,
+            source=anybody.source,
+            reason=f"the passage says so, but not in the words of {who}",
+        )
+
+    def _told(self, claim: Claim) -> list[Report]:
+        return reports(align.plain(claim.text), self._speakers())
+
+    def _speakers(self) -> list[str]:
+        if self.marks_over is None:
+            return []
+        named = (name for piece in self.evidence for name in piece.hit.passage.speakers)
+        return list(dict.fromkeys(named))
+
+    def _read_marks(self) -> dict[str, Sequence[Mark]]:
+        if self._marks is None:
+            spoken = [piece for piece in self.evidence if piece.hit.passage.speakers]
+            places = [(piece.hit.document.id, piece.span) for piece in spoken]
+            read = self.marks_over(places) if self.marks_over is not None else []
+            self._marks = {piece.key: each for piece, each in zip(spoken, read, strict=True)}
+        return self._marks
+
+    def _stems_of(self, piece: Evidence) -> frozenset[str]:
+        if piece.key not in self._stems:
+            self._stems[piece.key] = frozenset(words.stems(piece.text))
+        return self._stems[piece.key]
+
+
+def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
+    """The verdict on a sentence that was taken from a place and still stands there."""
+    if claim.source is None:
+        return None
+    for piece in cited:
+        start = claim.source.start - piece.span.start
+        if start >= 0 and piece.text[start : start + len(claim.text)] == claim.text:
+            verdict = Verdict(
+                name="supported",
+                method="verbatim",
+                score=1.0,
+                key=piece.key,
+                source=claim.source,
+                reason="quoted from the source",
+            )
+            return Settled(claim=claim.text, verdict=verdict, passages=())
+    return None
+
+
+def _order(verdict: Verdict) -> tuple[int, float]:
+    """Better verdicts first."""
+    return RANKS.index(verdict.name), -verdict.score
+
+
+def _nothing() -> Verdict:
+    return Verdict(
+        name="unsupported",
+        method="support",
+        score=0.0,
+        reason="the evidence shares too few words with the sentence",
+    )

@@ -1,0 +1,1 @@
+"""How sure an answer is: features of question, evidence and verdicts, weighed as learned."""

@@ -1,0 +1,181 @@
+"""What confidence is computed from: how the question lies to the evidence, each reading 0-1.
+
+No reading depends on who wrote the answer or on how it was checked, except ``support``: a new
+extractor, another model or a stricter check leave the others as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wellread.answers import Verdict
+from wellread.ask.retrieve.proximity import closeness
+from wellread.models.base import Embedder
+from wellread.questions import Analysis
+from wellread.text import words
+from wellread.text.sentences import sentence_spans
+from wellread.types import Evidence
+
+LOOKED = 6  # pieces of evidence, best first, that are read word by word
+EMBEDDED = 6  # sentences, the best by words and passage, whose vectors are compared
+ABOVE = 0.5  # of its worth counts a word that only the title or heading holds
+PARTIAL = 0.5  # of a sentence that is borne out counts one that is borne out in part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """The readings of one answer.
+
+    Attributes:
+        sentence: cosine of the question and the nearest sentence.
+        passage: cosine of the question and the nearest passage.
+        together: share of the question's words, rare ones counting more, that two neighbouring
+            sentences hold.
+        words: share of the question's words that one passage holds with its title.
+        names: share of the question's names and numbers that this passage holds; 1 without any.
+        closeness: how closely the words of the nearest passage stand to those of the question.
+        support: share of the answer's sentences that are borne out, a partial one counting half.
+    """
+
+    sentence: float
+    passage: float
+    together: float
+    words: float
+    names: float
+    closeness: float
+    support: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A sentence of the evidence: in which piece, and which of the question's stems it holds."""
+
+    piece: int
+    text: str
+    held: frozenset[str]
+
+
+def readings_of(
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    verdicts: Sequence[Verdict],
+    embedder: Embedder,
+    nearest: float | None = None,
+) -> Readings:
+    """Take the readings of one answer.
+
+    Args:
+        verdicts: of the answer's sentences; none while it is not written.
+        nearest: cosine of the question and the best sentence; None has it worked out, which
+            embeds the question and ``EMBEDDED`` sentences.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+    """
+    pieces = list(evidence[:LOOKED])
+    asked = frozenset(words.matter(analysis.subject or analysis.question))
+    titles = [_title(piece) & asked for piece in pieces]
+    lines = [
+        _Line(piece=number, text=text, held=asked.intersection(words.stems(text)))
+        for number, piece in enumerate(pieces)
+        for text in (span.of(piece.text) for span in sentence_spans(piece.text))
+    ]
+    worth = _worth(asked, lines)
+    fullest = _fullest(pieces, titles, lines, worth)
+    close = closeness(
+        analysis.subject or analysis.question,
+        [(piece.hit.passage.context, piece.text) for piece in pieces],
+    )
+    if nearest is None:
+        nearest = _nearest(analysis.question, lines, worth, embedder)
+    return Readings(
+        sentence=_unit(nearest),
+        passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
+        together=_together(lines, titles, worth),
+        words=len(fullest) / len(asked) if asked else 0.0,
+        names=_names(analysis, fullest),
+        closeness=max(close, default=0.0),
+        support=support(verdicts),
+    )
+
+
+def support(verdicts: Sequence[Verdict]) -> float:
+    """The share of ``verdicts`` that bear out, a partial one counting half; 1 without any."""
+    if not verdicts:
+        return 1.0
+    counts = {"supported": 1.0, "partial": PARTIAL}
+    return sum(counts.get(verdict.name, 0.0) for verdict in verdicts) / len(verdicts)
+
+
+def _title(piece: Evidence) -> frozenset[str]:
+    above = f"{piece.hit.document.title} {' '.join(piece.locator.heading)}"
+    return frozenset(words.stems(above))
+
+
+def _worth(asked: frozenset[str], lines: Sequence[_Line]) -> dict[str, float]:
+    """What share of the question each stem is: the fewer sentences hold it, the more."""
+    count = Counter(stem for line in lines for stem in line.held)
+    worth = {stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5)) for stem in sorted(asked)}
+    total = math.fsum(worth.values())
+    return {stem: value / total for stem, value in worth.items()}
+
+
+def _share(worth: Mapping[str, float], held: frozenset[str]) -> float:
+    return math.fsum(worth[stem] for stem in sorted(held))
+
+
+def _fullest(
+    pieces: Sequence[Evidence],
+    titles: Sequence[frozenset[str]],
+    lines: Sequence[_Line],
+    worth: Mapping[str, float],
+) -> frozenset[str]:
+    """The question's stems in the piece that holds most of them."""
+    found = [
+        titles[number].union(*(line.held for line in lines if line.piece == number))
+        for number in range(len(pieces))
+    ]
+    return max(found, key=lambda held: _share(worth, held), default=frozenset())
+
+
+def _together(
+    lines: Sequence[_Line], titles: Sequence[frozenset[str]], worth: Mapping[str, float]
+) -> float:
+    """The most that one sentence, or two that follow each other, hold of the question."""
+    pairs = [
+        (one.piece, one.held | two.held)
+        for one, two in itertools.pairwise(lines)
+        if one.piece == two.piece
+    ]
+    shares = [
+        _share(worth, held) + ABOVE * _share(worth, titles[piece] - held)
+        for piece, held in [*((line.piece, line.held) for line in lines), *pairs]
+    ]
+    return _unit(max(shares, default=0.0))
+
+
+def _names(analysis: Analysis, held: frozenset[str]) -> float:
+    named = [stem for name in analysis.names for stem in words.stems(name)]
+    return sum(stem in held for stem in named) / len(named) if named else 1.0
+
+
+def _nearest(
+    question: str, lines: Sequence[_Line], worth: Mapping[str, float], embedder: Embedder
+) -> float:
+    """The cosine of the question and the nearest of its most promising sentences."""
+    order = sorted(lines, key=lambda line: (-_share(worth, line.held), line.piece))
+    texts = list(dict.fromkeys(line.text for line in order[:EMBEDDED]))
+    if not texts:
+        return 0.0
+    asked = embedder.embed([question], "query")[0]
+    return float(np.max(embedder.embed(texts, "passage") @ asked))
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, value))

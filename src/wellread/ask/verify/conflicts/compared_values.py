@@ -1,0 +1,135 @@
+"""What a sentence gives as an answer, in a form that can be compared with another's."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+from wellread.ask.understand.answer_amounts import TIMES
+from wellread.ask.understand.answer_kind import Expected
+from wellread.text import words
+
+NEAR = 7  # words between a number and what is asked for
+NEXT_TO = 2  # words after a number, among which what it counts stands
+LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_DATE_WORDS = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\b",
+    re.IGNORECASE,
+)
+_MONTHS = frozenset(
+    "january february march april may june july august september october november december".split()
+)
+_TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
+PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
+LONGEST_SWAP = 5  # words that stand in one of them in place of others
+
+
+def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
+    """The numbers, dates or names of ``sentence`` that could answer ``question``."""
+    if kind == "date":
+        years = frozenset(_YEAR.findall(sentence)) - frozenset(_YEAR.findall(question))
+        if years:
+            return years
+        return frozenset(each.lower() for each in _DATE_WORDS.findall(sentence))
+    if kind == "number":
+        return _measured(sentence, question)
+    asked = question.lower()
+    return frozenset(name.lower() for name in words.names(sentence) if name.lower() not in asked)
+
+
+def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of values could answer the same question differently.
+
+    A year and "the second Saturday" do not, nor do two weekdays: things recur on those.
+    """
+    if not one or not other:
+        return False
+    if kind != "date":
+        return True
+    years = [all(_YEAR.fullmatch(value) for value in values) for values in (one, other)]
+    if any(years):
+        return all(years)
+    return all(any(value in _MONTHS for value in values) for values in (one, other))
+
+
+def counts(sentence: str, question: str) -> frozenset[str]:
+    """How many of what ``question`` asks to count ``sentence`` says there are ("240 homes")."""
+    wanted = _counted(question)
+    if not wanted:
+        return frozenset()
+    tokens = _TOKEN.findall(sentence)
+    stems = [words.stem(token) for token in tokens]
+    found: set[str] = set()
+    for place, token in enumerate(tokens):
+        numbers = words.numbers(token)
+        unit = next((one for one in stems[place + 1 : place + 1 + NEXT_TO] if one in wanted), "")
+        if numbers and unit:
+            found |= {f"{number} {unit}" for number in numbers}
+    return frozenset(found)
+
+
+def _counted(question: str) -> frozenset[str]:
+    """The stem of the noun that is counted; of all units of time for "how long"."""
+    if LASTING.search(question):
+        return frozenset(words.stem(unit) for unit in TIMES)
+    asked = re.search(r"\bhow (?:many|much) ([^\W\d_]+)", question, re.IGNORECASE)
+    return frozenset({words.stem(asked.group(1))}) if asked else frozenset()
+
+
+def _measured(sentence: str, question: str) -> frozenset[str]:
+    """The numbers that stand near a term of the question; years count only by themselves."""
+    asked = frozenset(words.stems(question))
+    known = words.numbers(question)
+    tokens = _TOKEN.findall(sentence)
+    near = [place for place, token in enumerate(tokens) if words.stem(token) in asked]
+    found: set[str] = set()
+    for place, token in enumerate(tokens):
+        if not token[0].isdigit() or _YEAR.fullmatch(token):
+            continue
+        if any(abs(place - other) <= NEAR for other in near):
+            found |= words.numbers(token) - known
+    return frozenset(found)
+
+
+def swapped(one: str, other: str) -> tuple[str, str] | None:
+    """What differs between two sentences that are otherwise the same, as written in each.
+
+    None when they are the same, or differ by more than a value.
+    """
+    first, second = _TOKEN.findall(one), _TOKEN.findall(other)
+    if min(len(first), len(second)) < 5:
+        return None
+    matcher = SequenceMatcher(
+        None, [word.lower() for word in first], [word.lower() for word in second], autojunk=False
+    )
+    if matcher.real_quick_ratio() < PARALLEL or matcher.ratio() < PARALLEL:
+        return None
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "replace" or b - a > LONGEST_SWAP or d - c > LONGEST_SWAP:
+            continue
+        before, after = " ".join(first[a:b]), " ".join(second[c:d])
+        if _telling(before) and _telling(after) and not _same_stems(before, after):
+            return before, after
+    return None
+
+
+def _telling(text: str) -> bool:
+    """A number or a name: what facts are swapped by, and paraphrases are not."""
+    return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
+        words.numbers(text)
+    )
+
+
+def _same_stems(one: str, other: str) -> bool:
+    a, b = set(words.stems(one)), set(words.stems(other))
+    return not a or not b or a <= b or b <= a
+
+
+def opposed(one: str, other: str) -> bool:
+    """Whether of two sentences with nearly the same words one is negated."""
+    a, b = frozenset(words.stems(one)), frozenset(words.stems(other))
+    if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
+        return False
+    return words.negations(one) % 2 != words.negations(other) % 2

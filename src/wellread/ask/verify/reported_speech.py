@@ -1,0 +1,164 @@
+"""Whose words a sentence reports, and the passages cut down to the words of that person.
+
+"Ana argued that the test is slow" is borne out by what Ana says. That somebody else in the same
+passage says so proves nothing, unless they report her.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wellread.ask.verify.evidence_runs import Part
+from wellread.text import words
+from wellread.text.sentences import sentence_spans
+from wellread.types import Evidence, Mark, Span, SpeakerMark
+
+MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
+"""The marks that each (document id, span) needs to be located."""
+
+LEAST_LEFT = 2  # content words; a report with fewer is checked as it stands
+SHORTEST_PART = 3  # letters of a first or last name by which a person is called
+
+_VERBS = """
+    said says say saying stated states argued argues argue explained explains explain noted notes
+    claimed claims claim suggested suggests suggest mentioned mentions mention believes believed
+    believe thinks thought think told tells asked asks replied replies answered answers added adds
+    warned warns pointed points stressed stresses emphasised emphasises emphasized emphasizes
+    proposed proposes recommended recommends recommend described describes reported reports
+    admitted admits agreed agrees disagreed disagrees concluded concludes confirmed confirms
+    insisted insists announced announces observed observes remarked remarks promised promises
+    wants wanted prefers preferred expects expected hopes hoped fears feared denied denies
+    objected objects wondered wonders clarified clarifies predicted predicts estimates estimated
+"""
+_SAYING = "|".join(sorted(_VERBS.split(), key=len, reverse=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a sentence, or a part of it, says that somebody said.
+
+    Attributes:
+        speakers: whose words it reports, by the names in the marks; empty: nobody's.
+        text: what was said, without "Ana argued that".
+    """
+
+    speakers: frozenset[str]
+    text: str
+
+
+def reports(claim: str, known: Iterable[str]) -> list[Report]:
+    """What ``claim`` reports of the words of ``known`` people; alone itself when of none."""
+    called = _called(known)
+    plain = [Report(speakers=frozenset(), text=claim)]
+    if not any(name in claim for name in called):
+        return plain
+    pattern = _pattern(called)
+    found = list(pattern.finditer(claim))
+    if not found:
+        return plain
+    who = [_speakers(match.group(), called) for match in found]
+    if len(set(who)) == 1:
+        said = _without(claim, [match.span() for match in found])
+        return [Report(speakers=who[0], text=said)]
+    # "Ana said this, but Ben said that": a clause for each, from one name to the next.
+    ends = [match.start() for match in found[1:]] + [len(claim)]
+    clauses = []
+    for match, speakers, end in zip(found, who, ends, strict=True):
+        start = 0 if match is found[0] else match.start()
+        clause = claim[start:end]
+        place = (match.start() - start, match.end() - start)
+        clauses.append(Report(speakers=speakers, text=_without(clause, [place])))
+    return clauses
+
+
+def parts_of(
+    pieces: Sequence[Evidence], speakers: frozenset[str], marks: Mapping[str, Sequence[Mark]]
+) -> list[Part]:
+    """What ``speakers`` say in ``pieces``, and what others there report of them by name.
+
+    A piece in which nobody speaks (an article) is taken whole. ``marks`` are those over each piece,
+    by key.
+    """
+    parts = []
+    for piece in pieces:
+        turns = _turns(piece, marks.get(piece.key, ()))
+        if not turns:
+            parts.append(Part(piece=piece, span=Span(start=0, end=len(piece.text))))
+            continue
+        for turn, speaker in turns:
+            if speaker in speakers:
+                parts.append(Part(piece=piece, span=turn))
+            else:
+                parts += _reporting(piece, turn, speakers)
+    return parts
+
+
+def _turns(piece: Evidence, marks: Sequence[Mark]) -> list[tuple[Span, str]]:
+    """Who says which run of the piece's text."""
+    first, last = piece.span.start, piece.span.end
+    return [
+        (Span(start=max(mark.start, first) - first, end=min(mark.end, last) - first), mark.speaker)
+        for mark in marks
+        if isinstance(mark, SpeakerMark) and mark.start < last and first < mark.end
+    ]
+
+
+def _reporting(piece: Evidence, turn: Span, speakers: frozenset[str]) -> list[Part]:
+    """The sentences of somebody's turn that report the words of ``speakers``."""
+    text = turn.of(piece.text)
+    pattern = _pattern(_called(speakers))
+    return [
+        Part(piece=piece, span=Span(start=turn.start + span.start, end=turn.start + span.end))
+        for span in sentence_spans(text)
+        if pattern.search(span.of(text))
+    ]
+
+
+def _called(known: Iterable[str]) -> dict[str, set[str]]:
+    """What people may be called (whole name, first, last) to whom that may be."""
+    called: dict[str, set[str]] = {}
+    for name in known:
+        parts = name.split()
+        for each in {name, *(parts[:1] + parts[-1:])}:
+            if len(each) >= SHORTEST_PART or each == name:
+                called.setdefault(each, set()).add(name)
+    return called
+
+
+def _pattern(called: Mapping[str, object]) -> re.Pattern[str]:
+    one = "|".join(re.escape(name) for name in sorted(called, key=len, reverse=True))
+    who = rf"(?<!\w)(?:{one})(?:(?:\s*,\s*|\s*,?\s+and\s+)(?:{one}))*(?!\w)"
+    between = r"(?:\s*,[^,.]{1,60},)?\s+(?:\w+ly\s+|also\s+|then\s+|has\s+|had\s+|both\s+){0,2}"
+    after = r"(?:\s+(?:out\s+)?(?:that|how|why|whether))?\s*[:,]?\s*"
+    return re.compile(
+        rf"(?:As\s+|as\s+)?{who}{between}(?:{_SAYING})\b{after}"
+        rf"|(?:[Aa]ccording\s+to|[Ff]or)\s+{who}\s*,\s*"
+        rf"|,?\s*[Aa]ccording\s+to\s+{who}"
+        rf"|[Ii]n\s+(?:{who})['’]s?\s+(?:view|opinion|words|eyes)\s*,?\s*"
+        rf"|^\W*{who}\s*:\s*"
+        rf"|[,”\"]\s*(?:{_SAYING})\s+{who}"
+    )
+
+
+def _speakers(phrase: str, called: Mapping[str, set[str]]) -> frozenset[str]:
+    """Everybody whom ``phrase`` names; a longer name hides the shorter ones inside it."""
+    left, found = phrase, set[str]()
+    for name in sorted(called, key=len, reverse=True):
+        pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
+        if re.search(pattern, left):
+            found |= called[name]
+            left = re.sub(pattern, " ", left)
+    return frozenset(found)
+
+
+def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
+    """``text`` without ``places``, or as it is when too little is left to check."""
+    left, end = [], 0
+    for start, stop in places:
+        left.append(text[end:start])
+        end = stop
+    left.append(text[end:])
+    said = " ".join(part.strip() for part in left if part.strip()).lstrip(" ,;:")
+    return said if len(words.stems(said)) >= LEAST_LEFT else text

@@ -1,0 +1,236 @@
+"""What can be read off a claim and the passages it cites, each reading 0-1.
+
+Words are read sentence by sentence: a word counts the more the fewer sentences of the evidence hold
+it, and one that none holds counts most. What bears a claim out may be strewn over a page, so that
+three sentences from anywhere count together (``cover_strewn``). The order of the
+words was read too and added nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wellread.ask.verify.support import polarity
+from wellread.text import words
+from wellread.text.sentences import sentence_spans
+from wellread.types import Span
+
+FOR = ("cover_plain", "cover_strewn", "cover_letters", "near", "near_mean", "agreed")
+AGAINST = ("number_missing", "names_apart", "opposed", "denied")
+NAMES = FOR + AGAINST
+GRAM = 4  # letters of the pieces by which words of one family know each other
+STREWN = 3  # sentences from anywhere that together hold most of the claim
+AS_GOOD = 0.6  # of the best sentence's share, from which another may speak for the claim as well
+LEAST_WORDS = 3
+OWN_SHARE = 0.6  # of the claim's words that a sentence holds itself, where its title holds the rest
+NEAREST = 3  # sentences, the best by words, whose vectors are compared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A passage that a claim cites, with its document's title."""
+
+    text: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A sentence: in which source, where in it, its stems, and which of the claim's it holds."""
+
+    source: int
+    span: Span
+    text: str
+    stems: tuple[str, ...]
+    held: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A claim laid beside its sources, before any vector is asked for.
+
+    Attributes:
+        worth: the claim's stems, and what share of the claim each is; together 1.
+        best: the sentences that hold most of the claim, best first, ``NEAREST`` at most.
+    """
+
+    claim: str
+    worth: Mapping[str, float]
+    sources: tuple[Source, ...]
+    lines: tuple[Line, ...]
+    best: tuple[Line, ...]
+
+
+def compare(claim: str, sources: Sequence[Source]) -> Compared:
+    """Lay ``claim`` beside ``sources``."""
+    stems = tuple(words.stems(claim))
+    wanted = frozenset(stems)
+    lines = tuple(
+        _line(number, span, span.of(source.text), wanted)
+        for number, source in enumerate(sources)
+        for span in sentence_spans(source.text)
+    )
+    worth = _worth(stems, lines)
+    ranked = sorted(lines, key=lambda line: (-_share(worth, line.held), len(line.text)))
+    return Compared(
+        claim=claim,
+        worth=worth,
+        sources=tuple(sources),
+        lines=lines,
+        best=tuple(ranked[:NEAREST]),
+    )
+
+
+def readings(compared: Compared, nearness: Sequence[float]) -> dict[str, float]:
+    """All readings by name (``NAMES``); ``nearness`` is the cosine of each of ``compared.best``."""
+    near = [min(1.0, max(0.0, value)) for value in nearness] or [0.0]
+    pair = _best_pair(compared)
+    titles = frozenset(stem for source in compared.sources for stem in words.stems(source.title))
+    return (
+        _covers(compared, pair, titles)
+        | _facts(compared, pair)
+        | _turned(compared)
+        | {
+            "near": max(near),
+            "near_mean": sum(near) / len(near),
+        }
+    )
+
+
+def contained(compared: Compared) -> bool:
+    """Whether one sentence, with its title, holds every word and number of the claim in its order.
+
+    A claim of fewer than ``LEAST_WORDS`` words says too little for that.
+    """
+    stems = list(dict.fromkeys(words.stems(compared.claim)))
+    numbers = words.numbers(compared.claim)
+    if len(stems) < LEAST_WORDS:
+        return False
+    for line in compared.best:
+        title = frozenset(words.stems(compared.sources[line.source].title))
+        own = [stem for stem in stems if stem in line.held]
+        places = [line.stems.index(stem) for stem in own]
+        if (
+            len(own) >= OWN_SHARE * len(stems)
+            and title.issuperset(set(stems) - set(own))
+            and numbers <= words.numbers(line.text)
+            and places == sorted(places)
+        ):
+            return True
+    return False
+
+
+def missing_numbers(compared: Compared) -> list[str]:
+    """The claim's numbers that no source holds, sorted."""
+    return sorted(words.numbers(compared.claim) - words.numbers(_whole(compared.sources)))
+
+
+def _line(source: int, span: Span, text: str, wanted: frozenset[str]) -> Line:
+    stems = tuple(words.stems(text))
+    return Line(source=source, span=span, text=text, stems=stems, held=wanted.intersection(stems))
+
+
+def _worth(stems: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
+    """Each stem's worth by how few sentences hold it, as BM25 weighs words."""
+    count = Counter(stem for line in lines for stem in line.held)
+    worth = {
+        stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5))
+        for stem in dict.fromkeys(stems)
+    }
+    total = sum(worth.values())
+    return {stem: value / total for stem, value in worth.items()}
+
+
+def _share(worth: Mapping[str, float], held: Iterable[str]) -> float:
+    # Rounded, so that the order in which a set gives its words decides nothing.
+    return round(math.fsum(worth[stem] for stem in held), 9)
+
+
+def _union(lines: Iterable[Line]) -> frozenset[str]:
+    return frozenset(stem for line in lines for stem in line.held)
+
+
+def _best_pair(compared: Compared) -> Sequence[Line]:
+    """The two neighbouring sentences of one source, or one, that hold most of the claim."""
+    pairs = (
+        [line for line in compared.lines[at : at + 2] if line.source == first.source]
+        for at, first in enumerate(compared.lines)
+    )
+    empty: Sequence[Line] = ()
+    return max(pairs, key=lambda lines: _share(compared.worth, _union(lines)), default=empty)
+
+
+def _covers(compared: Compared, pair: Sequence[Line], titles: frozenset[str]) -> dict[str, float]:
+    worth = compared.worth
+    around = titles.union(*(line.stems for line in pair))
+    return {
+        "cover_plain": len(_union(compared.lines)) / max(1, len(worth)),
+        "cover_strewn": _strewn(compared),
+        "cover_letters": _letters(worth, around),
+    }
+
+
+def _strewn(compared: Compared) -> float:
+    """The share held by ``STREWN`` sentences, chosen one by one for what each adds."""
+    held: frozenset[str] = frozenset()
+    for _ in range(STREWN):
+        added = [line.held - held for line in compared.lines]
+        held |= max(added, key=lambda new: _share(compared.worth, new), default=frozenset())
+    return _share(compared.worth, held)
+
+
+def _letters(worth: Mapping[str, float], held: Collection[str]) -> float:
+    """The share of the claim's words of which ``held`` has a relative, by pieces of letters."""
+    grams = frozenset(gram for stem in held for gram in _grams(stem))
+    found = 0.0
+    for stem, value in worth.items():
+        if stem in held:
+            found += value
+        elif len(stem) > GRAM:
+            mine = _grams(stem)
+            found += value * sum(gram in grams for gram in mine) / len(mine)
+    return min(1.0, found)
+
+
+def _grams(stem: str) -> list[str]:
+    return [stem[at : at + GRAM] for at in range(len(stem) - GRAM + 1)]
+
+
+def _facts(compared: Compared, pair: Sequence[Line]) -> dict[str, float]:
+    titles = [source.title for source in compared.sources]
+    near = " ".join([*(line.text for line in pair), *titles]).lower()
+    names = words.names(compared.claim)
+    apart = sum(not _named(name, near) for name in names)
+    return {
+        "number_missing": float(bool(missing_numbers(compared))),
+        "names_apart": apart / max(1, len(names)),
+    }
+
+
+def _named(name: str, text: str) -> bool:
+    """Whether a part of ``name`` is in ``text``; initials and the like are not looked for."""
+    parts = [part.lower() for part in name.split() if len(part) > 2]
+    return not parts or any(part in text for part in parts)
+
+
+def _turned(compared: Compared) -> dict[str, float]:
+    claim = polarity.turns_of(compared.claim)
+    shares = [_share(compared.worth, line.held) for line in compared.best]
+    best = [
+        polarity.turns_of(line.text)
+        for line, share in zip(compared.best, shares, strict=True)
+        if share >= AS_GOOD * shares[0]
+    ]
+    together = polarity.turns_of(" ".join(line.text for line in compared.best))
+    return {
+        "opposed": float(polarity.opposed(claim, together)),
+        "agreed": float(polarity.agreed(claim, together)),
+        "denied": float(bool(best) and all(polarity.denied(claim, text) for text in best)),
+    }
+
+
+def _whole(sources: Sequence[Source]) -> str:
+    return " ".join(part for source in sources for part in (source.title, source.text))

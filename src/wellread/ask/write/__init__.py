@@ -1,0 +1,1 @@
+"""The draft: by the language model where there is one, else extracted; see ``drafting.py``."""

@@ -1,0 +1,232 @@
+"""A model's reply read into text, claims and tail, whatever shape it has.
+
+Nothing here raises: a reply is a model's, so every text is a reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from wellread.answers import Claim
+from wellread.ask.write.guard import CALL_LINE, Guard, Shown
+from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader
+from wellread.ask.write.tail import Tail, find_tail, read_tail
+from wellread.text.sentences import sentence_spans
+from wellread.types import Span
+
+_HEADING = re.compile(r"\s{0,3}#{1,6}(?:\s|\Z)")
+_BOLD_HEADING = re.compile(r"\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*")
+_NOT_PROSE = re.compile(r"\s*(?:`{3,}.*|~{3,}.*|(?:[-*_=]\s*){3,}|[|:\-\s]+)?", re.DOTALL)
+_DIVIDER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)*\s*:?-+:?\s*\|?\s*")
+_LINE_HEAD = re.compile(
+    r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?"
+)
+_REACH = 1_000  # characters of what was shown, that a run of the prompt's words may begin in
+_LINE_END = re.compile(r"\n")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]*_`]*\s|\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A reply taken apart.
+
+    Attributes:
+        claims: the sentences, in order, each with the keys cited for it; every claim's text
+            stands in ``text`` after the one before it. Headings are no claims; a row of a table is
+            one.
+        text: the Markdown before the tail, without citation markers.
+        tail: what the model says about its answer; ``None`` when it says nothing readable.
+        unknown_keys: how many evidence keys it cites that do not exist.
+        broken_tail: the tail was cut off or is not JSON; what could be read of it is in ``tail``.
+        withheld: how many sentences and lines must not be shown; they are already removed.
+    """
+
+    claims: tuple[Claim, ...]
+    text: str
+    tail: Tail | None
+    unknown_keys: int
+    broken_tail: bool
+    withheld: int = 0
+
+
+def parse_draft(reply: str, known_keys: Collection[str], guard: Guard | None = None) -> Draft:
+    """Read a model's reply.
+
+    Args:
+        known_keys: the evidence keys that it was given.
+        guard: takes out what must not be shown; None trusts the reply.
+    """
+    reply = reply.replace("\r\n", "\n")
+    place, state = find_tail(reply)
+    tail, broken = read_tail(reply[place:], known_keys) if state == "tail" else (None, False)
+    reader = MarkerReader(known_keys)
+    body, references = reader.without_references(reply[:place].strip())
+    shown = guard.shown(body) if guard else Shown(text=body)
+    body = shown.text.strip()
+    stripped = reader.strip(body)
+    # A tail's strings are shown to readers, to whom a key says nothing.
+    return Draft(
+        claims=_claims(stripped.text, stripped.markers),
+        text=stripped.text,
+        tail=_for_readers(tail, reader, guard) if tail else None,
+        unknown_keys=stripped.unknown_keys + reader.strip(references).unknown_keys,
+        broken_tail=broken,
+        withheld=shown.withheld,
+    )
+
+
+class VisibleStream:
+    """What of a streamed reply a reader is shown: the text before the tail, markers as they are.
+
+    Held back until it is clear what they become: a beginning tail, a half-finished marker, white
+    space at the end. The shown pieces together are the same however the reply was cut.
+    With a guard whole sentences are shown, without what it takes out.
+    """
+
+    def __init__(self, guard: Guard | None = None) -> None:
+        self._guard = guard
+        self._waiting = self._before = ""
+        self._text = ""
+        self._shown = 0
+        self._ended = False
+
+    def feed(self, delta: str) -> str:
+        """The next piece to show, now that ``delta`` has come; often empty."""
+        self._text += delta
+        return self._guarded(self._advance(final=False), final=False)
+
+    def finish(self) -> str:
+        """What is left to show at the reply's end."""
+        return self._guarded(self._advance(final=True), final=True)
+
+    def _guarded(self, piece: str, *, final: bool) -> str:
+        if self._guard is None:
+            return piece
+        self._waiting += piece
+        ready: list[str] = []
+        while self._waiting:
+            border = _LINE_END if CALL_LINE.match(self._waiting) else _SENTENCE_END
+            found = border.search(self._waiting)
+            if found is None and not final:
+                break
+            end = found.end() if found else len(self._waiting)
+            shown = self._guard.shown(self._waiting[:end], before=self._before)
+            ready.append(shown.text)
+            self._before = (self._before + shown.text)[-_REACH:]
+            self._waiting = self._waiting[end:]
+        return "".join(ready)
+
+    def _advance(self, *, final: bool) -> str:
+        if self._ended:
+            return ""
+        end, state = find_tail(self._text, self._shown, final=final)
+        self._ended = final or state == "tail"
+        if not self._ended:
+            half = HALF_MARKER.search(self._text, self._shown, end)
+            end = half.start() if half else end
+        piece = self._text[self._shown : end].rstrip()
+        self._shown += len(piece)
+        return piece
+
+
+def _for_readers(tail: Tail, reader: MarkerReader, guard: Guard | None) -> Tail:
+    """The tail's strings without markers, and without what must not be shown."""
+
+    def plain(lines: Iterable[str]) -> tuple[str, ...]:
+        allowed = guard.lines(lines) if guard else lines
+        stripped = (reader.strip(line).text.strip() for line in allowed)
+        return tuple(line for line in stripped if line)
+
+    return Tail(
+        confidence=tail.confidence,
+        reasoning=" ".join(plain([tail.reasoning])),
+        data_gaps=plain(tail.data_gaps),
+        conflicts=plain(tail.conflicts),
+        relevance=tail.relevance,
+    )
+
+
+def _claims(text: str, markers: Sequence[Marker]) -> tuple[Claim, ...]:
+    """The sentences of ``text`` with the keys of the markers that belong to them."""
+    lines = _sentences_by_line(text, markers)
+    spans = [span for _, sentences in lines for span in sentences]
+    keys: dict[int, list[str]] = {span.start: [] for span in spans}
+    for line, sentences in lines:
+        here = [marker for marker in markers if line.start <= marker.place <= line.end]
+        if not sentences:
+            # A line of markers alone cites what stands above it.
+            before = [span for span in spans if span.start < line.start]
+            sentences = before[-1:] or spans[:1]
+        prefixed = _is_prefixed(sentences, here)
+        for marker in here:
+            owner = _owner(sentences, marker.place, prefixed=prefixed)
+            if owner is not None:
+                keys[owner.start] += marker.keys
+    return tuple(
+        Claim(text=span.of(text), keys=tuple(dict.fromkeys(keys[span.start]))) for span in spans
+    )
+
+
+def _sentences_by_line(text: str, markers: Sequence[Marker]) -> list[tuple[Span, list[Span]]]:
+    """Every line with the spans of its claims."""
+    found: list[tuple[Span, list[Span]]] = []
+    lines = text.split("\n")
+    start = 0
+    for number, line in enumerate(lines):
+        span = Span(start=start, end=start + len(line))
+        places = [marker.place for marker in markers if span.start <= marker.place <= span.end]
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        found.append((span, _sentences(line, start, places, following)))
+        start += len(line) + 1
+    return found
+
+
+def _sentences(line: str, offset: int, places: Sequence[int], following: str) -> list[Span]:
+    """The spans of a line's claims, in the text's offsets; ``places`` are its markers'."""
+    if _HEADING.match(line) or _NOT_PROSE.fullmatch(line):
+        return []
+    if _BOLD_HEADING.fullmatch(line) and not places:
+        return []
+    if line.lstrip().startswith("|"):
+        if "-" in following and _DIVIDER.fullmatch(following):
+            return []  # the table's head
+        begin = len(line) - len(line.lstrip(" \t|"))
+        spans = [Span(start=begin, end=max(begin, len(line.rstrip(" \t|"))))]
+    else:
+        head = _LINE_HEAD.match(line)
+        begin = head.end() if head else 0
+        # A marker behind a full stop ends a sentence, also where the breaker saw an abbreviation.
+        ends = [
+            place - offset
+            for place in places
+            if begin < place - offset < len(line) and line[place - offset - 1] in ".!?"
+        ]
+        borders = [begin, *ends, len(line)]
+        spans = [
+            Span(start=start + span.start, end=start + span.end)
+            for start, end in pairwise(borders)
+            for span in sentence_spans(line[start:end])
+        ]
+    return [
+        Span(start=offset + span.start, end=offset + span.end)
+        for span in spans
+        if any(character.isalnum() for character in span.of(line))
+    ]
+
+
+def _is_prefixed(sentences: Sequence[Span], markers: Sequence[Marker]) -> bool:
+    """Whether the line's markers stand in front of the sentences they belong to."""
+    if not sentences or not markers:
+        return False
+    return markers[0].place <= sentences[0].start and markers[-1].place < sentences[-1].end
+
+
+def _owner(sentences: Sequence[Span], place: int, *, prefixed: bool) -> Span | None:
+    """The sentence that a marker belongs to: the one it ends or stands in."""
+    if prefixed:
+        return next((span for span in sentences if span.end > place), None)
+    before = [span for span in sentences if span.start < place]
+    return before[-1] if before else next(iter(sentences), None)

@@ -1,0 +1,146 @@
+"""The wording of what a language model is asked. The words stand in files beside this one.
+
+``system.md`` holds the rules, ``user.md`` the evidence and the question, ``wording.yaml`` one rule
+for each type of question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from wellread.ask.write.guard import Guard
+from wellread.identity import tagged_hash
+from wellread.models.base import Prompt
+from wellread.questions import Analysis
+from wellread.text.invisible import visible
+from wellread.types import Evidence
+
+FENCE_CHARACTERS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """One passage as the template shows it; ``facts`` are name and value, in order."""
+
+    key: str
+    facts: tuple[tuple[str, str], ...]
+    text: str
+
+
+def build_prompt(
+    analysis: Analysis, evidence: Sequence[Evidence], *, similar_questions: str = ""
+) -> Prompt:
+    """What the model is asked: the rules, and the evidence with the question.
+
+    The same input gives the same prompt. ``similar_questions`` is text about verified past
+    answers, shown under its own heading.
+
+    Raises:
+        ValueError: there is no evidence; such a question is not for a model.
+    """
+    if not evidence:
+        raise ValueError("a prompt without evidence would be answered from general knowledge")
+    fence = _fence(analysis, evidence, similar_questions)
+    pieces = [
+        _Piece(
+            key=piece.key,
+            facts=tuple(
+                (name, _line(value, fence)) for name, value in _facts(piece) if value.strip()
+            ),
+            text=_safe(piece.text, fence).strip(),
+        )
+        for piece in evidence
+    ]
+    return Prompt(
+        system=_rules(analysis, fence, _safe(similar_questions, fence).strip()),
+        user=_template("user.md").render(
+            fence=fence,
+            pieces=pieces,
+            entities=[_line(line, fence) for line in _named(analysis)],
+            question=_line(analysis.question, fence),
+        ),
+    )
+
+
+def guard_of(
+    analysis: Analysis, evidence: Sequence[Evidence], *, similar_questions: str = ""
+) -> Guard:
+    """What keeps the reply to that prompt from repeating it, and harmless."""
+    fence = _fence(analysis, evidence, similar_questions)
+    said = [*_named(analysis)]
+    said += [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
+    # What was asked and answered before may be said again, what experts noted is for the model.
+    asked = [line for line in similar_questions.split("\n") if line.startswith(("Q: ", "A: "))]
+    rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
+    return Guard(rules, fence, [analysis.question, *asked, *said])
+
+
+@cache
+def wordings() -> Mapping[str, str]:
+    """The rule for each type of question."""
+    text = files(__name__).joinpath("wording.yaml").read_text(encoding="utf-8")
+    return {str(name): str(line) for name, line in yaml.safe_load(text).items()}
+
+
+def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
+    return _template("system.md").render(
+        fence=fence, wording=wordings()[analysis.type], similar_questions=similar_questions
+    )
+
+
+def _facts(piece: Evidence) -> list[tuple[str, str]]:
+    document = piece.hit.document
+    finer = document.source_type
+    speaker = piece.locator.speaker or ", ".join(piece.hit.passage.speakers)
+    return [
+        ("title", document.title),
+        ("kind", f"{document.kind} ({finer})" if finer else document.kind),
+        ("place", piece.locator.label),
+        ("speaker", speaker),
+        ("date", document.published_at.date().isoformat() if document.published_at else ""),
+    ]
+
+
+def _named(analysis: Analysis) -> list[str]:
+    """What each name in the question stands for: "BIP 340": Schnorr signatures (topic)."""
+    lines = (
+        f"“{entity.span.of(analysis.question)}”: {entity.title}"
+        + (f" ({entity.type})" if entity.type else "")
+        for entity in analysis.entities
+    )
+    return list(dict.fromkeys(lines))
+
+
+def _fence(analysis: Analysis, evidence: Sequence[Evidence], similar_questions: str) -> str:
+    """What no source can know beforehand: a hash of everything that the prompt holds."""
+    parts = [part for piece in evidence for part in (piece.key, piece.hit.document.id, piece.text)]
+    digest = tagged_hash("fence", analysis.question, similar_questions, *parts)
+    return digest.rpartition("_")[2][:FENCE_CHARACTERS]
+
+
+def _safe(text: str, fence: str) -> str:
+    """``text`` without hidden characters and without the fence, should it stand there after all."""
+    return re.sub(re.escape(fence), "…", visible(text), flags=re.IGNORECASE)
+
+
+def _line(text: str, fence: str) -> str:
+    return " ".join(_safe(text, fence).split())
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=PackageLoader("wellread.ask.write", "prompts"),
+        autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

@@ -1,0 +1,1 @@
+"""Answers written out for others: Markdown, BibTeX, CSL-JSON."""

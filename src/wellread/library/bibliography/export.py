@@ -1,0 +1,188 @@
+"""Answers as files for others: Markdown with a bibliography, CSL-JSON, BibTeX."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+from urllib.parse import quote
+
+from wellread.answers import Answer, Citation, Conflict, Sentence, Table
+from wellread.ask.deliver.citation_style import Style, markers_after, styled
+from wellread.ask.deliver.render import CATALOGUE
+from wellread.ask.deliver.reply import NOBODY
+from wellread.ask.write.drafting import EXTRACTIVE
+from wellread.kb import KnowledgeBase
+from wellread.library.bibliography.bibtex import bibtex
+from wellread.library.bibliography.works import csl_item, works_of
+from wellread.store.catalogue.values import StoredAnswer
+
+Format = Literal["markdown", "csl-json", "bibtex"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+MEDIA_TYPES: dict[Format, str] = {
+    "markdown": "text/markdown; charset=utf-8",
+    "csl-json": "application/vnd.citationstyles.csl+json",
+    "bibtex": "application/x-bibtex; charset=utf-8",
+}
+ENDINGS: dict[Format, str] = {"markdown": "md", "csl-json": "json", "bibtex": "bib"}
+# Whose text is no Markdown of its own: what means something there has to be written out.
+PLAIN = (EXTRACTIVE, CATALOGUE, NOBODY)
+STALE = "A source of this answer has changed or gone since it was given."
+_INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
+_LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """How an answer is written out.
+
+    Attributes:
+        style: the form of the citations; None takes the setting.
+        verdicts: a footnote for each sentence with its verdict and why.
+    """
+
+    form: Format = "markdown"
+    style: Style | None = None
+    verdicts: bool = False
+
+
+def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Export) -> str:
+    """``answer`` as the text of a file.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    if wanted.form == "markdown":
+        return "\n".join(_markdown(kb, stored, answer, wanted))
+    works = works_of(kb, answer.citations)
+    if wanted.form == "bibtex":
+        return bibtex(works)
+    return json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2) + "\n"
+
+
+def _markdown(
+    kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Export
+) -> Iterator[str]:
+    style = wanted.style or kb.settings.citations.style
+    yield f"# {_escaped(answer.question)}\n"
+    if answer.standalone:
+        yield f"Understood as: {_escaped(answer.standalone)}\n"
+    if stored.stale:
+        yield f"> **Stale.** {STALE}\n"
+    yield f"{_text(kb, answer, style, wanted)}\n"
+    if answer.table:
+        yield from _table(answer.table)
+    yield from _beside(answer)
+    if answer.citations:
+        yield "## Sources\n"
+        yield from _sources(answer.citations, numbered=style == "number")
+        yield ""
+    yield from _byline(stored, answer)
+    if wanted.verdicts:
+        yield from (_footnote(number, one) for number, one in enumerate(answer.sentences, 1))
+
+
+def _text(kb: KnowledgeBase, answer: Answer, style: Style, wanted: Export) -> str:
+    """The answer's text, each citation a link to its place, each sentence with its footnote."""
+    by_id = {citation.id: citation for citation in answer.citations}
+    plain = answer.answered_by in PLAIN
+    pieces: list[str] = []
+    place = 0
+    for number, sentence in enumerate(answer.sentences, 1):
+        after = markers_after(answer.text, sentence)
+        pieces.append(answer.text[place : sentence.span.start])
+        said = sentence.span.of(answer.text)
+        pieces.append(_escaped(said) if plain else said)
+        links = (_linked(kb, by_id[known], style) for known in sentence.citations if known in by_id)
+        pieces += [f" {link}" for link in links]
+        pieces.append(f"[^{number}]" if wanted.verdicts else "")
+        place = after.end
+    rest = answer.text[place:]
+    return "".join([*pieces, _escaped(rest) if plain and not answer.sentences else rest])
+
+
+def _linked(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
+    shown = f"\\[{_escaped(styled(kb, citation, style)[1:-1])}\\]"
+    return f"[{shown}]({_target(citation.link)})" if citation.link else shown
+
+
+def _sources(citations: Sequence[Citation], *, numbered: bool) -> Iterator[str]:
+    """``[title](url) – type``: one line for each numbered place, else for each source."""
+    seen: set[str] = set()
+    for citation in citations:
+        title = _escaped(citation.title)
+        named = f"[{title}]({_target(citation.url)})" if citation.url else title
+        if numbered:
+            label = citation.locator.label
+            place = f", {_escaped(label)}" if label else ""
+            yield f"{citation.id}. {named} – {citation.kind}{place}"
+        elif citation.document_id not in seen:
+            yield f"- {named} – {citation.kind}"
+        seen.add(citation.document_id)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"| {' | '.join(_cell(name) for name in table.columns)} |"
+    yield f"|{'---|' * len(table.columns)}"
+    for row in table.rows:
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+    yield ""
+    if table.method:
+        yield f"How it was worked out: {_escaped(table.method)}.\n"
+
+
+def _cell(text: str) -> str:
+    return _escaped(" ".join(text.split()))
+
+
+def _beside(answer: Answer) -> Iterator[str]:
+    """What is missing, wrong in the question, or in dispute."""
+    yield from _list("Premises", answer.premises)
+    yield from _list("Where sources disagree", [_disagreement(one) for one in answer.conflicts])
+    yield from _list("What is missing", answer.data_gaps)
+
+
+def _list(name: str, lines: Iterable[str]) -> Iterator[str]:
+    shown = [f"- {_escaped(line)}" for line in lines]
+    if shown:
+        yield f"## {name}\n"
+        yield from (*shown, "")
+
+
+def _disagreement(conflict: Conflict) -> str:
+    views = "; ".join(
+        " ".join([f"“{view.text}”", *(f"[{known}]" for known in view.citations)])
+        for view in conflict.views
+    )
+    said = f"{conflict.about}: {views}" if views else conflict.about
+    return f"{said} ({conflict.reason})" if conflict.reason else said
+
+
+def _byline(stored: StoredAnswer, answer: Answer) -> Iterator[str]:
+    who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
+    sure = f"confidence {answer.confidence.score:.2f} ({answer.confidence.band})"
+    yield f"*{_escaped(who)} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
+
+
+def _footnote(number: int, sentence: Sentence) -> str:
+    verdict = sentence.verdict
+    reason = f": {_escaped(verdict.reason)}" if verdict.reason else ""
+    return f"[^{number}]: {verdict.name.replace('_', ' ')} ({verdict.method}){reason}"
+
+
+def _escaped(text: str) -> str:
+    """``text`` as Markdown shows it letter by letter."""
+    flat = _INLINE.sub(lambda found: f"\\{found.group()}", text)
+    return _LEADING.sub(lambda found: _leading(found.group()), flat)
+
+
+def _leading(mark: str) -> str:
+    """What begins a line and would make a list or a heading of it."""
+    return f"\\{mark}" if not mark.isdigit() else f"{mark}\\"
+
+
+def _target(link: str) -> str:
+    """``link`` as the target of a Markdown link: no space, no bracket that would end it."""
+    return quote(link, safe="%/:=&?~#+!$,;'@*_-.")

@@ -1,0 +1,241 @@
+"""Checks any text, sentence by sentence: somebody else's answer, a draft, a report.
+
+For each sentence the passages that come nearest are looked for; the best of them gives the verdict
+and the quotation. ``check`` looks in a knowledge base, ``check_texts`` in texts given with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from wellread.answers import Citation, Claim, Sentence, Verdict, VerdictName
+from wellread.ask.deliver.cite import Sources, sources_of
+from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.search import search
+from wellread.ask.verify.check_claims import against
+from wellread.ask.verify.reported_speech import MarksOver
+from wellread.errors import RequestError
+from wellread.identity import tagged_hash
+from wellread.kb import KnowledgeBase
+from wellread.library.external_text import ForeignSentence, sentences_of
+from wellread.models.base import Embedder
+from wellread.models.judge import Judge
+from wellread.text.sentences import sentence_spans
+from wellread.types import DocumentFacts, Evidence, Filters, Hit, Locator, Mark, Passage, Span
+
+LOOKED = 6  # passages for each sentence
+MOST_SENTENCES = 500
+NOTHING_SAID = Verdict(
+    name="not_checked", method="none", score=0.0, reason="it says nothing that could be checked"
+)
+PIECE = 1_500  # characters of a given text that are one passage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenText:
+    """A source that is given with the text to check."""
+
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedText:
+    """A text with a verdict for each of its sentences.
+
+    Attributes:
+        sentences: their spans are of ``text`` as it was given, markers and all.
+        citations: for each sentence the passage that bears it out or comes nearest.
+    """
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    citations: tuple[Citation, ...]
+
+    def counts(self) -> dict[VerdictName, int]:
+        """How many sentences have each verdict."""
+        found = Counter(sentence.verdict.name for sentence in self.sentences)
+        names: tuple[VerdictName, ...] = ("supported", "partial", "unsupported", "not_checked")
+        return {name: found[name] for name in names}
+
+    def borne_out(self, *, strict: bool = False) -> bool:
+        """Whether every sentence that says something is supported; in part is enough unless
+        ``strict``.
+        """
+        enough = ("supported", "not_checked") + (() if strict else ("partial",))
+        return all(sentence.verdict.name in enough for sentence in self.sentences)
+
+
+def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> CheckedText:
+    """Check ``text`` against the material of ``kb``.
+
+    The judge, where there is one, is asked about ``verification.most`` sentences at most.
+
+    Raises:
+        RequestError: there is no sentence in it, or more than 500.
+        UnknownCollectionError: ``filters`` names a collection that does not exist.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    sentences = _sentences(text)
+    known: dict[str, Evidence] = {}
+    candidates = []
+    for sentence in sentences:
+        looked = filters or Filters()
+        hits = search(kb, sentence.text, looked, limit=LOOKED) if sentence.claims else []
+        candidates.append([_known(known, piece) for piece in pack(kb, hits)])
+    marks = kb.catalogue.marks_over
+    verdicts = against(
+        _claims(sentences),
+        candidates,
+        kb.embedder,
+        marks=marks,
+        judge=kb.judge,
+        most=kb.settings.verification.most,
+    )
+    return _told(text, sentences, verdicts, list(known.values()), marks)
+
+
+def check_texts(
+    text: str,
+    sources: Iterable[GivenText],
+    embedder: Embedder,
+    *,
+    judge: Judge | None = None,
+    most: int = 0,
+) -> CheckedText:
+    """Check ``text`` against ``sources`` alone; nothing is stored.
+
+    Raises:
+        RequestError: there is no sentence in ``text``, more than 500, or no word in ``sources``.
+        ModelError: the embedder could not be run or reached.
+    """
+    sentences = _sentences(text)
+    pieces = [piece for at, source in enumerate(sources) for piece in _pieces(at, source)]
+    if not pieces:
+        raise RequestError("there is no text to check against", hint="give sources with words")
+    numbered = [replace(piece, key=f"e{at}") for at, piece in enumerate(pieces, 1)]
+    verdicts = against(
+        _claims(sentences),
+        [numbered if sentence.claims else [] for sentence in sentences],
+        embedder,
+        judge=judge,
+        most=most,
+    )
+    return _told(text, sentences, verdicts, numbered, _no_marks)
+
+
+def _sentences(text: str) -> list[ForeignSentence]:
+    found = sentences_of(text)
+    if not found:
+        raise RequestError("there is no sentence to check", hint="give a text with sentences")
+    if len(found) > MOST_SENTENCES:
+        raise RequestError(
+            f"{len(found)} sentences are too many; {MOST_SENTENCES} are checked at once",
+            hint="check it in parts",
+        )
+    return found
+
+
+def _claims(sentences: Sequence[ForeignSentence]) -> list[Claim]:
+    return [Claim(text=sentence.text, keys=()) for sentence in sentences]
+
+
+def _known(known: dict[str, Evidence], piece: Evidence) -> Evidence:
+    """``piece`` under a key that is its own among all sentences' candidates."""
+    held = known.get(piece.hit.passage.id)
+    if held is None or held.span != piece.span:
+        held = replace(piece, key=f"e{len(known) + 1}")
+        known[piece.hit.passage.id] = held
+    return held
+
+
+def _told(
+    text: str,
+    sentences: Sequence[ForeignSentence],
+    verdicts: Sequence[Verdict],
+    evidence: Sequence[Evidence],
+    marks: MarksOver,
+) -> CheckedText:
+    settled = [
+        verdict if sentence.claims else NOTHING_SAID
+        for sentence, verdict in zip(sentences, verdicts, strict=True)
+    ]
+    by_key = {piece.key: piece for piece in evidence}
+    used = dict.fromkeys(verdict.key for verdict in settled if verdict.key in by_key)
+    page = _Page(sources_of(marks, [by_key[key] for key in used]), by_key)
+    told = tuple(
+        Sentence(
+            text=sentence.span.of(text),
+            span=sentence.span,
+            verdict=verdict,
+            citations=page.cited(verdict, sentence.span),
+        )
+        for sentence, verdict in zip(sentences, settled, strict=True)
+    )
+    return CheckedText(text=text, sentences=told, citations=tuple(page.citations))
+
+
+@dataclass(slots=True)
+class _Page:
+    """The citations so far, numbered from 1."""
+
+    sources: Sources
+    by_key: Mapping[str, Evidence]
+    citations: list[Citation] = field(default_factory=list)
+
+    def cited(self, verdict: Verdict, span: Span) -> tuple[int, ...]:
+        """The ids of what ``verdict`` rests on."""
+        piece = self.by_key.get(verdict.key)
+        if piece is None or verdict.source is None:
+            return ()
+        number = len(self.citations) + 1
+        self.citations.append(self.sources.citation(piece, verdict.source, span, verdict, number))
+        return (number,)
+
+
+def _no_marks(spans: Sequence[tuple[str, Span]]) -> list[tuple[Mark, ...]]:
+    return [()] * len(spans)
+
+
+def _pieces(at: int, source: GivenText) -> list[Evidence]:
+    """``source`` in passages of whole sentences."""
+    title = source.title or f"Source {at + 1}"
+    facts = DocumentFacts(
+        id=tagged_hash("txt", str(at), title, source.text),
+        version=tagged_hash("ver", source.text),
+        collection="",
+        uri="",
+        kind="page",
+        title=title,
+        characters=len(source.text),
+    )
+    return [_piece(source.text, span, facts) for span in _runs(source.text)]
+
+
+def _runs(text: str) -> list[Span]:
+    """Runs of whole sentences of at most ``PIECE`` characters; a longer sentence is one."""
+    runs: list[Span] = []
+    for span in sentence_spans(text):
+        if runs and span.end - runs[-1].start <= PIECE:
+            runs[-1] = Span(start=runs[-1].start, end=span.end)
+        else:
+            runs.append(span)
+    return runs
+
+
+def _piece(text: str, span: Span, facts: DocumentFacts) -> Evidence:
+    passage = partial(Passage, document_id=facts.id, version=facts.version, span=span)
+    return Evidence(
+        key="",
+        hit=Hit(
+            passage=passage(id=tagged_hash("psg", facts.id, str(span.start)), text=span.of(text)),
+            document=facts,
+            score=0.0,
+        ),
+        text=span.of(text),
+        span=span,
+        locator=Locator(label=""),
+    )

@@ -1,0 +1,191 @@
+"""Finds what people name: documents by id or title, and the values that a search is limited to.
+
+A value that nothing has would make a search come back empty, and a misspelt name looks the same as
+one of whom nothing is known; so both are refused here, with what is there instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rapidfuzz import fuzz, process, utils
+
+from wellread.ask.retrieve.search import check_collections
+from wellread.errors import RequestError, UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.listings import ListedDocument
+from wellread.store.catalogue.vocabulary import CollectionWords
+from wellread.text.names import key_of
+from wellread.types import Filters
+
+NEAR = 5  # names that are offered in place of one that is not there
+LEAST_LIKENESS = 70.0  # of 100
+MANY_VALUES = 12  # that an error lists whole
+
+
+def near(name: str, known: Iterable[str], limit: int = NEAR) -> list[str]:
+    """Those of the names that look like ``name``, the most alike first."""
+    found = process.extract(
+        name,
+        list(dict.fromkeys(known)),
+        scorer=fuzz.WRatio,
+        processor=utils.default_process,
+        limit=limit,
+        score_cutoff=LEAST_LIKENESS,
+    )
+    return [other for other, _, _ in found]
+
+
+# --- documents -------------------------------------------------------------------------------
+
+
+def named_document(
+    kb: KnowledgeBase, name: str, collections: Sequence[str] = (), *, media: bool = False
+) -> ListedDocument:
+    """The document (of ``media``: the recording) with this id, title, address, or part of a title.
+
+    Of several with the same title it is the newest.
+
+    Raises:
+        UnknownCollectionError: ``collections`` names one that does not exist.
+        UnknownNameError: there is none, or the part fits several titles.
+    """
+    check_collections(kb, Filters(collections=tuple(collections)))
+    there = kb.catalogue.listings.listed(name)
+    if there and (not collections or there.facts.collection in collections):
+        return there
+    titles = kb.catalogue.listings.titles(collections, media=media)
+    key = key_of(name)
+    ways = (
+        [one.id for one in titles if name in (one.uri, one.url)][:1],
+        [one.id for one in titles if key and key_of(one.title) == key][:1],
+        [one.id for one in titles if len(key) > 2 and key in key_of(one.title)],
+        [one.id for one in titles if len(name) > len("doc_") and one.id.startswith(name)],
+    )
+    found = next((ids for ids in ways if ids), [])
+    listed = kb.catalogue.listings.listed(found[0]) if len(found) == 1 else None
+    if listed:
+        return listed
+    what = "recording" if media else "document"
+    if found:
+        shown = "; ".join(dict.fromkeys(one.title for one in titles if one.id in found[:NEAR]))
+        raise UnknownNameError(
+            f"{len(found):,} {what}s have {name!r} in their title", hint=f"for example: {shown}"
+        )
+    like = near(name, (one.title for one in titles))
+    hint = f"similar titles: {'; '.join(like)}" if like else f"there are {len(titles):,} {what}s"
+    raise UnknownNameError(f"no {what} has the id or title {name!r}", hint=hint)
+
+
+# --- values of filters -----------------------------------------------------------------------
+
+
+def known_values(kb: KnowledgeBase, filters: Filters) -> Filters:
+    """``filters`` with its names as the documents have them.
+
+    Case does not count; a person may be called by a first or last name that only one has.
+
+    Raises:
+        UnknownCollectionError: ``filters.collections`` names one that does not exist.
+        UnknownNameError: nobody and nothing is called so in these collections.
+    """
+    check_collections(kb, filters)
+    if not (
+        filters.speakers
+        or filters.authors
+        or filters.source_types
+        or filters.languages
+        or filters.taxonomy
+    ):
+        return filters
+    words = kb.catalogue.vocabulary.of(filters.collections)
+    return replace(
+        filters,
+        speakers=_people("speaker", filters.speakers, [one.speakers for one in words]),
+        authors=_people("author", filters.authors, [one.authors for one in words]),
+        source_types=_values(
+            "source type", filters.source_types, [one.source_types for one in words]
+        ),
+        languages=_values("language", filters.languages, [one.languages for one in words]),
+        taxonomy=_taxonomy(filters.taxonomy, words),
+    )
+
+
+def pair_of(text: str) -> tuple[str, str]:
+    """``dimension=value`` as a pair.
+
+    Raises:
+        RequestError: it is not one.
+    """
+    dimension, equals, value = (part.strip() for part in text.partition("="))
+    if not (dimension and equals and value):
+        raise RequestError(f"{text!r} is not a field with a value", hint="write dimension=value")
+    return dimension, value
+
+
+def _people(
+    what: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+) -> tuple[str, ...]:
+    known = dict.fromkeys(name for names in counts for name in names)
+    return tuple(dict.fromkeys(name for one in wanted for name in _person(what, one, known)))
+
+
+def _person(what: str, wanted: str, known: Iterable[str]) -> list[str]:
+    """Every spelling of the one person who is called so."""
+    key = key_of(wanted)
+    spellings: dict[str, list[str]] = {}
+    for name in known:
+        spellings.setdefault(key_of(name), []).append(name)
+    if key in spellings:
+        return spellings[key]
+    parts = key.split()
+    called = [other for other in spellings if parts and _is_part(parts, other.split())]
+    if len(called) == 1:
+        return spellings[called[0]]
+    if called:
+        names = ", ".join(sorted(spellings[other][0] for other in called)[:MANY_VALUES])
+        raise UnknownNameError(f"several {what}s are called {wanted!r}", hint=f"which: {names}")
+    raise _unknown(what, wanted, [names[0] for names in spellings.values()])
+
+
+def _is_part(parts: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether ``parts`` are how the name begins or ends."""
+    return list(name[: len(parts)]) == parts or list(name[-len(parts) :]) == parts
+
+
+def _values(
+    what: str, wanted: Sequence[str], counts: Sequence[Mapping[str, int]]
+) -> tuple[str, ...]:
+    known = list(dict.fromkeys(value for values in counts for value in values))
+    found: dict[str, None] = {}
+    for one in wanted:
+        fitting = [value for value in known if value.casefold() == one.casefold()]
+        if not fitting:
+            raise _unknown(what, one, known)
+        found.update(dict.fromkeys(fitting))
+    return tuple(found)
+
+
+def _taxonomy(
+    wanted: Sequence[tuple[str, str]], words: Sequence[CollectionWords]
+) -> tuple[tuple[str, str], ...]:
+    known = list(dict.fromkeys(name for one in words for name in one.taxonomy))
+    found: dict[tuple[str, str], None] = {}
+    for dimension, value in wanted:
+        for name in _values("field", [dimension], [dict.fromkeys(known, 0)]):
+            values = [one.taxonomy.get(name, {}) for one in words]
+            for fitting in _values(f"value of the field {name}", [value], values):
+                found[name, fitting] = None
+    return tuple(found)
+
+
+def _unknown(what: str, wanted: str, known: Sequence[str]) -> UnknownNameError:
+    like = near(wanted, known)
+    if like:
+        hint = f"similar: {', '.join(like)}"
+    elif len(known) <= MANY_VALUES:
+        hint = f"known: {', '.join(sorted(known, key=str.casefold)) or 'none'}"
+    else:
+        hint = f"there are {len(known):,} others"
+    return UnknownNameError(f"there is no {what} {wanted!r}", hint=hint)

@@ -1,0 +1,170 @@
+"""Recordings: a list of them, and a whole transcript turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wellread.errors import RequestError, UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.library.named_things import known_values, named_document, near
+from wellread.library.speaker_turns import Turn, turns_of
+from wellread.store.catalogue.listings import ListedDocument, Order
+from wellread.text.names import key_of
+from wellread.types import Document, Filters, Mark, SpeakerMark, TimeMark
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A transcript, or another document with a recording.
+
+    Attributes:
+        duration: seconds to the end of what was said, as far as times are known.
+        speakers: in order of appearance.
+    """
+
+    document: ListedDocument
+    duration: float | None
+    speakers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recordings:
+    """Part of a list, and how many recordings the whole of it has."""
+
+    total: int
+    recordings: tuple[Recording, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A recording with its turns, all of them or those that were asked for.
+
+    Attributes:
+        total: how many turns the whole of it has.
+    """
+
+    recording: Recording
+    turns: tuple[Turn, ...]
+    total: int
+
+
+def recordings(
+    kb: KnowledgeBase,
+    filters: Filters,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    order: Order = "newest",
+) -> Recordings:
+    """The transcripts, and what else has a recording, that meet the limits.
+
+    Raises:
+        UnknownCollectionError, UnknownNameError: a limit names what is not there.
+    """
+    page = kb.catalogue.listings.media(known_values(kb, filters), limit, offset, order)
+    ids = [one.facts.id for one in page.documents]
+    marks = kb.catalogue.marks(ids)
+    speakers = kb.catalogue.listings.speakers_of(ids)
+    return Recordings(
+        total=page.total,
+        recordings=tuple(
+            Recording(
+                document=one,
+                duration=_duration(marks.get(one.facts.id, ())),
+                speakers=speakers.get(one.facts.id, ()),
+            )
+            for one in page.documents
+        ),
+    )
+
+
+def transcript(
+    kb: KnowledgeBase,
+    name: str,
+    *,
+    collections: Sequence[str] = (),
+    speaker: str = "",
+    since: float | None = None,
+    until: float | None = None,
+) -> Transcript:
+    """The recording with this id or title, whole, or the turns of one speaker or some time.
+
+    Args:
+        since, until: seconds; a turn counts when any of it was said between them.
+
+    Raises:
+        RequestError: the document is no transcript, has no times to choose by, or ``until`` is
+            before ``since``.
+        UnknownNameError: there is no such recording, or nobody called so speaks in it.
+    """
+    if since is not None and until is not None and until < since:
+        raise RequestError("the part ends before it begins", hint="swap from and to")
+    listed = named_document(kb, name, collections, media=True)
+    document = kb.catalogue.document(listed.facts.id)
+    if document is None:
+        raise UnknownNameError(f"{listed.facts.title!r} was removed just now", hint="look again")
+    speakers = tuple(dict.fromkeys(_spoken_by(document)))
+    times = any(isinstance(mark, TimeMark) for mark in document.marks)
+    if not (times or speakers or document.kind == "transcript"):
+        raise RequestError(
+            f"{document.title!r} is no transcript: it has neither times nor speakers",
+            hint=f"read it as a document: {listed.facts.id}",
+        )
+    if not times and (since is not None or until is not None):
+        raise RequestError(f"{document.title!r} has no times", hint="leave out from and to")
+    turns = list(turns_of(kb, listed.facts.id, document))
+    chosen = _within(turns, since, until)
+    if speaker.strip():
+        wanted = _called(speaker, speakers, document.title)
+        chosen = [turn for turn in chosen if turn.speaker in wanted]
+    recording = Recording(document=listed, duration=_duration(document.marks), speakers=speakers)
+    return Transcript(recording=recording, turns=tuple(chosen), total=len(turns))
+
+
+def _duration(marks: Sequence[Mark]) -> float | None:
+    ends = [
+        mark.begin if mark.finish is None else mark.finish
+        for mark in marks
+        if isinstance(mark, TimeMark)
+    ]
+    return max(ends, default=None)
+
+
+def _spoken_by(document: Document) -> Iterator[str]:
+    said = [mark for mark in document.marks if isinstance(mark, SpeakerMark)]
+    yield from (mark.speaker for mark in sorted(said, key=lambda mark: mark.start))
+
+
+def _called(name: str, speakers: Sequence[str], title: str) -> set[str]:
+    """Every spelling of the speakers whose name this is, or begins or ends with it."""
+    key = key_of(name)
+    found = {one for one in speakers if key_of(one) == key} or {
+        one for one in speakers if f" {key} " in f" {key_of(one)} "
+    }
+    if not found:
+        like = near(name, speakers) or list(speakers)
+        raise UnknownNameError(
+            f"nobody called {name!r} speaks in {title!r}",
+            hint=f"who does: {', '.join(like)}" if like else "it names no speakers",
+        )
+    return found
+
+
+def _within(turns: Sequence[Turn], since: float | None, until: float | None) -> list[Turn]:
+    """The turns of which something was said in that time.
+
+    One without a time of its own was said when the one before it ended.
+    """
+    if since is None and until is None:
+        return list(turns)
+    found: list[Turn] = []
+    reached = 0.0
+    for turn in turns:
+        begin = reached if turn.begin is None else turn.begin
+        reached = begin if turn.finish is None else turn.finish
+        if (since is None or begin >= since or reached > since) and (
+            until is None or begin <= until
+        ):
+            found.append(turn)
+    return found

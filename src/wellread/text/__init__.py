@@ -1,0 +1,1 @@
+"""Language, parsed once: words, stems, sentences, names, numbers, quantities, dates."""
