@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-import snowballstemmer
+from wellread.text.stems import stem as snowball_stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’\-_.][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\d+(?:\.\d+)?")
@@ -58,14 +58,12 @@ NUMBER_WORDS = {
     "twice": "2",
 }
 
-_stemmer = snowballstemmer.stemmer("english")
-
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """The stem of one word, lower case and without accents (Snowball English)."""
     plain = word.lower().replace("’", "'").removesuffix("'s")
-    return str(_stemmer.stemWord(plain if plain.isascii() else _unaccented(plain)))
+    return snowball_stem(plain if plain.isascii() else _unaccented(plain))
 
 
 def _unaccented(word: str) -> str:

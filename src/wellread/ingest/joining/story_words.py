@@ -18,10 +18,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-import snowballstemmer
 from numpy.typing import NDArray
 
 from wellread.ingest.joining.common_words import COMMON_WORDS
+from wellread.text.stems import stem
 
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
 LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first
@@ -63,16 +63,15 @@ _NUMBERS_AND_TIMES = frozenset(
     october november december first second third last next new old
     """.split()
 )
-_stemmer = snowballstemmer.stemmer("english")
 _SEED = 20_240_501
 
 
 def counts(title: str, text: str) -> Counter[str]:
     """How often each word stem and each pair of neighbouring ones is in title and lead."""
-    stems = [stem for stem, _ in spoken(text[:LEAD_CHARACTERS])]
+    stems = [one for one, _ in spoken(text[:LEAD_CHARACTERS])]
     found = Counter(stems)
     found.update(f"{one} {other}" for one, other in pairwise(stems))
-    found.update(stem for stem, _ in spoken(title))
+    found.update(one for one, _ in spoken(title))
     return found
 
 
@@ -81,7 +80,7 @@ def spoken(text: str) -> Iterator[tuple[str, str]]:
     for word in _WORD.findall(text):
         plain = word.lower().replace("’", "'").removesuffix("'s")
         if len(plain) > 1 and plain not in _STOP_WORDS and not plain.isdigit():
-            yield _stem(plain), word
+            yield stem(plain), word
 
 
 def code_of(feature: str) -> int:
@@ -188,7 +187,7 @@ def bands(signature: Signature) -> Iterator[tuple[int, bytes]]:
 
 @lru_cache(maxsize=1)
 def _everyday_codes() -> frozenset[int]:
-    return frozenset(code_of(_stem(word)) for word in COMMON_WORDS | _NUMBERS_AND_TIMES)
+    return frozenset(code_of(stem(word)) for word in COMMON_WORDS | _NUMBERS_AND_TIMES)
 
 
 @lru_cache(maxsize=1)
@@ -196,8 +195,3 @@ def _permutations() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     generator = np.random.Generator(np.random.PCG64(_SEED))
     multipliers = generator.integers(0, 1 << 63, HASHES, dtype=np.uint64) * np.uint64(2)
     return multipliers + np.uint64(1), generator.integers(0, 1 << 63, HASHES, dtype=np.uint64)
-
-
-@lru_cache(maxsize=100_000)
-def _stem(word: str) -> str:
-    return str(_stemmer.stemWord(word))

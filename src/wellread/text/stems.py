@@ -1,0 +1,27 @@
+"""Word stems: the part that the forms of a word share ("lending", "lends": "lend").
+
+A Snowball stemmer keeps the word at hand in itself, so one that several threads use at a time
+fails, or gives the stem of another thread's word, which a cache would keep for good. Each thread
+has its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+
+import snowballstemmer
+
+LANGUAGE = "english"
+MOST_WORDS = 100_000  # whose stems are kept
+
+_of_thread = threading.local()
+
+
+@lru_cache(maxsize=MOST_WORDS)
+def stem(word: str) -> str:
+    """The stem of one word in lower case (Snowball English; Porter, 2001)."""
+    stemmer = getattr(_of_thread, "stemmer", None)
+    if stemmer is None:
+        stemmer = _of_thread.stemmer = snowballstemmer.stemmer(LANGUAGE)
+    return str(stemmer.stemWord(word))
