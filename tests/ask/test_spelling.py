@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
+from wellread.ask import spelling
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.spell_correction import respelt
 from wellread.ask.understand.vocabulary import Vocabulary
@@ -83,3 +84,18 @@ async def test_the_answer_says_what_was_put_right(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, Question(text="Who keeps the lighthose?")))
     assert given.question == "Who keeps the lighthose?"
     assert any("“lighthose”" in note and "“lighthouse”" in note for note in given.notes)
+
+
+class _Crowded(set[str]):
+    """Forgets each word at once, as when other questions make room at that moment."""
+
+    def add(self, element: str) -> None:
+        super().add(element)
+        self.clear()
+
+
+def test_a_word_that_is_there_stays_when_others_make_room(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(spelling._known, kb, _Crowded())
+    assert read(kb, "Who keeps the lighthouses?") == ("Who keeps the lighthouses?", 0)

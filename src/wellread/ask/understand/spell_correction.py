@@ -71,14 +71,17 @@ def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
 
 def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bool:
     """Whether a passage holds the word, in any of its forms."""
+    key = f"{'|'.join(within.collections)}:{words.stem(word)}"
     with _lock:
         known = _known.setdefault(kb, set())
         if len(known) > MOST_KNOWN:
             known.clear()
-    key = f"{'|'.join(within.collections)}:{words.stem(word)}"
-    if key not in known and index.search_text(word, within, 1):
-        known.add(key)
-    return key in known
+        if key in known:
+            return True
+    if not index.search_text(word, within, 1):
+        return False
+    known.add(key)  # it may be forgotten again at once, by a thread that makes room
+    return True
 
 
 def _nearest(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
