@@ -36,7 +36,7 @@ from wellread.answers import Claim, Verdict
 from wellread.ask.verify.check_claims import verify
 from wellread.evaluation.bootstrap import Floats, Interval, bootstrap, interval
 from wellread.testing.evidence import evidence_of
-from wellread.text import words
+from wellread.text.parsed import parse
 
 VERDICTS = ("supported", "partial", "unsupported")
 
@@ -115,8 +115,8 @@ def measured(cases: Sequence[ClaimCase], verdicts: Sequence[Verdict]) -> dict[st
 
 def overlap(case: ClaimCase) -> float:
     """The floor: which share of the claim's content words the evidence holds, by their stems."""
-    wanted = frozenset(words.stems(case.claim))
-    held = frozenset(stem for text in case.passages for stem in words.stems(text))
+    wanted = parse(case.claim).stem_set
+    held = frozenset(stem for text in case.passages for stem in parse(text).stems)
     return len(wanted & held) / max(1, len(wanted))
 
 

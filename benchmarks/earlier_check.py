@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.sets.claims import ClaimCase
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 
 CHECKED, WEIGHT_WORDS, WEIGHT_MEANING, CAP = 4, 0.55, 0.45, 0.45
@@ -36,14 +36,14 @@ def earlier_scores(cases: Sequence[ClaimCase], vectors: Vectors) -> list[float]:
 
 
 def _windows(case: ClaimCase) -> list[tuple[str, float]]:
-    wanted = frozenset(words.stems(case.claim))
-    title = frozenset(words.stems(case.title))
+    wanted = parse(case.claim).stem_set
+    title = parse(case.title).stem_set
     found = []
     for text in case.passages:
         spans = [(span.start, span.end) for span in sentence_spans(text)]
         pairs = [(one[0], two[1]) for one, two in itertools.pairwise(spans)]
         for start, end in [*spans, *pairs]:
-            inside = frozenset(words.stems(text[start:end]))
+            inside = parse(text[start:end]).stem_set
             held = len(wanted & inside) + 0.5 * len((wanted - inside) & title)
             found.append((text[start:end], held / max(1, len(wanted))))
     found.sort(key=lambda window: (-window[1], len(window[0])))
@@ -64,11 +64,11 @@ def _score(
         return 0.0
     best = int(np.argmax(scores))
     around = " ".join([*case.passages, case.title])
-    missing = words.numbers(case.claim) - words.numbers(around)
+    missing = parse(case.claim).numbers - parse(around).numbers
     absent = [
         name
-        for name in words.names(case.claim)
+        for name in parse(case.claim).names
         if not any(part.lower() in around.lower() for part in name.split() if len(part) > 2)
     ]
-    negated = words.negations(case.claim) % 2 != words.negations(windows[best][0]) % 2
+    negated = parse(case.claim).negations % 2 != parse(windows[best][0]).negations % 2
     return min(scores[best], CAP) if missing or absent or negated else scores[best]

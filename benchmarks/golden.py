@@ -22,6 +22,7 @@ import asyncio
 import difflib
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from typing import Any
 import time_machine
 
 from benchmarks.analysis import SOURCES, labelled
-from benchmarks.homes import filled, open_home
+from benchmarks.homes import filled, open_home, refresh
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import commit, save
 from benchmarks.sets.items import MTRAG
@@ -51,6 +52,7 @@ SEED = 11
 DRAWN = 100  # questions of each public set
 LISTS = ("hits", "citations", "verdicts", "notes", "data_gaps", "suggestions", "related")
 FIELDS = ("type", "limits", "mode", "by", "text", "confidence", "band", "table", *LISTS)
+_CODE = shutil.ignore_patterns("__pycache__", "*.py")
 TELLING = ("hits", "text", "citations", "verdicts", "confidence")
 
 Row = dict[str, Any]
@@ -214,12 +216,19 @@ def _described(base: str) -> Callable[[ExitStack], KnowledgeBase]:
     def opened(stack: ExitStack) -> KnowledgeBase:
         kb = stack.enter_context(open_home(f"golden-{base}"))
         data, settings = SOURCES[base]
-        source = eval_data(data) if data else SAMPLE
+        source = eval_data(data) if data else _copied_sample()
         rules = ROOT / "examples" / "collections" / settings if settings else None
         add(kb, [str(source)], collection=base, settings=rules)
         return kb
 
     return opened
+
+
+def _copied_sample() -> Path:
+    """The sample base under an address that is the same for every checkout."""
+    folder = CACHE / "sources" / "golden-sample"
+    refresh(folder, lambda fresh: shutil.copytree(SAMPLE, fresh, dirs_exist_ok=True, ignore=_CODE))
+    return folder
 
 
 def _labelled(base: str) -> Callable[[KnowledgeBase], Sequence[Asked]]:

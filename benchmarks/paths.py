@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "src" / "wellread" / "sample"
 SAMPLE_QUESTIONS = ROOT / "tests" / "sample_questions.jsonl"
-CACHE = ROOT / "benchmarks" / ".cache"
+CACHE = (ROOT / "benchmarks" / ".cache").resolve()  # may be a link: one for several checkouts
 RESULTS = ROOT / "benchmarks" / "results"
 RESULTS_PAGE = ROOT / "benchmarks" / "RESULTS.md"
 
@@ -24,4 +24,4 @@ def eval_data(*parts: str) -> Path:
     path = base.joinpath(*parts)
     if not path.exists():
         raise SystemExit(f"{path} is not there; set WELLREAD_EVAL_DATA to the evaluation data")
-    return path
+    return path.resolve()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.kb import KnowledgeBase
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Candidate, Passage
 
 K1, B = 1.2, 0.75  # Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009)
@@ -22,7 +22,7 @@ class PlainBM25:
         keys = kb.index.keys()
         ids = [key.passage_id for key in keys]
         self._passages: list[Passage] = list(kb.catalogue.live_passages(ids).values())
-        counts = [Counter(words.stems(passage.text)) for passage in self._passages]
+        counts = [Counter(parse(passage.text).stems) for passage in self._passages]
         lengths = np.array([sum(found.values()) for found in counts], dtype=np.float64)
         self._long = B * lengths / max(lengths.mean(), 1e-9)
         places: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -40,7 +40,7 @@ class PlainBM25:
     def search(self, text: str, limit: int) -> list[Candidate]:
         """The best ``limit`` passages that share a word with ``text``, best first."""
         scores = np.zeros(len(self._passages))
-        for stem, times in Counter(words.stems(text)).items():
+        for stem, times in Counter(parse(text).stems).items():
             if stem in self._postings:
                 held, counts = self._postings[stem]
                 rare = math.log(1 + (len(scores) - len(held) + 0.5) / (len(held) + 0.5))

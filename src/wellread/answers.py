@@ -1,4 +1,4 @@
-"""The values of asking and answering: question, claims, verdicts, citations, answer, events."""
+"""The values of asking and answering: question, evidence, verdicts, citations, answer, events."""
 
 from __future__ import annotations
 
@@ -6,9 +6,31 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from wellread.types import Filters, Kind, Locator, Mode, Span
+from wellread.text.parsed import Text, parse
+from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
 VerdictName = Literal["supported", "partial", "unsupported", "uncited", "not_checked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One passage given to the answerer under a short opaque key (``e1``, ``e2``, ...)."""
+
+    key: str
+    hit: Hit
+    text: str
+    span: Span
+    locator: Locator
+
+    @property
+    def parsed(self) -> Text:
+        """The passage as it is read."""
+        return parse(self.text)
+
+    @property
+    def heading(self) -> Text:
+        """What stands above the passage: its document's title and the headings."""
+        return parse(f"{self.hit.document.title} {' '.join(self.locator.heading)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Mode, Span
 
 QuestionType = Literal[
@@ -86,6 +87,11 @@ class Analysis:
     reasons: tuple[str, ...] = field(default=())
     max_clusters: int | None = None
     context: str = ""
+
+    @property
+    def parsed(self) -> Text:
+        """The question as it is read."""
+        return parse(self.question)
 
     @property
     def searched(self) -> str:

@@ -298,14 +298,3 @@ class DocumentFacts:
     published_at: datetime | None = None
     media_url: str = ""
     characters: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """One passage given to the answerer under a short opaque key (``e1``, ``e2``, ...)."""
-
-    key: str
-    hit: Hit
-    text: str
-    span: Span
-    locator: Locator

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Question, Verdict, VerdictName
+from wellread.answers import Evidence, Question, Verdict, VerdictName
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.confidence.bands import RELAXED, hopeful, judge, without_a_limit
 from wellread.ask.verify.confidence.confidence_features import Readings, readings_of, support
 from wellread.ask.verify.confidence.confidence_score import comparable, learned, score
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import DocumentFacts, Evidence, Hit, Locator, Passage, Span
+from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
 
 GOOD = Readings(sentence=0.8, passage=0.75, together=0.9, words=1.0, names=1.0, closeness=0.7)
 FAR = Readings(sentence=0.2, passage=0.2, together=0.2, words=0.2, names=0.0, closeness=0.1)

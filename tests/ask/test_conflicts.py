@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.answers import Answer, Confidence, Question
+from wellread.answers import Answer, Confidence, Evidence, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
@@ -24,7 +24,6 @@ from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.testing.llm import ScriptedModel
-from wellread.types import Evidence
 
 HOMES = "How many homes lost power in the Oldwick outage?"
 CURRENT = "The Oldwick outage cut the power of 310 homes on Tuesday."

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from wellread.answers import Question
+from wellread.answers import Evidence, Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.conflicts.drafted import completed
@@ -18,7 +18,7 @@ from wellread.ask.write.parse_draft import parse_draft
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
-from wellread.types import Evidence, Span
+from wellread.types import Span
 
 GAZETTE = (
     "Nearly 90 cellars in Fernhill stood under water on Monday, 3 March, after a fault at the "

@@ -19,7 +19,7 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.text.words import stems
+from wellread.text.parsed import parse
 
 FILLER = " ".join(f"Sentence {n} tells of another thing that the village did." for n in range(30))
 GUIDE = f"""# Running a swap shop
@@ -134,6 +134,6 @@ def test_questions_for_something_else(question: str) -> None:
 
 
 def test_what_is_a_guide() -> None:
-    assert is_guide("Running a repair café", stems("start repair cafe"))
-    assert not is_guide("Café afloat", stems("start repair cafe"))
-    assert not is_guide("How to start", stems("start"))
+    assert is_guide("Running a repair café", parse("start repair cafe").stems)
+    assert not is_guide("Café afloat", parse("start repair cafe").stems)
+    assert not is_guide("How to start", parse("start").stems)

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from wellread.answers import Evidence
 from wellread.ask.write import prompts
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.ask.write.prompts import build_prompt, wordings
@@ -17,7 +18,6 @@ from wellread.models.base import Prompt
 from wellread.questions import Analysis, NamedEntity, QuestionType
 from wellread.types import (
     DocumentFacts,
-    Evidence,
     Filters,
     Hit,
     Kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wellread.ask.verify.facts import disagreement
-from wellread.text.quantities import quantities
+from wellread.text.parsed import parse
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_the_same_or_an_unknown_unit_is_no_trouble(claim: str, passage: str) -> 
 
 
 def test_what_stands_beside_a_number() -> None:
-    found = list(
-        quantities("In 2025 it cost £1.2 million, 40-year loans and 8 m for a 3-year-old.")
-    )
+    found = parse(
+        "In 2025 it cost £1.2 million, 40-year loans and 8 m for a 3-year-old."
+    ).quantities
     assert [(each.value, each.unit) for each in found] == [
         (2025.0, ""),
         (1.2e6, "pound"),

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from wellread.answers import Claim, Verdict
+from wellread.answers import Claim, Evidence, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.ask.verify.reported_speech import reports
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
-from wellread.types import Evidence, Mark, Span, SpeakerMark
+from wellread.types import Mark, Span, SpeakerMark
 
 ANA = "The harbour tests are too slow for us."
 BEN = "We should buy a second ferry next year."

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.text import words
+from wellread.text.parsed import parse
 
 
 def test_terms_leave_out_question_words() -> None:
-    assert words.terms("What did the Town Council decide about ferries?") == (
+    assert parse("What did the Town Council decide about ferries?").terms == (
         "town",
         "council",
         "decide",
@@ -17,8 +17,8 @@ def test_terms_leave_out_question_words() -> None:
 
 
 def test_stems_join_forms_of_a_word_and_split_compounds() -> None:
-    assert words.stems("lending lends")[0] == words.stems("lending lends")[1]
-    assert set(words.stems("tool-library")) >= {"tool"}
+    assert parse("lending lends").stems[0] == parse("lending lends").stems[1]
+    assert set(parse("tool-library").stems) >= {"tool"}
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_stems_join_forms_of_a_word_and_split_compounds() -> None:
     ],
 )
 def test_numbers_have_one_form(text: str, expected: set[str]) -> None:
-    assert words.numbers(text) == expected
+    assert parse(text).numbers == expected
 
 
 @pytest.mark.parametrize(
@@ -46,14 +46,14 @@ def test_numbers_have_one_form(text: str, expected: set[str]) -> None:
     ],
 )
 def test_names(text: str, expected: tuple[str, ...]) -> None:
-    assert words.names(text) == expected
+    assert parse(text).names == expected
 
 
 def test_negations_are_counted() -> None:
-    assert words.negations("It isn't true, and nobody said no.") == 3
-    assert words.negations("It is true.") == 0
+    assert parse("It isn't true, and nobody said no.").negations == 3
+    assert parse("It is true.").negations == 0
 
 
 @given(st.text())
 def test_any_text_has_words(text: str) -> None:
-    words.terms(text), words.stems(text), words.numbers(text), words.names(text)
+    parse(text).terms, parse(text).stems, parse(text).numbers, parse(text).names

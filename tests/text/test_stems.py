@@ -7,9 +7,9 @@ from threading import Barrier
 
 import pytest
 
-from wellread.ask import words
 from wellread.ingest.joining import story_words
 from wellread.text import stems
+from wellread.text.stems import stem
 
 THREADS = 8
 ENDINGS = (
@@ -21,7 +21,7 @@ WORDS = [
 ]
 
 STEMMED: dict[str, Callable[[str], str]] = {
-    "as questions are": words.stem,
+    "as questions are": stem,
     "as stories are": lambda word: next(one for one, _ in story_words.spoken(word)),
 }
 
@@ -55,5 +55,5 @@ def test_parallel_equals_serial(stem: Callable[[str], str]) -> None:
 
 
 def forget() -> None:
-    words.stem.cache_clear()
+    stem.cache_clear()
     stems.stem.cache_clear()

@@ -19,6 +19,7 @@ from wellread.answers import (
     Answer,
     Confidence,
     Event,
+    Evidence,
     FinalEvent,
     Question,
     SentenceEvent,
@@ -58,7 +59,6 @@ from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.types import Evidence
 
 Explain = Callable[[Analysis, Found], None]
 

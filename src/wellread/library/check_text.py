@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from wellread.answers import Citation, Claim, Sentence, Verdict, VerdictName
+from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.cite import Sources, sources_of
 from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.search import search
@@ -24,7 +24,7 @@ from wellread.library.external_text import ForeignSentence, sentences_of
 from wellread.models.base import Embedder
 from wellread.models.judge import Judge
 from wellread.text.sentences import sentence_spans
-from wellread.types import DocumentFacts, Evidence, Filters, Hit, Locator, Mark, Passage, Span
+from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
 
 LOOKED = 6  # passages for each sentence
 MOST_SENTENCES = 500

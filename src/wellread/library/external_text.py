@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from wellread.ask.verify.align import plain
 from wellread.ask.write.parse_draft import parse_draft
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Span
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
@@ -49,7 +49,7 @@ class ForeignSentence:
     def claims(self) -> bool:
         """Whether it says something that can be checked: no question, no lead-in, some content."""
         return not self.text.rstrip("\"”»’') ").endswith(("?", ":")) and bool(
-            words.stems(self.text)
+            parse(self.text).stems
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Hit, Locator, Mark, Passage, Span, SpeakerMark
 
 
@@ -43,7 +43,7 @@ def spoken(
     the same order among themselves.
     """
     names = {name.casefold() for name in speakers}
-    wanted = set(words.stems(query))
+    wanted = set(parse(query).stems)
     found: list[tuple[bool, Result]] = []
     for hit, marks in zip(hits, _marks(kb, hits), strict=True):
         turns = _turns(hit.passage, marks, names) or [hit.passage.span]
@@ -86,7 +86,7 @@ def _trimmed(passage: Passage, span: Span) -> Span:
 
 
 def _stems(passage: Passage, span: Span) -> set[str]:
-    return set(words.stems(_text(passage, span)))
+    return set(parse(_text(passage, span)).stems)
 
 
 def _text(passage: Passage, span: Span) -> str:

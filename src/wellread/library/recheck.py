@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.answers import Answer, Citation, Claim, Sentence, Verdict, VerdictName
+from wellread.answers import Answer, Citation, Claim, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.render import CATALOGUE
 from wellread.ask.verify.check_claims import verify
 from wellread.errors import UnknownNameError
@@ -20,8 +20,8 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
 from wellread.store.catalogue.removed import BLANK
 from wellread.store.catalogue.values import StoredAnswer
-from wellread.text import words
-from wellread.types import Document, DocumentFacts, Evidence, Hit, Passage, Span
+from wellread.text.parsed import parse
+from wellread.types import Document, DocumentFacts, Hit, Passage, Span
 
 Standing = Literal["same", "still_said", "reworded", "changed", "gone"]
 STANDINGS: Mapping[Standing, str] = {
@@ -261,8 +261,8 @@ def _evidence(
 
 def _nearest(text: str, passages: Sequence[Passage]) -> list[Passage]:
     """The passages that have most words of ``text``."""
-    said = set(words.stems(text))
-    shared = {one.id: len(said.intersection(words.stems(one.text))) for one in passages}
+    said = set(parse(text).stems)
+    shared = {one.id: len(said.intersection(parse(one.text).stems)) for one in passages}
     return sorted(passages, key=lambda one: -shared[one.id])[:LOOKED]
 
 

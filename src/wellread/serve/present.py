@@ -9,6 +9,7 @@ from wellread.answers import (
     Citation,
     Conflict,
     Event,
+    Evidence,
     Related,
     Sentence,
     SentenceEvent,
@@ -19,7 +20,7 @@ from wellread.answers import (
 )
 from wellread.locators import link_to
 from wellread.serve.api import schemas
-from wellread.types import Evidence, Hit, Locator, Span
+from wellread.types import Hit, Locator, Span
 
 
 def view_url(document_id: str, version: str, span: Span) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wellread.types import DocumentFacts, Evidence, Hit, Locator, Passage, Span
+from wellread.answers import Evidence
+from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
 
 
 def evidence_of(*texts: str, title: str = "Notes") -> list[Evidence]:

@@ -8,6 +8,7 @@ has its own.
 from __future__ import annotations
 
 import threading
+import unicodedata
 from functools import lru_cache
 
 import snowballstemmer
@@ -19,9 +20,22 @@ _of_thread = threading.local()
 
 
 @lru_cache(maxsize=MOST_WORDS)
-def stem(word: str) -> str:
+def snowball_stem(word: str) -> str:
     """The stem of one word in lower case (Snowball English; Porter, 2001)."""
     stemmer = getattr(_of_thread, "stemmer", None)
     if stemmer is None:
         stemmer = _of_thread.stemmer = snowballstemmer.stemmer(LANGUAGE)
     return str(stemmer.stemWord(word))
+
+
+@lru_cache(maxsize=MOST_WORDS)
+def stem(word: str) -> str:
+    """The stem of one word as written: without case, accents and a possessive."""
+    plain = word.lower().replace("’", "'").removesuffix("'s")
+    return snowball_stem(plain if plain.isascii() else unaccented(plain))
+
+
+def unaccented(word: str) -> str:
+    """``word`` without accents: "cafe" and "café" are one word to those who ask."""
+    parts = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in parts if not "\u0300" <= c <= "\u036f"))

@@ -10,7 +10,8 @@ from wellread.ask.aggregate.rows import amount
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.aggregate.word_holders import holding
 from wellread.ask.retrieve.retrieval import TallyRow
-from wellread.text import words
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 MOST_ALIKE = 5
 LEAST_ALIKE = 80.0  # of 100, of words
@@ -32,7 +33,7 @@ def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Tally
                 document_ids=apart,
             )
         )
-    terms = [term for term in words.terms(phrase) if len(term) >= SHORTEST_WORD]
+    terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
     held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
     rows += _alike_words(scope, [term for term in terms if not _stands(scope, term, held)])
     rows += [
@@ -80,7 +81,7 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[TallyRow]:
     """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
     for entry in scope.entries():
-        for word in words.terms(entry.title):
+        for word in parse(entry.title).terms:
             places.setdefault(word, {})[entry.id] = None
     for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
         places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
@@ -89,7 +90,7 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[TallyRow]:
         for word, likeness, _ in process.extract(
             term, places.keys(), scorer=fuzz.ratio, limit=MOST_ALIKE, score_cutoff=LEAST_ALIKE
         ):
-            if words.stem(word) != words.stem(term):
+            if stem(word) != stem(term):
                 found[word] = max(likeness, found.get(word, 0.0))
     best = sorted(found, key=lambda word: (-found[word], word))[:MOST_ALIKE]
     return [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Analysis, Constraint, NamedEntity
-from wellread.text import words
+from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
 
@@ -26,7 +26,7 @@ class Item:
     @property
     def stem(self) -> str:
         """The stem of the word; empty for a name."""
-        return words.stem(self.plain) if self.plain else ""
+        return stem(self.plain) if self.plain else ""
 
 
 def items_of(analysis: Analysis, noun: Span) -> list[Item]:

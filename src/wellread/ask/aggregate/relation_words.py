@@ -9,7 +9,7 @@ from wellread.ask.aggregate.question_pieces import Item, place_of
 from wellread.questions import NamedEntity
 from wellread.store.catalogue.graph import Graph
 from wellread.store.catalogue.network import Neighbour, Side
-from wellread.text import words
+from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 
 RelationWords = Mapping[tuple[str, ...], frozenset[str]]  # stems to relation types
@@ -57,7 +57,7 @@ def asked_relation(
             side: Side = "in" if place < named else "out"
             return _taken(items, place, len(stems), tuple(sorted(relations[stems])), side)
     for said in _ANY:
-        place = place_of(items, [words.stem(word) for word in said])
+        place = place_of(items, [stem(word) for word in said])
         if place is not None:
             return _taken(items, place, len(said), None, None)
     return None, list(items)
@@ -90,4 +90,4 @@ def _taken(
 
 
 def _stems(said: str) -> tuple[str, ...]:
-    return tuple(words.stem(token.plain) for token in tokens_of(said.replace("_", " ")))
+    return tuple(stem(token.plain) for token in tokens_of(said.replace("_", " ")))

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.aggregate.scope import Scope
-from wellread.text import words
+from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
+from wellread.text.stems import stem
 from wellread.types import Filters
 
 Form = Callable[[str], str]
@@ -115,7 +116,7 @@ def _candidates(scope: Scope, phrase: str) -> set[str] | None:
     filters = Filters(collections=scope.collections)
     found: set[str] | None = None
     for token in dict.fromkeys(word.lower() for word in _plain_words(phrase)):
-        if token in words.STOP_WORDS or len(token) > LONGEST_WORD:
+        if token in STOP_WORDS or len(token) > LONGEST_WORD:
             continue  # words that the index may not have
         rows = index.search_text(token, filters, LONGEST_LIST)
         if len(rows) < LONGEST_LIST:
@@ -146,7 +147,7 @@ def _count(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form)
 
 
 def _all_there(wanted: Iterable[str], text: str, form: Form) -> bool:
-    return all(_count(_starts([one]), [one], text, form) for one in set(wanted) - words.STOP_WORDS)
+    return all(_count(_starts([one]), [one], text, form) for one in set(wanted) - STOP_WORDS)
 
 
-_FORMS: dict[bool, Form] = {False: words.stem, True: _singular}
+_FORMS: dict[bool, Form] = {False: stem, True: _singular}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Citation, Claim, Sentence, Verdict
+from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict
 from wellread.ask.deliver.citation_style import styled
 from wellread.ask.verify.reported_speech import MarksOver
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
-from wellread.types import Evidence, Span
+from wellread.types import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

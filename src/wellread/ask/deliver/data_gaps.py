@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wellread.answers import Evidence
 from wellread.questions import Analysis
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 LONGEST = 6  # words of a term that is named as missing
@@ -44,11 +44,11 @@ def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]
     Neighbouring words are named together, as the question has them.
     """
     held = _stems(evidence)
-    matter = frozenset(words.matter(analysis.subject or analysis.question))
+    matter = frozenset(parse(analysis.subject or analysis.question).topic_stems)
     found: list[str] = []
     run: list[str] = []
-    for word in [*words.words(analysis.subject or analysis.question), ""]:
-        own = matter.intersection(words.stems(word))
+    for word in [*parse(analysis.subject or analysis.question).words, ""]:
+        own = matter.intersection(parse(word).stems)
         absent = bool(own) and not held.issuperset(own)
         if absent and len(run) < LONGEST:
             run.append(word)
@@ -62,11 +62,11 @@ def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]
 def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """The parts of a question with several of which no piece of evidence holds the words."""
     parts = [part.strip(" ?.,;") for part in _PARTS.split(analysis.question)]
-    parts = [part for part in parts if words.stems(part)]
+    parts = [part for part in parts if parse(part).stems]
     if len(parts) < 2:
         return ()
-    asked = [frozenset(words.stems(part)) for part in parts]
-    pieces = [frozenset(words.stems(f"{one.hit.document.title} {one.text}")) for one in evidence]
+    asked = [parse(part).stem_set for part in parts]
+    pieces = [parse(f"{one.hit.document.title} {one.text}").stem_set for one in evidence]
     found = []
     for place, (part, stems) in enumerate(zip(parts, asked, strict=True)):
         own = stems.difference(*(other for at, other in enumerate(asked) if at != place))
@@ -78,8 +78,8 @@ def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, .
 
 def about(analysis: Analysis) -> str:
     """What the question is about: its names, else its terms."""
-    matter = frozenset(words.matter(analysis.subject or analysis.question))
-    topic = analysis.names or [term for term in analysis.terms if matter & {*words.stems(term)}]
+    matter = frozenset(parse(analysis.subject or analysis.question).topic_stems)
+    topic = analysis.names or [term for term in analysis.terms if matter & {*parse(term).stems}]
     return ", ".join(f"“{one}”" for one in topic[:3]) or "the topic"
 
 
@@ -95,5 +95,5 @@ def _stems(evidence: Sequence[Evidence]) -> frozenset[str]:
     return frozenset(
         stem
         for piece in evidence
-        for stem in words.stems(f"{piece.hit.document.title} {piece.text}")
+        for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
     )

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Citation
-from wellread.text import words
+from wellread.text.english import NUMBER_WORDS, STOP_WORDS
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 ALIKE = 0.6  # of the question's other content words that the cited sentence must hold
 ALIKE_DENIED = 0.75  # the same where the whole event is denied
@@ -31,7 +33,7 @@ _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|how old|(?:what|which) (?:year|month|date|day)|since|until|between)\b",
     re.IGNORECASE,
 )
-_COUNT_WORDS = [word for word in words.NUMBER_WORDS if word not in ("zero", "one", "twice")]
+_COUNT_WORDS = [word for word in NUMBER_WORDS if word not in ("zero", "one", "twice")]
 _COUNT_WORDS = [word for word in _COUNT_WORDS if word not in ("first", "second", "third")]
 _COUNT = re.compile(
     rf"(?<![\w.,$€£-])(\d[\d,]*(?:\.\d+)?|(?:{'|'.join(_COUNT_WORDS)})(?:-(?:{'|'.join(_COUNT_WORDS)}))?)"
@@ -84,7 +86,7 @@ class _Count:
 
     @property
     def things(self) -> tuple[str, ...]:
-        return tuple(words.stem(noun) for noun in self.nouns)
+        return tuple(stem(noun) for noun in self.nouns)
 
     def shown(self, *, whole: bool) -> str:
         return " ".join([self.number, *(self.nouns if whole else self.nouns[:1])])
@@ -150,7 +152,7 @@ def _other_number(question: str, citation: Citation) -> Iterator[_Contradiction]
         ]
         if len(same) != 1 or same[0].value == one.value or _BOUNDED.search(same[0].before):
             continue
-        number = set(words.stems(one.number)) - set(one.things)
+        number = set(parse(one.number).stems) - set(one.things)
         if _alike(question, citation, number, ALIKE):
             whole = one.things == same[0].things
             yield _Contradiction(asked=one.shown(whole=whole), told=same[0].shown(whole=whole))
@@ -159,10 +161,10 @@ def _other_number(question: str, citation: Citation) -> Iterator[_Contradiction]
 def _counts(text: str) -> Iterator[_Count]:
     for found in _COUNT.finditer(text):
         number, scale, first, second = found.groups()
-        if first.lower() in words.STOP_WORDS or first.lower() in _MONTHS or words.numbers(first):
+        if first.lower() in STOP_WORDS or first.lower() in _MONTHS or parse(first).numbers:
             continue
-        known = sorted(words.numbers(number)) or [number.lower()]
-        second = "" if not second or second.lower() in words.STOP_WORDS else second
+        known = sorted(parse(number).numbers) or [number.lower()]
+        second = "" if not second or second.lower() in STOP_WORDS else second
         yield _Count(
             number=f"{number} {scale}" if scale else number,
             value=" ".join([*known, (scale or "").lower()]),
@@ -178,7 +180,7 @@ def _other_holder(question: str, citation: Citation) -> Iterator[_Contradiction]
         same = [one for one in told if one["office"].lower() == office]
         if len(same) != 1 or set(person.split()) & set(same[0]["person"].split()):
             continue
-        if _alike(question, citation, set(words.stems(person)), ALIKE):
+        if _alike(question, citation, set(parse(person).stems), ALIKE):
             yield _Contradiction(asked=f"{office} {person}", told=f"{office} {same[0]['person']}")
 
 
@@ -186,8 +188,8 @@ def _did_not(question: str, citation: Citation) -> bool:
     """Whether the sentence says that what the question asks the reason of did not happen."""
     if not _HAPPENED.search(question):
         return False
-    asked = frozenset(words.stems(question))
-    denied = [words.stem(found.group(1)) for found in _DENIED.finditer(citation.quote)]
+    asked = parse(question).stem_set
+    denied = [stem(found.group(1)) for found in _DENIED.finditer(citation.quote)]
     return any(verb in asked for verb in denied) and _alike(question, citation, set(), ALIKE_DENIED)
 
 
@@ -197,19 +199,19 @@ def _denies(question: str) -> bool:
 
 def _alike(question: str, citation: Citation, but: set[str], share: float) -> bool:
     """Whether the cited sentence is about the same: most words, and every name of the question."""
-    held = frozenset(words.stems(f"{citation.title} {citation.quote}"))
-    asked = frozenset(words.stems(question)) - but
+    held = parse(f"{citation.title} {citation.quote}").stem_set
+    asked = parse(question).stem_set - but
     named = {
-        stem for name in words.names(question) for stem in words.stems(name) if stem not in but
+        stem for name in parse(question).names for stem in parse(name).stems if stem not in but
     }
     return bool(asked) and named <= held and len(asked & held) >= share * len(asked)
 
 
 def _stems_around(text: str, found: re.Match[str]) -> frozenset[str]:
     """The content stems of the words next to a date, other dates aside."""
-    near = words.words(text[: found.start()])[-AROUND:] + words.words(text[found.end() :])[:AROUND]
-    months = {words.stem(month) for month in _MONTHS}
-    stems = frozenset(words.stems(" ".join(near)))
+    near = parse(text[: found.start()]).words[-AROUND:] + parse(text[found.end() :]).words[:AROUND]
+    months = {stem(month) for month in _MONTHS}
+    stems = parse(" ".join(near)).stem_set
     return frozenset(stem for stem in stems - months if not stem.isdigit())
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Citation, Confidence, Conflict, Related, Sentence, Table
+from wellread.answers import Citation, Confidence, Conflict, Evidence, Related, Sentence, Table
 from wellread.ask.deliver.cite import Cited
 from wellread.ask.deliver.data_gaps import about, missing, unanswered, would_help
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.verify.conflicts.dispute import settled
 from wellread.ask.write.drafting import Written
 from wellread.questions import Analysis
-from wellread.types import Evidence, Span
+from wellread.types import Span
 
 NOBODY = "none"
 RELATED = 5

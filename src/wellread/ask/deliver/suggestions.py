@@ -14,7 +14,7 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.nodes import EntityNode
 from wellread.text.invisible import visible
 from wellread.text.names import singular
-from wellread.text.words import matter, stems, terms
+from wellread.text.parsed import parse
 from wellread.types import Hit
 
 MOST = 3
@@ -85,11 +85,11 @@ def suggestions(around: Around) -> tuple[str, ...]:
     """
     asked = around.analysis.question
     turn = sum(map(ord, asked)) % len(_MADE)
-    taken = [frozenset(stems(asked))]
+    taken = [parse(asked).stem_set]
     found: list[str] = []
     for form in (*_SAID, *_MADE[turn:], *_MADE[:turn]):
         for question in form(around):
-            inside = frozenset(stems(question))
+            inside = parse(question).stem_set
             if all(_alike(inside, other) < SAME for other in taken):
                 taken.append(inside)
                 found.append(question)
@@ -201,9 +201,9 @@ _MADE = (_about, _connected, _new, _known)
 
 def _near(around: Around) -> list[Hit]:
     """The hits that share words with the question, those that share the most first."""
-    asked = frozenset(matter(around.analysis.question))
+    asked = frozenset(parse(around.analysis.question).topic_stems)
     shared = [
-        (len(asked.intersection(stems(f"{hit.passage.context} {hit.passage.text}"))), hit)
+        (len(asked.intersection(parse(f"{hit.passage.context} {hit.passage.text}").stems)), hit)
         for hit in around.hits
     ]
     near = sorted((pair for pair in shared if pair[0]), key=lambda pair: -pair[0])
@@ -216,11 +216,11 @@ def _telling(around: Around) -> list[Linked]:
     First what shares words with the question, then what the passages found for it name.
     """
     asked = around.analysis.question.casefold()
-    own = frozenset(matter(asked))
+    own = frozenset(parse(asked).topic_stems)
     shares: list[tuple[int, Linked]] = []
     for link in around.links:
         title = link.node.title.casefold()
-        shared = len(own.intersection(stems(title)))
+        shared = len(own.intersection(parse(title).stems))
         near = shared or any(title in text for text in around.texts)
         if near and _named(link.node, around) and title not in asked:
             shares.append((shared, link))
@@ -283,12 +283,12 @@ def _used(heading: str, text: str) -> bool:
     The first words of sentences do not count for a single word: "Count the tools" is no text about
     a count. Other headings ("Common mistakes") need not be repeated below them.
     """
-    words = terms(heading)
+    words = parse(heading).terms
     if len(words) == 1:
         text = _FIRST_WORDS.sub("", text)
     elif not _is_single(heading):
         return bool(words)
-    return not frozenset(stems(text)).isdisjoint(stems(words[-1])) if words else False
+    return not parse(text).stem_set.isdisjoint(parse(words[-1]).stems) if words else False
 
 
 def _is_single(heading: str) -> bool:
@@ -316,7 +316,7 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _alike_words(one: str, other: str) -> float:
-    return _alike(frozenset(stems(one)), frozenset(stems(other)))
+    return _alike(parse(one).stem_set, parse(other).stem_set)
 
 
 def _flat(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wellread.ask.retrieve import fuse
 from wellread.ask.retrieve.retrieval import Dropped
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Hit
 
 NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
@@ -19,7 +19,7 @@ def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit]
         relevance: 1 keeps the order of ``hits``, whatever their scores; less makes them differ
             more.
     """
-    bags = [frozenset(words.stems(hit.passage.text)) for hit in hits]
+    bags = [parse(hit.passage.text).stem_set for hit in hits]
     kept: list[int] = []
     dropped: list[Dropped] = []
     for place, bag in enumerate(bags):

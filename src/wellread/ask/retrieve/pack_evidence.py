@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wellread.answers import Evidence
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens
 from wellread.text.sentences import sentence_spans
-from wellread.types import Evidence, Hit, Span
+from wellread.types import Hit, Span
 
 
 def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidence]:

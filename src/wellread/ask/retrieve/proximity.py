@@ -17,7 +17,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from wellread.text import words
+from wellread.text.english import FUNCTION_WORDS
+from wellread.text.stems import stem
 
 WINDOW = 180  # characters, about thirty words: the length of a long sentence
 NEAR = 40  # characters between the beginnings of two words that stand near each other
@@ -29,15 +30,6 @@ WEIGHT_NEAR, WEIGHT_WINDOW = 0.4, 0.4
 WEIGHT = WEIGHT_COVERAGE + WEIGHT_TITLE + WEIGHT_ADJACENT + WEIGHT_NEAR + WEIGHT_WINDOW
 
 _WORD = re.compile(r"[^\W_]+")
-# Articles, prepositions, pronouns, auxiliaries and question words; fewer than ``words.STOP_WORDS``,
-# since "said" or "more" may well be what tells two passages apart.
-_EMPTY = frozenset(
-    """
-    a about an and are as at be been but by can could did do does for from had has have he her his
-    how i if in into is it its no not of on or our she should such than that the their then there
-    these they this to was we were what when where which who why will with would you your
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +57,25 @@ def closeness(question: str, passages: Sequence[tuple[str, str]]) -> list[float]
     The passages should be the candidates of one search: the fewer of them hold a word, the more
     it counts. A question without a word to look for is close to none.
     """
-    written = [word for word in _WORD.findall(question.lower()) if word not in _EMPTY]
-    asked = [words.stem(word) for word in written]
+    written = [word for word in _WORD.findall(question.lower()) if word not in FUNCTION_WORDS]
+    asked = [stem(word) for word in written]
     known = dict.fromkeys(list(dict.fromkeys(asked))[:LONGEST_QUESTION])
     if not known or not passages:
         return [0.0] * len(passages)
-    pattern = _pattern([word for word, stem in zip(written, asked, strict=True) if stem in known])
+    pattern = _pattern([word for word, one in zip(written, asked, strict=True) if one in known])
     contexts = [context.lower() for context, _ in passages]
     texts = [
         f"{context}\n{text.lower()}" for context, (_, text) in zip(contexts, passages, strict=True)
     ]
     places = [
         [
-            _Place(match.start(), match.end(), stem)
+            _Place(match.start(), match.end(), found)
             for match in pattern.finditer(text)
-            if (stem := words.stem(match.group())) in known
+            if (found := stem(match.group())) in known
         ]
         for text in texts
     ]
-    weighed = _weighed([stem for stem in asked if stem in known], places)
+    weighed = _weighed([one for one in asked if one in known], places)
     return [
         _close(found, weighed, len(context))
         for found, context in zip(places, contexts, strict=True)
@@ -105,7 +97,7 @@ def room_for_words(question: str, texts: Sequence[str]) -> float:
 
 def _pattern(written: Iterable[str]) -> re.Pattern[str]:
     """Finds words that begin as one of the stems does; whether they are it, the stemmer says."""
-    heads = {head for word in written for head in _heads(word, words.stem(word))}
+    heads = {head for word in written for head in _heads(word, stem(word))}
     either = "|".join(
         re.escape(head) for head in sorted(heads, key=lambda head: (-len(head), head))
     )

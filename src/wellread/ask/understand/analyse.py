@@ -22,7 +22,7 @@ from wellread.ask.understand.question_type import Clues, type_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.tokens import Token, tokens_of
 from wellread.types import Mode, Span
 
@@ -78,8 +78,8 @@ def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis
     return Analysis(
         question=text,
         type=sort,
-        terms=words.terms(subject),
-        names=words.names(subject),
+        terms=parse(subject).terms,
+        names=parse(subject).names,
         filters=question.filters,
         mode=mode,
         subject=subject,
@@ -115,7 +115,7 @@ def _subject(text: str, limits: Sequence[Limit]) -> str:
     """What is searched for; the whole question when the limits leave no word of a topic."""
     cuts: list[Span] = [one.cut for one in limits if one.cut is not None]
     subject = without(text, cuts)
-    return subject if words.terms(subject) else text
+    return subject if parse(subject).terms else text
 
 
 def _mode_of(text: str, sort: QuestionType, asked: Mode) -> tuple[Mode, str]:

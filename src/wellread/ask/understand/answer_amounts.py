@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from wellread.text import words
-from wellread.text.quantities import quantities
+from wellread.text.english import NUMBER_WORDS
+from wellread.text.parsed import parse
 
 TIMES = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
 LENGTHS = frozenset(
@@ -29,7 +29,7 @@ _UNITS: tuple[tuple[str, frozenset[str]], ...] = (
 _MANY = re.compile(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)", re.IGNORECASE)
 _BEHIND = 4  # words after a number among which the thing that is counted stands
 _NUMBER = re.compile(
-    r"(?:\d[\d,.]*|\b(?:" + "|".join(words.NUMBER_WORDS) + r"))\b\s*(?P<behind>[^.;:]{0,60})",
+    r"(?:\d[\d,.]*|\b(?:" + "|".join(NUMBER_WORDS) + r"))\b\s*(?P<behind>[^.;:]{0,60})",
     re.IGNORECASE,
 )
 _DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
@@ -39,7 +39,7 @@ _SEVERAL = (
 )
 _FREE = re.compile(
     rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|\b)|{_DATED}{_YEAR}"
-    rf"|(?:{'|'.join(words.NUMBER_WORDS.keys() - {'one'})}|{_SEVERAL})\b)",
+    rf"|(?:{'|'.join(NUMBER_WORDS.keys() - {'one'})}|{_SEVERAL})\b)",
     re.IGNORECASE,
 )
 
@@ -61,7 +61,7 @@ def fits_of(question: str) -> Fits:
     """
     many = _MANY.search(question)
     if many is not None:
-        counted = words.stems(many["what"])[:1]
+        counted = parse(many["what"]).stems[:1]
         return lambda sentence: int(bool(counted) and _counts(sentence, counted[0]))
     for form, units in _UNITS:
         if re.search(form, question, re.IGNORECASE):
@@ -70,11 +70,11 @@ def fits_of(question: str) -> Fits:
 
 
 def _in_units(sentence: str, units: frozenset[str]) -> bool:
-    return any(quantity.unit in units for quantity in quantities(sentence))
+    return any(quantity.unit in units for quantity in parse(sentence).quantities)
 
 
 def _counts(sentence: str, counted: str) -> bool:
     return any(
-        counted in words.stems(" ".join(found["behind"].split()[:_BEHIND]))
+        counted in parse(" ".join(found["behind"].split()[:_BEHIND])).stems
         for found in _NUMBER.finditer(sentence)
     )

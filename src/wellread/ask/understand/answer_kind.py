@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from wellread.text import words
+from wellread.text.english import NUMBER_WORDS
+from wellread.text.parsed import parse
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 
@@ -34,7 +35,7 @@ _IS = re.compile(
     r"(?:refers? to|means?|known as|called|defined as)\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d|\b(?:" + "|".join(words.NUMBER_WORDS) + r")\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d|\b(?:" + "|".join(NUMBER_WORDS) + r")\b", re.IGNORECASE)
 
 _ASKS: tuple[tuple[re.Pattern[str], Expected], ...] = (
     (re.compile(r"\b(?:who|whom|whose)\b", re.I), "person"),
@@ -89,11 +90,11 @@ _AFTER = re.compile(r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s
 
 def people(sentence: str, question: str) -> tuple[str, ...]:
     """Names in ``sentence`` that could be somebody's: no date or place, nothing of the question."""
-    asked = frozenset(words.stems(question))
+    asked = parse(question).stem_set
     found = []
-    for name in words.names(sentence):
+    for name in parse(sentence).names:
         place = sentence.find(name)
-        if name[:1].isdigit() or asked.intersection(words.stems(name)) or DATE.search(name):
+        if name[:1].isdigit() or asked.intersection(parse(name).stems) or DATE.search(name):
             continue
         if _MONTHS.fullmatch(name) or _AFTER.search(sentence, 0, place):
             continue
@@ -111,7 +112,7 @@ def defines(question: str, sentence: str) -> bool:
     asked = _DEFINED.search(question)
     if asked is None:
         return False
-    name = r"\W+".join(re.escape(word) for word in words.words(asked["what"])).removesuffix("s")
+    name = r"\W+".join(re.escape(word) for word in parse(asked["what"]).words).removesuffix("s")
     said = rf"^\W*(?:(?:the|an?)\s+)?{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{_SAYS_WHAT}"
     return re.search(said, sentence, re.IGNORECASE) is not None
 
@@ -123,6 +124,6 @@ def holds(kind: Expected, sentence: str, question: str) -> bool:
     if kind == "date":
         return DATE.search(sentence) is not None
     if kind == "number":
-        return bool(words.numbers(sentence) - words.numbers(question))
+        return bool(parse(sentence).numbers - parse(question).numbers)
     pattern = {"place": _PLACE, "reason": _REASON, "way": _WAY, "definition": _IS}.get(kind)
     return pattern is not None and pattern.search(sentence) is not None

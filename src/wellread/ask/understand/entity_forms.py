@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from wellread.ask.understand.everyday import EVERYDAY
 from wellread.store.catalogue.nodes import EntityNode
+from wellread.text.english import STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.tokens import ARTICLES, key_of, key_of_words, tokens_of
-from wellread.text.words import STOP_WORDS
 
 MOST_WORDS = 12
 SHORT = 3  # letters up to which a single word has to be written as the entity writes it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import DocumentFacts
 
 WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
@@ -18,7 +18,7 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _DOING = frozenset(
-    words.stems("start begin run make set up do create build organise organize host hold open get")
+    parse("start begin run make set up do create build organise organize host hold open get").stems
 )
 
 
@@ -35,7 +35,7 @@ def guide_of(question: str, terms: str, found: Iterable[DocumentFacts]) -> Docum
     """
     if not asks_how(question):
         return None
-    asked = words.stems(terms)
+    asked = parse(terms).stems
     return next((one for one in found if one.kind in WRITTEN and is_guide(one.title, asked)), None)
 
 
@@ -45,5 +45,5 @@ def is_guide(title: str, asked: Iterable[str]) -> bool:
     What is to be done with it ("start", "run") need not be the same word.
     """
     things = frozenset(asked) - _DOING
-    held = things.intersection(words.stems(title))
+    held = things.intersection(parse(title).stems)
     return bool(things) and len(held) >= LEAST * len(things)

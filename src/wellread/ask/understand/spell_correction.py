@@ -20,7 +20,8 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
-from wellread.text import words
+from wellread.text.english import STOP_WORDS
+from wellread.text.stems import stem
 from wellread.types import Filters
 
 SHORTEST, LONGEST = 5, 40  # letters of a word that can be told misspelt
@@ -62,7 +63,7 @@ def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
         word
         for word in _LETTERS.findall(text)
         if SHORTEST <= len(word) <= LONGEST
-        and word.lower() not in words.STOP_WORDS
+        and word.lower() not in STOP_WORDS
         and count_tokens(word.lower()) > 1  # a piece of its own is a common word, rightly spelt
         and not any(word.casefold() in known for known in names)
     )
@@ -71,7 +72,7 @@ def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
 
 def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bool:
     """Whether a passage holds the word, in any of its forms."""
-    key = f"{'|'.join(within.collections)}:{words.stem(word)}"
+    key = f"{'|'.join(within.collections)}:{stem(word)}"
     with _lock:
         known = _known.setdefault(kb, set())
         if len(known) > MOST_KNOWN:
@@ -88,7 +89,7 @@ def _nearest(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str
     """The word of the material that differs least, the most frequent of several; or none."""
     allowed = 2 if len(word) >= LONG else 1
     # Letters that changed places are two differences to the index, and one below.
-    found = index.search_text(words.stem(word), within, LOOKED_AT, differences=2)
+    found = index.search_text(stem(word), within, LOOKED_AT, differences=2)
     passages = kb.catalogue.live_passages([candidate.passage_id for candidate in found])
     held = Counter(
         match.lower()

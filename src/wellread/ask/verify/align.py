@@ -6,7 +6,7 @@ import re
 
 from rapidfuzz import fuzz
 
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
@@ -66,7 +66,7 @@ def taken_back(text: str, span: Span) -> bool:
     if not around:
         return False
     before = text[around[0].start : span.start] if around[0].start < span.start else ""
-    return words.negations(before) % 2 == 1 or _DOUBTING.search(before) is not None
+    return parse(before).negations % 2 == 1 or _DOUBTING.search(before) is not None
 
 
 def _grow_to_words(span: Span, text: str) -> Span:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Claim, Verdict
+from wellread.answers import Claim, Evidence, Verdict
 from wellread.ask.deliver.cite import Checked
 from wellread.ask.verify import align, entailment
 from wellread.ask.verify.check_steps import quotation, settle
@@ -20,8 +20,8 @@ from wellread.ask.verify.evidence_runs import whole
 from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports
 from wellread.models.base import Embedder
 from wellread.models.judge import Judge
-from wellread.text import words
-from wellread.types import Evidence, Mark
+from wellread.text.parsed import parse
+from wellread.types import Mark
 
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
@@ -194,7 +194,7 @@ class _Checker:
             found = quotation(told[0].text, whole(pieces))
             if found is not None:
                 return Settled(claim=claim.text, verdict=found, passages=())
-        wanted = frozenset(words.stems(claim.text))
+        wanted = parse(claim.text).stem_set
         shares = [
             (len(wanted & self._stems_of(piece)) / max(1, len(wanted)), -place)
             for place, piece in enumerate(pieces)
@@ -255,7 +255,7 @@ class _Checker:
 
     def _stems_of(self, piece: Evidence) -> frozenset[str]:
         if piece.key not in self._stems:
-            self._stems[piece.key] = frozenset(words.stems(piece.text))
+            self._stems[piece.key] = piece.parsed.stem_set
         return self._stems[piece.key]
 
 

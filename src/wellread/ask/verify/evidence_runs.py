@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from wellread.answers import Evidence
 from wellread.ask.verify.support.support_features import Source
-from wellread.types import Evidence, Span
+from wellread.types import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

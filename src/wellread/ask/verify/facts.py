@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from math import isclose
 
-from wellread.text import words
-from wellread.text.quantities import LETTERS, SCALES, other_unit
+from wellread.text.english import SCALES
+from wellread.text.parsed import parse
+from wellread.text.quantities import LETTERS
 
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
@@ -40,28 +41,28 @@ def disagreement(claim: str, passage: str, about: str = "") -> str:
     missing = _missing_numbers(claim, around)
     if missing:
         return f"{NUMBER} {', '.join(sorted(missing))} is not in the cited passage"
-    other = other_unit(claim, around)
+    other = _other_unit(claim, around)
     if other:
         return f"{NUMBER} stands there with another unit: {other[1]}, not {other[0]}"
     lower = around.lower()
-    absent = [name for name in words.names(claim) if not _named(name, lower)]
+    absent = [name for name in parse(claim).names if not _named(name, lower)]
     return f"{', '.join(absent)} {NOT_NAMED}" if absent else ""
 
 
 def _missing_numbers(claim: str, around: str) -> frozenset[str]:
     claim, around = _YEARS.sub(r"\1", claim), _YEARS.sub(r"\1", around)
-    held = words.numbers(around)
+    held = parse(around).numbers
     values = [*map(float, held), *_scaled(around).values()]
-    missing = set(words.numbers(claim) - held)
+    missing = set(parse(claim).numbers - held)
     mantissas = {said.group(1).replace(",", "") for said in _SCALED.finditer(around)}
     for said, value in _scaled(claim).items():
-        parts = words.numbers(said)
+        parts = parse(said).numbers
         if any(isclose(value, other) for other in values):
             # Digits and scale were read as two numbers; together they are in the passage.
             missing -= parts
         elif parts & mantissas:
             missing.add(said)  # 2.6 billion, where the passage has 2.6 million
-    rough = {number for found in _ROUGH.finditer(claim) for number in words.numbers(found.group(1))}
+    rough = {number for found in _ROUGH.finditer(claim) for number in parse(found.group(1)).numbers}
     return frozenset(
         number for number in missing if not _near(number, values, loose=number in rough)
     )
@@ -96,3 +97,16 @@ def _named(name: str, lower: str) -> bool:
 
 def _stem(part: str) -> str:
     return part[: max(LEAST_STEM, len(part) - ENDING)] if part.isalpha() else part
+
+
+def _other_unit(claim: str, passage: str) -> tuple[str, str] | None:
+    """A quantity of ``claim`` whose number the passage has of other units only, and how it has it.
+
+    A number without a known unit, on either side, decides nothing.
+    """
+    held = parse(passage).quantities
+    for mine in parse(claim).quantities:
+        same = [other for other in held if other.value == mine.value]
+        if mine.unit and same and all(other.unit not in ("", mine.unit) for other in same):
+            return mine.said, same[0].said
+    return None

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from wellread.answers import Evidence
 from wellread.ask.verify.evidence_runs import Part
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Evidence, Mark, Span, SpeakerMark
+from wellread.types import Mark, Span, SpeakerMark
 
 MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
 """The marks that each (document id, span) needs to be located."""
@@ -161,4 +162,4 @@ def _without(text: str, places: Sequence[tuple[int, int]]) -> str:
         end = stop
     left.append(text[end:])
     said = " ".join(part.strip() for part in left if part.strip()).lstrip(" ,;:")
-    return said if len(words.stems(said)) >= LEAST_LEFT else text
+    return said if len(parse(said).stems) >= LEAST_LEFT else text

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import Claim, Conflict, TokenEvent, Usage
+from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
 from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ask.verify.conflicts.dispute import Dispute
 from wellread.ask.verify.conflicts.drafted import completed
@@ -22,7 +22,6 @@ from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage, TextDelta
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
-from wellread.types import Evidence
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Literal
 from wellread.ask.aggregate.graph.relation_phrases import ARTICLES, PREPOSITIONS
 from wellread.ask.aggregate.graph.relation_senses import RelationWords, Said
 from wellread.questions import NamedEntity
-from wellread.text.words import stem
+from wellread.text.stems import stem
 from wellread.types import Span
 
 AUXILIARY = frozenset("do does did is are was were has have had can could will would".split())

@@ -24,7 +24,7 @@ from wellread.ask.aggregate.graph.chunks import (
 )
 from wellread.ask.aggregate.graph.relation_senses import Said, Sense
 from wellread.questions import NamedEntity
-from wellread.text.words import STOP_WORDS
+from wellread.text.english import STOP_WORDS
 from wellread.types import Span
 
 Form = Literal["hops", "connection", "existence", "common"]

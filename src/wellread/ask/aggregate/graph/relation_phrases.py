@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.text.words import stem, words
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 PREPOSITIONS = frozenset(
     "of to in on by from with for about at as under into upon after before without over".split()
@@ -91,7 +92,7 @@ class Phrase:
 
 def phrase_of(name: str) -> Phrase | None:
     """A relation's name or a word for it as a phrase; None when it holds no word."""
-    plain = [word.lower() for word in words(name.replace("_", " ").replace("-", " "))]
+    plain = [word.lower() for word in parse(name.replace("_", " ").replace("-", " ")).words]
     while len(plain) > 1 and plain[0] in BE - {"get"}:
         plain = plain[1:]
     if not plain:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from wellread.ask.understand.entity_forms import ALIAS, Named
 from wellread.questions import NamedEntity
+from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
-from wellread.text.words import STOP_WORDS
 from wellread.types import Span
 
 LEAST_WORDS = 2  # of a name that are said: "the fund" may be any

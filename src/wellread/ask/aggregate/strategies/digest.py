@@ -18,7 +18,8 @@ from wellread.ask.retrieve.retrieval import Found, Tally
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
-from wellread.text import words
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
 from wellread.types import Filters
 
@@ -150,18 +151,18 @@ def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | No
     text = analysis.question
     places = {match.start("place") for match in _PLACES.finditer(text)}
     named = [entity.span for entity in analysis.entities]
-    own = {stem for name in scope.collections for stem in words.stems(name)}
+    own = {stem for name in scope.collections for stem in parse(name).stems}
     left = []
     for token in rest:
         inside = token.start in places and not any(
             span.start <= token.start < span.end for span in named
         )
-        if not inside and words.stem(token.plain) not in own:
+        if not inside and stem(token.plain) not in own:
             left.append(token)
     if any(_SUBJECT.search(text[: token.start]) for token in left):
         return None
     if len(left) > MOST_WORDS or (
-        left and not _everywhere(scope, {words.stem(token.plain) for token in left})
+        left and not _everywhere(scope, {stem(token.plain) for token in left})
     ):
         return None
     return f"“{text[rest[0].start : rest[-1].end]}” was read as what all of this is about"
@@ -172,7 +173,7 @@ def _everywhere(scope: Scope, stems: set[str]) -> bool:
     newest = [entry.id for entry in scope.entries() if entry.published_at][-LATELY:]
     titles = {known: one.title for known, one in scope.kb.catalogue.facts(newest).items()}
     held = [
-        stems.intersection(words.stems(f"{titles.get(one.document_id, '')} {one.text}"))
+        stems.intersection(parse(f"{titles.get(one.document_id, '')} {one.text}").stems)
         for one in scope.kb.catalogue.passages_of(newest)
     ]
     return len(held) >= LEAST_PASSAGES and all(

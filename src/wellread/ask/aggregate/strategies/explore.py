@@ -27,7 +27,8 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.nodes import EntityNode
-from wellread.text import words
+from wellread.text.english import STOP_WORDS
+from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Hit
 
@@ -40,7 +41,7 @@ NAMED_WEIGHT = 0.5  # of being named by passages for the question, beside being 
 # Words of exploratory questions that say nothing about what is looked for.
 _FRAMING = frozenset(
     map(
-        words.stem,
+        stem,
         "kind kinds sort sorts type types example examples explore show find entity entities entry "
         "entries list overview relevant interesting different various work working exist "
         "available scale level sector field area topic topics project projects thing things "
@@ -143,13 +144,11 @@ def _wanted(kb: KnowledgeBase, analysis: Analysis, nodes: Sequence[EntityNode]) 
     rest = [
         token.plain
         for token, free in zip(tokens_of(analysis.question), left, strict=True)
-        if free and token.plain not in words.STOP_WORDS
+        if free and token.plain not in STOP_WORDS
     ]
     dimensions = {noun_of(pair[0]) for pair in pairs}
     telling = [
-        word
-        for word in rest
-        if words.stem(word) not in _FRAMING and noun_of(word) not in dimensions
+        word for word in rest if stem(word) not in _FRAMING and noun_of(word) not in dimensions
     ]
     return Wanted(
         types=frozenset(asked),

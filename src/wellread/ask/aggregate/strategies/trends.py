@@ -21,7 +21,7 @@ from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.censuses import Entry
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Span
 
 STRATEGY = "counted by period in the catalogue"
@@ -239,11 +239,11 @@ def _stories(scope: Scope, names: set[str], on_topic: Sequence[Entry]) -> list[s
     stories = scope.kb.catalogue.stories
     places = stories.places([entry.id for entry in on_topic])
     counts = Counter(story for held in places.values() for story in {one.story_id for one in held})
-    wanted = [set(words.stems(name)) for name in names if words.stems(name)]
+    wanted = [set(parse(name).stems) for name in names if parse(name).stems]
     told = [
         one
         for one in stories.told(list(counts))
-        if any(stems <= set(words.stems(one.title)) for stems in wanted)
+        if any(stems <= set(parse(one.title).stems) for stems in wanted)
     ]
     told.sort(key=lambda one: (-counts[one.id], one.title))
     return [

@@ -9,14 +9,14 @@ from wellread.ask.retrieve.relax import Within, search_within
 from wellread.ask.retrieve.retrieval import Found
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.types import Hit
 
 MOST_SOURCES = 5  # documents that a comparison or a synthesis rests on
 DEPTH = 3  # times as many candidates as are used
 SYNTHESIS_DIVERSITY = 0.6
 _COMPARING = frozenset(
-    words.stems("compare comparison contrast differ difference different similar similarity versus")
+    parse("compare comparison contrast differ difference different similar similarity versus").stems
 )
 
 
@@ -85,17 +85,17 @@ def _whole(side: str, sides: Sequence[str]) -> str:
 
 def _shared_topic(analysis: Analysis) -> str:
     """The terms of the question that belong to no side and do not just ask to compare."""
-    named = {stem for side in analysis.sides for stem in words.stems(side)} | _COMPARING
-    return " ".join(term for term in analysis.terms if not named.issuperset(words.stems(term)))
+    named = {stem for side in analysis.sides for stem in parse(side).stems} | _COMPARING
+    return " ".join(term for term in analysis.terms if not named.issuperset(parse(term).stems))
 
 
 def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
     """The hits that hold every word of the side's name, in title, heading or text."""
-    name = frozenset(words.stems(side))
+    name = parse(side).stem_set
     return [
         hit
         for hit in hits
-        if name.issubset(words.stems(f"{hit.passage.context}\n{hit.passage.text}"))
+        if name.issubset(parse(f"{hit.passage.context}\n{hit.passage.text}").stems)
     ]
 
 

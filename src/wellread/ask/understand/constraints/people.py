@@ -14,8 +14,8 @@ from wellread.ask.understand.constraints.constraint_spans import Limit, limit
 from wellread.ask.understand.entity_forms import is_everyday
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import ConstraintKind
+from wellread.text.english import STOP_WORDS
 from wellread.text.tokens import Token, key_of_words
-from wellread.text.words import STOP_WORDS
 from wellread.types import Filters, Span
 
 LONGEST_NAME = 5  # words

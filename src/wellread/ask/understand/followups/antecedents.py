@@ -12,8 +12,9 @@ from wellread.ask.understand.entity_mentions import entities_of
 from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.ask.understand.followups.noun_phrases import EMPTY, phrases_of
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.english import STOP_WORDS
+from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, key_of_words, tokens_of
-from wellread.text.words import STOP_WORDS, names
 
 Sex = Literal["he", "she", ""]
 MOST_TURNS = 5  # turns back that are looked at
@@ -220,7 +221,7 @@ def _mentions(text: str, vocabulary: Vocabulary) -> list[tuple[str, bool]]:
     found: list[tuple[int, int, str, bool]] = []
     for entity in entities_of(text, tokens, vocabulary) if vocabulary.names else ():
         found.append((entity.span.start, entity.span.end, entity.span.of(text), True))
-    for name in names(text):
+    for name in parse(text).names:
         for written in re.split(r"\s+and\s+(?:the\s+)?", name):
             part = _POSSESSIVE.sub("", written)
             if _ADJECTIVE.fullmatch(part):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.text.words import names, terms
+from wellread.text.parsed import parse
 
 FEW_TERMS = 3
 
@@ -17,7 +17,7 @@ def context_of(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
     The text is for retrieval alone; the question as it is understood and shown stays the same.
     """
     text = rewritten.text
-    if rewritten.changed or names(text) or len(terms(text)) > FEW_TERMS:
+    if rewritten.changed or parse(text).names or len(parse(text).terms) > FEW_TERMS:
         return ""
     return next((turn.question for turn in reversed(earlier) if turn.question), "")
 

@@ -20,8 +20,9 @@ from wellread.ask.understand.followups.noun_phrases import (
     phrases_of,
 )
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.english import STOP_WORDS
+from wellread.text.parsed import parse
 from wellread.text.tokens import key_of, key_of_words, tokens_of
-from wellread.text.words import STOP_WORDS, names, terms
 from wellread.types import Span
 
 LONGEST_PART = 7  # words
@@ -100,7 +101,7 @@ def filled(text: str, setting: Setting) -> Filled | None:
 
 def _whole(part: str, setting: Setting) -> Filled | None:
     away = lets_go(part)
-    if away and not terms(part.replace(away.group(), "")):
+    if away and not parse(part.replace(away.group(), "")).terms:
         whole = without_time(setting.last, setting.vocabulary, setting.today)
         return Filled(text=whole, reason="asked again without its limit to a time")
     return _replaced(part, setting)
@@ -135,13 +136,13 @@ def _is_fragment(part: str, plain: Sequence[str]) -> bool:
     """Whether it holds no verb: a preposition and what follows, a name, a phrase."""
     if plain[0] in PREPOSITIONS or plain[0] in ("to", "the", "a", "an", "only", "overall"):
         return len(plain) <= 6
-    named = names(f"· {part}")
+    named = parse(f"· {part}").names
     return len(plain) <= 3 or any(len(name) >= len(part) - 2 for name in named)
 
 
 def _only_time(part: str, today: date) -> bool:
     times = expressions_of(part, today)
-    return bool(times) and not terms(part.replace(part[times[0].start : times[0].end], ""))
+    return bool(times) and not parse(part.replace(part[times[0].start : times[0].end], "")).terms
 
 
 def _asked_so(wh: str, last: str) -> str:
@@ -189,7 +190,7 @@ def _replaced(part: str, setting: Setting) -> Filled | None:
         return Filled(text=whole, reason=_of_last(last))
     if led:
         return Filled(text=before_end(last, part), reason=_of_last(last))
-    if setting.topic and key_of(setting.topic) not in key_of(part) and not names(f"· {part}"):
+    if setting.topic and key_of(setting.topic) not in key_of(part) and not parse(f"· {part}").names:
         owned = part.lower().startswith("the ")
         whole = f"of {setting.topic}" if owned else f"({setting.topic})"
         return Filled(text=f"What about {part} {whole}?", reason=f"“{setting.topic}” is meant")
@@ -217,7 +218,7 @@ def _name_for_name(led: str, bare: str, setting: Setting) -> str | None:
         return None
     best: tuple[float, int, Span] | None = None
     last = setting.last
-    spots = [_spot(last, name) for name in names(last)]
+    spots = [_spot(last, name) for name in parse(last).names]
     spots += [phrase.bare for phrase in phrases_of(tokens_of(last))]
     for spot in dict.fromkeys(spots):
         other = _sort(spot.of(last), setting.vocabulary)
@@ -254,17 +255,17 @@ def _sort(text: str, vocabulary: Vocabulary) -> str | None:
         return forms[0].node.type
     if people_in(text, tokens_of(text), vocabulary):
         return "person"
-    return "" if any(len(name) >= len(text) - 4 for name in names(f"· {text}")) else None
+    return "" if any(len(name) >= len(text) - 4 for name in parse(f"· {text}").names) else None
 
 
 def _phrase_for_phrase(led: str, bare: str, setting: Setting) -> str | None:
     last = setting.last
     mine = tokens_of(bare)
-    if not mine or not terms(bare):
+    if not mine or not parse(bare).terms:
         return None
     head = key_of_words([mine[-1].plain])
     definite = mine[0].plain in ("the", "its", "their", "his", "her")
-    named = [_spot(last, name) for name in names(last)]
+    named = [_spot(last, name) for name in parse(last).names]
     theirs = [
         phrase
         for phrase in phrases_of(tokens_of(last))

@@ -11,8 +11,8 @@ from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Anteced
 from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.ask.understand.followups.edits import Edit, means
 from wellread.ask.understand.followups.noun_phrases import AUXILIARIES, PREPOSITIONS
+from wellread.text.english import STOP_WORDS
 from wellread.text.tokens import Token, key_of_words
-from wellread.text.words import STOP_WORDS
 from wellread.types import Span
 
 _POINTERS = frozenset({"the", "this", "that", "these", "those"})

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.ask.understand.followups.edits import Edit, means
-from wellread.text.words import names
+from wellread.text.parsed import parse
 from wellread.types import Span
 
 _ORDINALS = {
@@ -85,7 +85,7 @@ def _enumerated(text: str) -> tuple[str, ...]:
     """The names that one sentence lists ("A, B and C"), or its two sides ("A or B")."""
     for sentence in re.split(r"(?<=[.!?;:])\s+", text[:MOST_TEXT]):
         parts = _BETWEEN.split(sentence)
-        listed = [names(f"· {part}") for part in parts]
+        listed = [parse(f"· {part}").names for part in parts]
         if len(parts) > 1 and all(listed):
             return (listed[0][-1], *(found[0] for found in listed[1:]))
     either = _EITHER.search(text)

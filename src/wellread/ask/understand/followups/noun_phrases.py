@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wellread.text.english import STOP_WORDS
 from wellread.text.tokens import Token
-from wellread.text.words import STOP_WORDS
 from wellread.types import Span
 
 LONGEST = 5  # words of a phrase

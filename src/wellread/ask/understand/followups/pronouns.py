@@ -15,8 +15,9 @@ from typing import Literal
 from wellread.ask.understand.followups.antecedents import Antecedent
 from wellread.ask.understand.followups.edits import Edit, means, possessive
 from wellread.ask.understand.followups.noun_phrases import AUXILIARIES, BE, PREPOSITIONS, phrases_of
+from wellread.text.english import STOP_WORDS
+from wellread.text.parsed import parse
 from wellread.text.tokens import Token
-from wellread.text.words import STOP_WORDS, names
 from wellread.types import Span
 
 SAME_SEX, KNOWN_PERSON, PLURAL_THEY, PERSON_THEY = 1.0, 0.8, 1.5, 1.0
@@ -89,7 +90,7 @@ class Reference:
 def references_of(text: str, tokens: Sequence[Token]) -> list[Reference]:
     """The pronouns that nothing in the question explains."""
     spots = [Spot(start=phrase.span.start, end=phrase.span.end) for phrase in phrases_of(tokens)]
-    for name in names(text):
+    for name in parse(text).names:
         start = text.find(name)
         spots.append(Spot(start=start, end=start + len(name), named=True))
     empty = [match.span() for match in _EMPTY_IT.finditer(text)]

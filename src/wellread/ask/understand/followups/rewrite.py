@@ -20,8 +20,8 @@ from wellread.ask.understand.followups.inherited_constraints import with_limits
 from wellread.ask.understand.followups.listed_items import list_edits
 from wellread.ask.understand.followups.pronouns import pronoun_edits, references_of
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
-from wellread.text.words import names, terms
 
 LONGEST = 400  # characters of a question that is looked at: longer ones say what they mean
 _CONNECTED = re.compile(r"^(?:and|but|so|then|also|or)\b[,\s]+(?=\w)", re.IGNORECASE)
@@ -89,6 +89,6 @@ def _with_topic(text: str, candidates: Sequence[Antecedent]) -> tuple[str, str]:
     """A question that names nothing, with what the conversation is about."""
     topic = topic_of(candidates)
     bare = _CONNECTED.sub("", text)
-    if not topic or names(bare) or set(terms(topic)) & set(terms(bare)):
+    if not topic or parse(bare).names or set(parse(topic).terms) & set(parse(bare).terms):
         return text, ""
     return before_end(bare, f"({topic})"), f"“{topic}” is what was talked about"

@@ -23,7 +23,7 @@ from wellread.ask.understand.followups.rewrite import LONGEST, connected
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.prompts import fence_of, fenced
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 
 SECONDS = 15.0  # a question must not wait longer to be rewritten; rules take a millisecond
@@ -134,9 +134,9 @@ def accepted(reply: str, question: str, earlier: Sequence[Turn]) -> str | None:
     if not text or len(text) > LONGEST or not _in_words_of(text, question, said):
         return None
     around = said.casefold()
-    named = [part for name in words.names(text) for part in words.words(name)]
+    named = [part for name in parse(text).names for part in parse(name).words]
     invented = any(part.casefold() not in around for part in named)
-    invented |= not words.numbers(text) <= words.numbers(said)
+    invented |= not parse(text).numbers <= parse(said).numbers
     invented |= _ADDRESS.search(text) is not None and _ADDRESS.search(said) is None
     return None if invented else text
 
@@ -149,9 +149,9 @@ def _one_line(reply: str) -> str:
 
 def _in_words_of(text: str, question: str, said: str) -> bool:
     """Whether ``text`` keeps the words of ``question``, and adds only what was ``said``."""
-    asked, made = set(words.stems(question)), set(words.stems(text))
+    asked, made = set(parse(question).stems), set(parse(text).stems)
     put = made - asked
-    known = put & set(words.stems(said))
+    known = put & set(parse(said).stems)
     return len(asked & made) >= KEPT * len(asked) and len(known) >= OWN * len(put)
 
 

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wellread.answers import Verdict
+from wellread.answers import Evidence, Verdict
 from wellread.ask.retrieve.proximity import closeness
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Evidence
 
 LOOKED = 6  # pieces of evidence, best first, that are read word by word
 EMBEDDED = 6  # sentences, the best by words and passage, whose vectors are compared
@@ -79,10 +78,10 @@ def readings_of(
         ModelError: the embedder could not be run or reached.
     """
     pieces = list(evidence[:LOOKED])
-    asked = frozenset(words.matter(analysis.subject or analysis.question))
+    asked = frozenset(parse(analysis.subject or analysis.question).topic_stems)
     titles = [_title(piece) & asked for piece in pieces]
     lines = [
-        _Line(piece=number, text=text, held=asked.intersection(words.stems(text)))
+        _Line(piece=number, text=text, held=asked.intersection(parse(text).stems))
         for number, piece in enumerate(pieces)
         for text in (span.of(piece.text) for span in sentence_spans(piece.text))
     ]
@@ -115,7 +114,7 @@ def support(verdicts: Sequence[Verdict]) -> float:
 
 def _title(piece: Evidence) -> frozenset[str]:
     above = f"{piece.hit.document.title} {' '.join(piece.locator.heading)}"
-    return frozenset(words.stems(above))
+    return parse(above).stem_set
 
 
 def _worth(asked: frozenset[str], lines: Sequence[_Line]) -> dict[str, float]:
@@ -161,7 +160,7 @@ def _together(
 
 
 def _names(analysis: Analysis, held: frozenset[str]) -> float:
-    named = [stem for name in analysis.names for stem in words.stems(name)]
+    named = [stem for name in analysis.names for stem in parse(name).stems]
     return sum(stem in held for stem in named) / len(named) if named else 1.0
 
 

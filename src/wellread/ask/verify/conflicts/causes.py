@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.answers import Evidence
 from wellread.ask.verify.conflicts.events import (
     Report,
     about,
@@ -19,8 +20,8 @@ from wellread.ask.verify.conflicts.events import (
     same_event,
 )
 from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 LEAST = 2  # of the weight of the words for causes in a sentence that gives a cause
 MOST_SHARED = 0.4  # of the words of two sentences that give different causes
@@ -45,7 +46,7 @@ _ASIDE = re.compile(
 )
 # Words with which a cause is asked for, and verbs that say nothing of what happened.
 _ASKING = frozenset(
-    words.stem(word)
+    stem(word)
     for word in "cause causes caused reason reasons why lead led go went come came happen".split()
 )
 
@@ -110,7 +111,7 @@ def _asks_for_event(question: str, one: Report, other: Report) -> bool:
     ("the outage of 14 October").
     """
     known = named_stems(question) | date_stems(question) | _ASKING
-    rest = frozenset(words.stems(question)) - known
+    rest = parse(question).stem_set - known
     return len(rest) <= 1 or rest <= (one.lead | other.lead)
 
 

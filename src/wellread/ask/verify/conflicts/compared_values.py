@@ -7,7 +7,8 @@ from difflib import SequenceMatcher
 
 from wellread.ask.understand.answer_amounts import TIMES
 from wellread.ask.understand.answer_kind import Expected
-from wellread.text import words
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 NEAR = 7  # words between a number and what is asked for
 NEXT_TO = 2  # words after a number, among which what it counts stands
@@ -36,7 +37,7 @@ def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
     if kind == "number":
         return _measured(sentence, question)
     asked = question.lower()
-    return frozenset(name.lower() for name in words.names(sentence) if name.lower() not in asked)
+    return frozenset(name.lower() for name in parse(sentence).names if name.lower() not in asked)
 
 
 def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bool:
@@ -60,10 +61,10 @@ def counts(sentence: str, question: str) -> frozenset[str]:
     if not wanted:
         return frozenset()
     tokens = _TOKEN.findall(sentence)
-    stems = [words.stem(token) for token in tokens]
+    stems = [stem(token) for token in tokens]
     found: set[str] = set()
     for place, token in enumerate(tokens):
-        numbers = words.numbers(token)
+        numbers = parse(token).numbers
         unit = next((one for one in stems[place + 1 : place + 1 + NEXT_TO] if one in wanted), "")
         if numbers and unit:
             found |= {f"{number} {unit}" for number in numbers}
@@ -73,23 +74,23 @@ def counts(sentence: str, question: str) -> frozenset[str]:
 def _counted(question: str) -> frozenset[str]:
     """The stem of the noun that is counted; of all units of time for "how long"."""
     if LASTING.search(question):
-        return frozenset(words.stem(unit) for unit in TIMES)
+        return frozenset(stem(unit) for unit in TIMES)
     asked = re.search(r"\bhow (?:many|much) ([^\W\d_]+)", question, re.IGNORECASE)
-    return frozenset({words.stem(asked.group(1))}) if asked else frozenset()
+    return frozenset({stem(asked.group(1))}) if asked else frozenset()
 
 
 def _measured(sentence: str, question: str) -> frozenset[str]:
     """The numbers that stand near a term of the question; years count only by themselves."""
-    asked = frozenset(words.stems(question))
-    known = words.numbers(question)
+    asked = parse(question).stem_set
+    known = parse(question).numbers
     tokens = _TOKEN.findall(sentence)
-    near = [place for place, token in enumerate(tokens) if words.stem(token) in asked]
+    near = [place for place, token in enumerate(tokens) if stem(token) in asked]
     found: set[str] = set()
     for place, token in enumerate(tokens):
         if not token[0].isdigit() or _YEAR.fullmatch(token):
             continue
         if any(abs(place - other) <= NEAR for other in near):
-            found |= words.numbers(token) - known
+            found |= parse(token).numbers - known
     return frozenset(found)
 
 
@@ -118,18 +119,18 @@ def swapped(one: str, other: str) -> tuple[str, str] | None:
 def _telling(text: str) -> bool:
     """A number or a name: what facts are swapped by, and paraphrases are not."""
     return any(part[0].isdigit() or part[0].isupper() for part in text.split()) or bool(
-        words.numbers(text)
+        parse(text).numbers
     )
 
 
 def _same_stems(one: str, other: str) -> bool:
-    a, b = set(words.stems(one)), set(words.stems(other))
+    a, b = set(parse(one).stems), set(parse(other).stems)
     return not a or not b or a <= b or b <= a
 
 
 def opposed(one: str, other: str) -> bool:
     """Whether of two sentences with nearly the same words one is negated."""
-    a, b = frozenset(words.stems(one)), frozenset(words.stems(other))
+    a, b = parse(one).stem_set, parse(other).stem_set
     if len(a) < 4 or len(b) < 4 or len(a & b) / len(a | b) < PARALLEL:
         return False
-    return words.negations(one) % 2 != words.negations(other) % 2
+    return parse(one).negations % 2 != parse(other).negations % 2

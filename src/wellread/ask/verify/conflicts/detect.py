@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import Expected, expected_of
 from wellread.ask.verify.conflicts.causes import causes
 from wellread.ask.verify.conflicts.compared_values import (
@@ -32,8 +33,7 @@ from wellread.ask.verify.conflicts.namesakes import OPENING, Identity, differ, i
 from wellread.ask.write.extractive.candidate_sentences import Option
 from wellread.ask.write.extractive.sentence_score import Reading
 from wellread.questions import Analysis
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
 
 MOST_VIEWS = 5
 OF_ONE = 5  # sentences of one document that are compared with those of others
@@ -202,13 +202,12 @@ def _sides(
     name: str,
 ) -> list[list[Side]]:
     """The best answering sentences of every document, best first."""
-    asked = frozenset(words.stems(analysis.question))
-    focus = (asked - frozenset(words.stems(name))) or asked or frozenset([""])
+    asked = analysis.parsed.stem_set
+    focus = (asked - parse(name).stem_set) or asked or frozenset([""])
     who = [identities(name, piece) if name else () for piece in evidence]
     reports = reports_of(evidence)
     openings = [
-        frozenset(words.stems(f"{piece.hit.document.title} {piece.text[:OPENING]}"))
-        for piece in evidence
+        parse(f"{piece.hit.document.title} {piece.text[:OPENING]}").stem_set for piece in evidence
     ]
     held_by: dict[str, list[Side]] = {}
     for option, reading in zip(options, readings, strict=True):
@@ -246,7 +245,7 @@ def _sides(
 
 def _naming(title: str, name: str) -> str:
     """The title where it holds the name: two documents of one such title mean the same thing."""
-    return title if frozenset(words.stems(name)) <= frozenset(words.stems(title)) else ""
+    return title if parse(name).stem_set <= parse(title).stem_set else ""
 
 
 def _same_title(one: Side, other: Side) -> bool:

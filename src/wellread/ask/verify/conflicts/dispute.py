@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Claim, Conflict, Sentence, View
+from wellread.answers import Claim, Conflict, Evidence, Sentence, View
 from wellread.ask.verify.conflicts.detect import Disagreement
 from wellread.ask.verify.conflicts.reasons import reason
 from wellread.ask.write.extractive.arrange import Page
 from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
 
 LONGEST_LABEL = 80  # characters
 
@@ -48,7 +47,7 @@ def told(found: Disagreement, evidence: Sequence[Evidence], page: Page) -> Dispu
 
 def _label(found: Disagreement, option: Option, evidence: Sequence[Evidence]) -> str:
     """The title of a source whose sentence does not itself say what it is about."""
-    if found.kind != "meanings" or frozenset(words.stems(found.about)) <= option.stems:
+    if found.kind != "meanings" or parse(found.about).stem_set <= option.stems:
         return ""
     title = " ".join(evidence[option.evidence].hit.document.title.split())
     return title if len(title) <= LONGEST_LABEL else f"{title[:LONGEST_LABEL].rstrip()}…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Claim
+from wellread.answers import Claim, Evidence
 from wellread.ask.understand.answer_kind import expected_of
 from wellread.ask.verify.conflicts.compared_values import values
 from wellread.ask.verify.conflicts.detect import Disagreement
@@ -17,7 +17,6 @@ from wellread.ask.write.extractive.candidate_sentences import Option, options_of
 from wellread.ask.write.extractive.extract import PASSAGES, disputed
 from wellread.ask.write.extractive.sentence_score import read
 from wellread.questions import Analysis
-from wellread.types import Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

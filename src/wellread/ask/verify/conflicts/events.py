@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from wellread.text import words
+from wellread.answers import Evidence
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Evidence
 
 BEGIN = 300  # characters of a report within which its lead begins
 LEAST_WORDS = 6  # of a lead; what is shorter is a heading
@@ -83,7 +83,7 @@ def _report(piece: Evidence) -> Report | None:
     names = named_stems(lead)
     if not days or not names:
         return None
-    return Report(published=published, days=days, names=names, lead=frozenset(words.stems(text)))
+    return Report(published=published, days=days, names=names, lead=parse(text).stem_set)
 
 
 def same_event(one: Report, other: Report) -> bool:
@@ -112,18 +112,18 @@ def named_stems(text: str) -> frozenset[str]:
     """The words of the names in ``text`` as stems, without dates."""
     return frozenset(
         stem
-        for name in words.names(text)
-        for word in words.words(name)
+        for name in parse(text).names
+        for word in parse(name).words
         if word[:1].isupper() and word.lower() not in _MONTHS and word.lower() not in _WEEKDAYS
-        for stem in words.stems(word)
+        for stem in parse(word).stems
     )
 
 
 def date_stems(text: str) -> frozenset[str]:
     """The words of the days that ``text`` names, and of weekdays, as stems."""
     said: Sequence[str] = [match.group() for match in _DAY.finditer(text)]
-    weekdays = [word for word in words.words(text) if word.lower() in _WEEKDAYS]
-    return frozenset(stem for part in (*said, *weekdays) for stem in words.stems(part))
+    weekdays = [word for word in parse(text).words if word.lower() in _WEEKDAYS]
+    return frozenset(stem for part in (*said, *weekdays) for stem in parse(part).stems)
 
 
 def _before(published: date, month: int, day: int) -> date | None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.answers import Evidence
+from wellread.text.parsed import parse
 
 OPENING = 160  # characters of a passage within which it says what it is about
 _PLACE = r"[A-Z][\w.’'-]+(?: (?:of |the )?[A-Z][\w.’'-]+){0,3}"
@@ -37,7 +37,7 @@ class Identity:
     @property
     def stems(self) -> frozenset[str]:
         """Its content words."""
-        return frozenset(words.stems(self.text))
+        return parse(self.text).stem_set
 
 
 def identities(name: str, piece: Evidence) -> tuple[Identity, ...]:
@@ -67,7 +67,7 @@ def _opening(name: str, text: str) -> list[Identity]:
     match = _SUBJECT.match(text)
     if match is None:
         return []
-    wanted, held = frozenset(words.stems(name)), frozenset(words.stems(match[1]))
+    wanted, held = parse(name).stem_set, parse(match[1]).stem_set
     if not wanted or len(wanted & held) < NAMED * len(wanted):
         return []
     return [Identity(form="opening", text=" ".join(sorted(held - wanted)))]
@@ -100,7 +100,7 @@ def _alike(one: Identity, other: Identity) -> bool:
     if not a or not b:
         return True
     if one.form == "kind":
-        years_a, years_b = words.numbers(one.text), words.numbers(other.text)
+        years_a, years_b = parse(one.text).numbers, parse(other.text).numbers
         if years_a and years_b and years_a.isdisjoint(years_b):
             return False
         return len(a & b) / min(len(a), len(b)) >= MOST_SHARED

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from wellread.answers import Evidence
 from wellread.ask.verify.conflicts.detect import Disagreement
 from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.types import Evidence
 
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")

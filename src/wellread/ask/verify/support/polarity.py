@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.text import words
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
 
 
 def _stems(listed: str) -> frozenset[str]:
-    return frozenset(words.stem(word) for word in listed.split())
+    return frozenset(stem(word) for word in listed.split())
 
 
 RISING = _stems(
@@ -50,8 +51,8 @@ class Turns:
 
 def turns_of(text: str) -> Turns:
     """Read ``text``."""
-    held = frozenset(words.stem(word) for word in words.words(text))
-    plain = [word.lower().replace("’", "'") for word in words.words(text)]
+    held = frozenset(stem(word) for word in parse(text).words)
+    plain = [word.lower().replace("’", "'") for word in parse(text).words]
     negations = sum(word in DENIALS or word.endswith("n't") for word in plain)
     return Turns(negations=negations, rising=held & RISING, falling=held & FALLING)
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.verify.support import polarity
-from wellread.text import words
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
@@ -66,7 +66,7 @@ class Compared:
 
 def compare(claim: str, sources: Sequence[Source]) -> Compared:
     """Lay ``claim`` beside ``sources``."""
-    stems = tuple(words.stems(claim))
+    stems = tuple(parse(claim).stems)
     wanted = frozenset(stems)
     lines = tuple(
         _line(number, span, span.of(source.text), wanted)
@@ -88,7 +88,7 @@ def readings(compared: Compared, nearness: Sequence[float]) -> dict[str, float]:
     """All readings by name (``NAMES``); ``nearness`` is the cosine of each of ``compared.best``."""
     near = [min(1.0, max(0.0, value)) for value in nearness] or [0.0]
     pair = _best_pair(compared)
-    titles = frozenset(stem for source in compared.sources for stem in words.stems(source.title))
+    titles = frozenset(stem for source in compared.sources for stem in parse(source.title).stems)
     return (
         _covers(compared, pair, titles)
         | _facts(compared, pair)
@@ -105,18 +105,18 @@ def contained(compared: Compared) -> bool:
 
     A claim of fewer than ``LEAST_WORDS`` words says too little for that.
     """
-    stems = list(dict.fromkeys(words.stems(compared.claim)))
-    numbers = words.numbers(compared.claim)
+    stems = list(dict.fromkeys(parse(compared.claim).stems))
+    numbers = parse(compared.claim).numbers
     if len(stems) < LEAST_WORDS:
         return False
     for line in compared.best:
-        title = frozenset(words.stems(compared.sources[line.source].title))
+        title = parse(compared.sources[line.source].title).stem_set
         own = [stem for stem in stems if stem in line.held]
         places = [line.stems.index(stem) for stem in own]
         if (
             len(own) >= OWN_SHARE * len(stems)
             and title.issuperset(set(stems) - set(own))
-            and numbers <= words.numbers(line.text)
+            and numbers <= parse(line.text).numbers
             and places == sorted(places)
         ):
             return True
@@ -125,11 +125,11 @@ def contained(compared: Compared) -> bool:
 
 def missing_numbers(compared: Compared) -> list[str]:
     """The claim's numbers that no source holds, sorted."""
-    return sorted(words.numbers(compared.claim) - words.numbers(_whole(compared.sources)))
+    return sorted(parse(compared.claim).numbers - parse(_whole(compared.sources)).numbers)
 
 
 def _line(source: int, span: Span, text: str, wanted: frozenset[str]) -> Line:
-    stems = tuple(words.stems(text))
+    stems = tuple(parse(text).stems)
     return Line(source=source, span=span, text=text, stems=stems, held=wanted.intersection(stems))
 
 
@@ -202,7 +202,7 @@ def _grams(stem: str) -> list[str]:
 def _facts(compared: Compared, pair: Sequence[Line]) -> dict[str, float]:
     titles = [source.title for source in compared.sources]
     near = " ".join([*(line.text for line in pair), *titles]).lower()
-    names = words.names(compared.claim)
+    names = parse(compared.claim).names
     apart = sum(not _named(name, near) for name in names)
     return {
         "number_missing": float(bool(missing_numbers(compared))),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Claim
+from wellread.answers import Claim, Evidence
 from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.types import Evidence
 
 LEADS = 1  # sentences at most that are brought along for one that leans on them
 

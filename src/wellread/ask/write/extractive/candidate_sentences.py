@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.text import words
+from wellread.answers import Evidence
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Evidence, Span
+from wellread.types import Span
 
 SHORTEST_WORDS = 4
 LONGEST_LINE = 14  # words of a line of its own that is no sentence
@@ -76,7 +77,7 @@ def options_of(evidence: Sequence[Evidence]) -> list[Option]:
                     place=place,
                     span=Span(start=piece.span.start + span.start, end=piece.span.start + span.end),
                     text=text,
-                    stems=frozenset(words.stems(text)),
+                    stems=parse(text).stem_set,
                     readable=_readable(text, before, after, item=item),
                     leaning=_LEANING.match(text) is not None or text[:1].islower(),
                     item=item,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Claim
+from wellread.answers import Claim, Evidence
 from wellread.ask.understand.answer_kind import expected_of
 from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
 from wellread.ask.verify.conflicts.dispute import Dispute, told
@@ -22,7 +22,6 @@ from wellread.ask.write.extractive.sentence_score import Reading, Scored, promis
 from wellread.ask.write.extractive.side_sentences import OF_A_SIDE, SidePlaces, sides_of
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
-from wellread.types import Evidence
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
 OF_THE_TWO = 3  # sentences of each side of a comparison that are embedded

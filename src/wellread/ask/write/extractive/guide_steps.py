@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from wellread.answers import Evidence
 from wellread.ask.understand.how_to import guide_of
 from wellread.ask.write.extractive.arrange import in_order
 from wellread.ask.write.extractive.candidate_sentences import Option, options_of
 from wellread.questions import Analysis
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.english import STOP_WORDS
 
 FEWEST, MOST = 2, 7  # sections that are told
 OF_A_SECTION = 2  # sentences; a list counts as it is
@@ -92,4 +92,4 @@ def _tells(option: Option) -> bool:
     if _MUST.search(option.text):
         return True
     order = _ORDER.match(option.text)
-    return order is not None and order["verb"].lower() not in words.STOP_WORDS
+    return order is not None and order["verb"].lower() not in STOP_WORDS

@@ -8,7 +8,7 @@ from wellread.ask.retrieve.fuse import overlap
 from wellread.ask.understand.answer_kind import Expected
 from wellread.ask.write.extractive.candidate_sentences import Option
 from wellread.ask.write.extractive.sentence_score import Scored
-from wellread.text import words
+from wellread.text.parsed import parse
 
 KEEP = 0.42  # of the best score: a further sentence must reach it
 KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
@@ -57,7 +57,7 @@ def repeats(one: Option, other: Option) -> bool:
 
     Two sentences with other numbers are never repeats: which of them is right is the reader's.
     """
-    first, second = words.numbers(one.text), words.numbers(other.text)
+    first, second = parse(one.text).numbers, parse(other.text).numbers
     if first and second and not (first <= second or second <= first):
         return False
     shorter = min(len(one.stems), len(other.stems))

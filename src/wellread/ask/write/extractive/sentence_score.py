@@ -16,13 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wellread.answers import Evidence
 from wellread.ask.understand.answer_amounts import fits_of
 from wellread.ask.understand.answer_kind import defines, expected_of, holds
 from wellread.ask.write.extractive.candidate_sentences import Option
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
 
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
 BIAS = -9.0
@@ -82,7 +82,7 @@ def score(
     """The options at ``places`` with their scores, best first."""
     # The question is embedded by itself: a cache may hold it already.
     asked = embedder.embed([analysis.question], "query")[0]
-    stems = frozenset(words.stems(analysis.question))
+    stems = analysis.parsed.stem_set
     texts = [_in_context(options[place], evidence, stems) for place in places]
     vectors = embedder.embed(texts, "passage")
     similarities = np.asarray(vectors @ asked, dtype=float).tolist()
@@ -102,16 +102,13 @@ def read(
     analysis: Analysis, evidence: Sequence[Evidence], options: Sequence[Option]
 ) -> list[Reading]:
     """The reading of each option."""
-    in_order = words.stems(analysis.question)
+    in_order = analysis.parsed.stems
     asked = frozenset(in_order)
     pairs = frozenset(itertools.pairwise(in_order))
     seen = Counter(stem for option in options for stem in option.stems & asked)
     weights = {stem: math.log(1 + len(options) / (1 + seen[stem])) for stem in asked}
     total = sum(weights.values()) or 1.0
-    titles = [
-        frozenset(words.stems(f"{piece.hit.document.title} {' '.join(piece.locator.heading)}"))
-        for piece in evidence
-    ]
+    titles = [piece.heading.stem_set for piece in evidence]
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     kind = expected_of(analysis.question)
     fits = fits_of(analysis.question)
@@ -164,7 +161,7 @@ def promising(
 def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[str]) -> str:
     """The sentence; one that says "it" or "they" with a title that says what is asked about."""
     title = evidence[option.evidence].hit.document.title
-    if not _POINTING.search(option.text) or asked.isdisjoint(words.stems(title)):
+    if not _POINTING.search(option.text) or asked.isdisjoint(parse(title).stems):
         return option.text
     return f"{title}: {option.text}"
 
@@ -189,5 +186,5 @@ def _likely(reading: Reading, option: Option, similarity: float) -> float:
 def _pairs(wanted: frozenset[tuple[str, str]], text: str) -> float:
     if not wanted:
         return 0.0
-    stems = words.stems(text)
+    stems = parse(text).stems
     return len(wanted & frozenset(itertools.pairwise(stems))) / len(wanted)

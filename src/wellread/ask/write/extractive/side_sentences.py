@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.answers import Evidence
 from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.text import words
-from wellread.types import Evidence
+from wellread.text.parsed import parse
 
 OF_A_SIDE = 2  # sentences at most
 
@@ -27,11 +27,8 @@ def sides_of(
 
     A sentence that names no side is about the one that its title or heading names.
     """
-    stems = [frozenset(words.stems(name)) for name in names]
-    titles = [
-        frozenset(words.stems(f"{piece.hit.document.title} {' '.join(piece.locator.heading)}"))
-        for piece in evidence
-    ]
+    stems = [parse(name).stem_set for name in names]
+    titles = [piece.heading.stem_set for piece in evidence]
     alone: list[list[int]] = [[] for _ in names]
     several: list[int] = []
     for place, option in enumerate(options):

@@ -15,12 +15,12 @@ from importlib.resources import files
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from wellread.answers import Evidence
 from wellread.ask.write.guard import Guard
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
 from wellread.questions import Analysis
 from wellread.text.invisible import visible
-from wellread.types import Evidence
 
 FENCE_CHARACTERS = 12
 

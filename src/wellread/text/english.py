@@ -1,0 +1,128 @@
+"""Every list of English words that Wellread knows; no other module holds one.
+
+A list is named for what its words have in common in the grammar or in use, never for a question
+that it is good for. Words are in lower case. Another language is another module with these names.
+"""
+
+from __future__ import annotations
+
+from babel import Locale
+
+_LOCALE = Locale("en")
+
+# --- the calendar ----------------------------------------------------------------------------
+
+MONTHS = tuple(name.lower() for name in _LOCALE.months["format"]["wide"].values())
+MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbreviated"].values())
+WEEKDAYS = tuple(name.lower() for name in _LOCALE.days["format"]["wide"].values())
+SEASONS = ("spring", "summer", "autumn", "fall", "winter")
+
+# --- closed classes --------------------------------------------------------------------------
+
+ARTICLES = ("the", "a", "an")
+# Articles, prepositions, pronouns, auxiliaries and question words that tell no two texts apart.
+FUNCTION_WORDS = frozenset(
+    """
+    a about an and are as at be been but by can could did do does for from had has have he her his
+    how i if in into is it its no not of on or our she should such than that the their then there
+    these they this to was we were what when where which who why will with would you your
+    """.split()
+)
+# The same and all their kin, with the words in which questions are asked: they say nothing about
+# the topic of a question.
+STOP_WORDS = FUNCTION_WORDS | frozenset(
+    """
+    above after again against all also am any aren't because before being below between both
+    cannot can't couldn't didn't doesn't doing don't down during each else ever few further get
+    gets give gives given got hadn't hasn't haven't having here hers herself him himself however
+    isn't it's itself just know let like made make makes many may me might more most much must
+    my myself nor now off once one only other ours ourselves out over own per please said same
+    say says shall shouldn't so some tell that's theirs them themselves there's those through
+    thus too under until up upon us use used using very via wasn't weren't what's while whether
+    whom whose within without won't wouldn't yes yet yours yourself explain describe happen
+    happened happens actually really there've i'm you're we're they're let's anything something
+    """.split()
+)
+NEGATIONS = frozenset(
+    "no not never none nobody nothing neither nor cannot without lacks lacked fails failed "
+    "unable denied denies rejected refused hardly barely".split()
+)
+
+# --- asking ----------------------------------------------------------------------------------
+
+# Verbs with which a request begins; no part of a name after them ("Compare the Kittiwake ...").
+REQUESTS = frozenset(
+    "compare contrast define describe discuss explain find give list name outline show summarise "
+    "summarize tell".split()
+)
+# What is asked about a subject, whatever the subject is ("the latest news on ...").
+ASKING = (
+    "compare comparison contrast current details difference differ explanation happening "
+    "information latest list newest news overview recent recently status summarise summarize "
+    "summary talk think thought today update"
+).split()
+
+# --- numbers and units -----------------------------------------------------------------------
+
+NUMBER_WORDS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+} | {
+    "thirty": "30",
+    "forty": "40",
+    "fifty": "50",
+    "sixty": "60",
+    "seventy": "70",
+    "eighty": "80",
+    "ninety": "90",
+    "hundred": "100",
+    "thousand": "1000",
+    "million": "1000000",
+    "first": "1",
+    "second": "2",
+    "third": "3",
+    "twice": "2",
+}
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+# Units to the patterns of how they are written. Single letters are left out: "m" and "g" mean too
+# many things.
+UNITS = {
+    "per cent": r"%|per\s?cent(?:age\s+points?)?",
+    "dollar": r"dollars?|usd",
+    "euro": r"euros?|eur",
+    "pound": r"pounds?|gbp|lbs?",
+    "kilometre per hour": r"km/h|kph|kilomet(?:re|er)s?\s+(?:per|an)\s+hour",
+    "mile per hour": r"mph|miles?\s+(?:per|an)\s+hour",
+    "knot": r"knots?",
+    "kilometre": r"km|kilomet(?:re|er)s?",
+    "metre": r"met(?:re|er)s?",
+    "centimetre": r"cm|centimet(?:re|er)s?",
+    "millimetre": r"mm|millimet(?:re|er)s?",
+    "nautical mile": r"nautical\s+miles?",
+    "mile": r"miles?",
+    "foot": r"feet|foot|ft",
+    "hectare": r"hectares?|ha",
+    "acre": r"acres?",
+    "kilogram": r"kg|kilos?|kilogram(?:me)?s?",
+    "gram": r"gram(?:me)?s?",
+    "milligram": r"mg|milligram(?:me)?s?",
+    "tonne": r"tonnes?|tons?",
+    "litre": r"lit(?:re|er)s?",
+    "millilitre": r"ml|millilit(?:re|er)s?",
+    "degree": r"degrees?|°\s?[cf]?",
+    "kilowatt hour": r"kwh|kilowatt[\s-]hours?",
+    "megawatt hour": r"mwh|megawatt[\s-]hours?",
+    "kilowatt": r"kw|kilowatts?",
+    "megawatt": r"mw|megawatts?",
+    "gigawatt": r"gw|gigawatts?",
+    "year": r"years?(?!-olds?\b)",  # an age belongs to whom it tells of, not to the fact
+    "month": r"months?",
+    "week": r"weeks?",
+    "day": r"days?",
+    "hour": r"hours?",
+    "minute": r"minutes?|mins?",
+    "second": r"seconds?|secs?",
+}

@@ -1,0 +1,111 @@
+"""A text, read once: its words, stems, sentences, names, numbers and quantities.
+
+``parse`` gives the same :class:`Text` for the same content, so that a question or a passage is
+read once, whoever looks at it and however often. A part is worked out when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+from wellread.text.english import ASKING, STOP_WORDS
+from wellread.text.quantities import Quantity, quantities_in
+from wellread.text.sentences import sentence_spans
+from wellread.text.stems import stem
+from wellread.text.words import names_in, negations_in, numbers_in, plain, stems_in, words_in
+from wellread.types import Span
+
+MOST_KEPT = 4_000  # texts that are remembered; a question looks at some hundred
+LONGEST_KEPT = 20_000  # characters of one
+
+
+class Text:
+    """One text with what is read of it; texts with the same content are equal."""
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and other.content == self.content
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+    def __repr__(self) -> str:
+        return f"Text({self.content!r})"
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words as written, in order."""
+        return tuple(words_in(self.content))
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The content words in lower case, in order, without repeats."""
+        found = dict.fromkeys(map(plain, self.words))
+        return tuple(word for word in found if word not in STOP_WORDS)
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """The stems of the content words, in order, with repeats; see ``words.stems_in``."""
+        return tuple(stems_in(self.content))
+
+    @cached_property
+    def stem_set(self) -> frozenset[str]:
+        """The stems, each once."""
+        return frozenset(self.stems)
+
+    @cached_property
+    def topic_stems(self) -> tuple[str, ...]:
+        """The stems without those of asking ("the latest news on ..."), or all if these are all."""
+        return tuple(one for one in self.stems if one not in _asking()) or self.stems
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences in order; they do not overlap and hold every letter."""
+        spans = sentence_spans(self.content)
+        return tuple(Sentence(span=span, text=parse(span.of(self.content))) for span in spans)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Capitalised names, quoted phrases, words with digits; see ``words.names_in``."""
+        return names_in(self.content)
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers in one form; see ``words.numbers_in``."""
+        return numbers_in(self.content)
+
+    @cached_property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """The numbers in order, with their units where these are known."""
+        return tuple(quantities_in(self.content))
+
+    @cached_property
+    def negations(self) -> int:
+        """How many words deny."""
+        return negations_in(self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence of a text: where it stands in it, and itself as a text."""
+
+    span: Span
+    text: Text
+
+
+def parse(content: str) -> Text:
+    """``content`` as a text; the same object as the last time, as long as it is remembered."""
+    return _kept(content) if len(content) <= LONGEST_KEPT else Text(content)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept(content: str) -> Text:
+    return Text(content)
+
+
+@cache
+def _asking() -> frozenset[str]:
+    return frozenset(map(stem, ASKING))
