@@ -26,7 +26,7 @@ from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.retrieve.retrieval import AggregateResult
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -106,7 +106,7 @@ def ask(kb: KnowledgeBase, one: Mapping[str, Any]) -> Outcome:
     )
 
 
-def same_rows(tally: Tally, wanted: Sequence[Any] | None) -> bool:
+def same_rows(tally: AggregateResult, wanted: Sequence[Any] | None) -> bool:
     """Whether the rows are those that are given: by all cells, or by the first of each."""
     if wanted is None:
         return True

@@ -32,7 +32,7 @@ from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -157,7 +157,7 @@ def judged(kb: KnowledgeBase, case: Case) -> Outcome:
     )
 
 
-def asked(kb: KnowledgeBase, case: Case) -> tuple[Found, Analysis, float]:
+def asked(kb: KnowledgeBase, case: Case) -> tuple[Retrieval, Analysis, float]:
     """What is found for a question, how it was understood, and the median time of both."""
     question = Question(text=case["question"], filters=Filters(collections=(case["graph"],)))
     times = []
@@ -170,7 +170,7 @@ def asked(kb: KnowledgeBase, case: Case) -> tuple[Found, Analysis, float]:
     return found, analysis, statistics.median(times)
 
 
-def _of_answers(kb: KnowledgeBase, case: Case, found: Found, milliseconds: float) -> Outcome:
+def _of_answers(kb: KnowledgeBase, case: Case, found: Retrieval, milliseconds: float) -> Outcome:
     ids = {
         known: node.id
         for node in kb.catalogue.graph.entities([case["graph"]])
@@ -196,7 +196,7 @@ def _of_answers(kb: KnowledgeBase, case: Case, found: Found, milliseconds: float
     )
 
 
-def _right_way(case: Case, found: Found) -> bool:
+def _right_way(case: Case, found: Retrieval) -> bool:
     """Yes or no as it should be, or a way as short as the shortest, between the right ends."""
     sentence = found.tally.sentence if found.tally else ""
     if "exists" in case:

@@ -12,7 +12,7 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.counts import counts
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.retrieve.retrieval import AggregateResult
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -82,14 +82,14 @@ def read(kb: KnowledgeBase, text: str, filters: Filters) -> Analysis:
     return analyse(Question(text=text, filters=filters), known, date(2025, 6, 1))
 
 
-def ask(kb: KnowledgeBase, text: str, collections: tuple[str, ...] = ("town",)) -> Tally:
+def ask(kb: KnowledgeBase, text: str, collections: tuple[str, ...] = ("town",)) -> AggregateResult:
     filters = Filters(collections=collections)
     found = find(kb, read(kb, text, filters))
     assert found.tally is not None
     return found.tally
 
 
-def first(tally: Tally) -> list[str]:
+def first(tally: AggregateResult) -> list[str]:
     return [row.cells[0] for row in tally.rows]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.coverage import coverage
-from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.retrieve.retrieval import AggregateResult
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -49,7 +49,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def ask(kb: KnowledgeBase, text: str) -> Tally | None:
+def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
     found = coverage(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.explore import explore
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -76,13 +76,13 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, TODAY)
 
 
-def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
+def ask(kb: KnowledgeBase, text: str, *collections: str) -> Retrieval:
     found = explore(kb, replace(read(kb, text, *collections), constraints=()))
     assert found is not None
     return found
 
 
-def rows(found: Found) -> dict[str, str]:
+def rows(found: Retrieval) -> dict[str, str]:
     """Name to group."""
     assert found.tally is not None
     return {row.cells[1]: row.cells[0] for row in found.tally.rows}

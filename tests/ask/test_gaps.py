@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.gaps import gaps
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -67,20 +67,20 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def look(kb: KnowledgeBase, text: str) -> Found | None:
+def look(kb: KnowledgeBase, text: str) -> Retrieval | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
     return gaps(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
-def rows(found: Found | None) -> list[tuple[str, ...]]:
+def rows(found: Retrieval | None) -> list[tuple[str, ...]]:
     assert found is not None
     assert found.tally is not None
     assert found.tally.kind == "gap"
     return [row.cells for row in found.tally.rows]
 
 
-def firsts(found: Found | None) -> list[str]:
+def firsts(found: Retrieval | None) -> list[str]:
     return [cells[0] for cells in rows(found)]
 
 

@@ -12,7 +12,7 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.relational import clearly_related, related
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -114,13 +114,13 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, TODAY)
 
 
-def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
+def ask(kb: KnowledgeBase, text: str, *collections: str) -> Retrieval:
     found = related(kb, read(kb, text, *collections))
     assert found is not None
     return found
 
 
-def names(found: Found) -> list[str]:
+def names(found: Retrieval) -> list[str]:
     assert found.tally is not None
     return [row.cells[0] for row in found.tally.rows]
 
@@ -338,7 +338,7 @@ def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
 def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
 
-    def limited(value: str) -> Found:
+    def limited(value: str) -> Retrieval:
         limit = Constraint(
             kind="taxonomy",
             span=Span(start=0, end=5),
@@ -361,7 +361,7 @@ def test_passages_are_of_the_name_and_of_the_answers(kb: KnowledgeBase) -> None:
     assert titles[0] == "Tempest night"
     assert set(titles) == {"Tempest night", "Fog box", "Wind machine"}
     assert len(found.hits) <= kb.settings.retrieval.top_k
-    assert [look.purpose for look in found.looks] == [
+    assert [look.purpose for look in found.traces] == [
         "what the named entities say",
         "what the entities found say",
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.relational import clearly_related, related
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -61,7 +61,7 @@ def read(kb: KnowledgeBase, text: str, collection: str = "open") -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, date(2026, 5, 1))
 
 
-def names(found: Found | None) -> list[str]:
+def names(found: Retrieval | None) -> list[str]:
     assert found is not None
     assert found.tally is not None
     return [row.cells[0] for row in found.tally.rows]

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.strategies.news import news
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -86,7 +86,7 @@ def days(first: int, last: int) -> Filters:
     )
 
 
-def titles(found: Found | None) -> list[str]:
+def titles(found: Retrieval | None) -> list[str]:
     assert found is not None
     return [hit.document.title for hit in found.hits]
 

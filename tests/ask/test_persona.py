@@ -79,13 +79,13 @@ def test_their_own_words_come_first_then_what_names_them(kb: KnowledgeBase) -> N
     assert "Night trams" in [hit.document.title for hit in found.hits]
     assert found.strategy == "stated views of Ana Holm"
     assert "Ana Holm was not asked this" in found.notes[-1]
-    assert [look.purpose for look in found.looks] == ["what Ana Holm said", "what names Ana Holm"]
+    assert [look.purpose for look in found.traces] == ["what Ana Holm said", "what names Ana Holm"]
 
 
 def test_a_part_of_the_name_finds_the_speaker(kb: KnowledgeBase) -> None:
     found = persona(kb, asking("Ana"))
     assert found is not None
-    assert found.looks[0].filters.speakers == ("Ana Holm",)
+    assert found.traces[0].filters.speakers == ("Ana Holm",)
     assert "too loud" in found.hits[0].passage.text
 
 
@@ -105,7 +105,7 @@ def test_speakers_that_the_asker_chose_are_kept_to(kb: KnowledgeBase) -> None:
     found = persona(kb, asking("Ana Holm", filters=ben))
     if found is not None:
         assert all("Ben Reed" in hit.passage.speakers for hit in found.hits)
-        assert all(look.filters.speakers == ("ben reed",) for look in found.looks)
+        assert all(look.filters.speakers == ("ben reed",) for look in found.traces)
     own = persona(kb, asking("Ana Holm", filters=replace(TOWN, speakers=("ANA HOLM",))))
     assert own is not None
     assert "too loud" in own.hits[0].passage.text

@@ -73,8 +73,8 @@ def test_every_side_has_a_passage_also_the_one_that_fits_less(kb: KnowledgeBase)
     assert "Ferries 0" in titles
     assert len(titles) == MOST_SOURCES
     assert found.notes == ()
-    assert [look.purpose for look in found.looks] == ["side: trams", "side: ferry", "all sides"]
-    assert [look.query for look in found.looks][:2] == ["trams costs", "ferry costs"]
+    assert [look.purpose for look in found.traces] == ["side: trams", "side: ferry", "all sides"]
+    assert [look.query for look in found.traces][:2] == ["trams costs", "ferry costs"]
     assert len({hit.document.id for hit in found.hits}) <= MOST_SOURCES
 
 
@@ -131,7 +131,7 @@ async def test_the_answer_says_what_is_missing(kb: KnowledgeBase) -> None:
 def test_a_side_that_leans_on_the_other_is_searched_with_its_noun(kb: KnowledgeBase) -> None:
     found = compare(kb, asking("Do old trams cost more than new ones?", "old trams", "new ones"))
     assert found is not None
-    assert [look.purpose for look in found.looks if look.purpose.startswith("side")] == [
+    assert [look.purpose for look in found.traces if look.purpose.startswith("side")] == [
         "side: old trams",
         "side: new trams",
     ]

@@ -14,7 +14,7 @@ from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.render import SHOWN_ROWS, sureness, tell
 from wellread.ask.deliver.reply import Reply
-from wellread.ask.retrieve.retrieval import Found, Place, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
 from wellread.errors import StoreError
 from wellread.ingest.checking.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -59,9 +59,11 @@ def by_title(kb: KnowledgeBase) -> dict[str, DocumentFacts]:
     return {facts.title: facts for facts in kb.catalogue.documents("town")}
 
 
-def told(kb: KnowledgeBase, *rows: TallyRow, hits: Sequence[Hit] = ()) -> Reply:
-    tally = Tally(kind="list", sentence="So many are there.", columns=("What",), rows=rows)
-    return tell(kb, tally, Found(strategy="a list", tally=tally, hits=tuple(hits)))
+def told(kb: KnowledgeBase, *rows: Row, hits: Sequence[Hit] = ()) -> Reply:
+    tally = AggregateResult(
+        kind="list", sentence="So many are there.", columns=("What",), rows=rows
+    )
+    return tell(kb, tally, Retrieval(strategy="a list", tally=tally, hits=tuple(hits)))
 
 
 def check_spans(kb: KnowledgeBase, given: Answer | Reply) -> None:
@@ -119,9 +121,9 @@ async def test_what_is_there_is_no_gap(kb: KnowledgeBase) -> None:
 
 
 def test_a_limit_left_out_makes_a_result_less_sure() -> None:
-    tally = Tally(kind="count", sentence="Two.", method="documents")
-    whole = sureness(tally, Found(strategy="", tally=tally))
-    less = sureness(tally, Found(strategy="", tally=tally, notes=("all dates were searched",)))
+    tally = AggregateResult(kind="count", sentence="Two.", method="documents")
+    whole = sureness(tally, Retrieval(strategy="", tally=tally))
+    less = sureness(tally, Retrieval(strategy="", tally=tally, notes=("all dates were searched",)))
     assert (whole.band, less.band) == ("high", "medium")
     assert less.score < whole.score
     assert "all dates were searched" in less.reasoning
@@ -129,7 +131,7 @@ def test_a_limit_left_out_makes_a_result_less_sure() -> None:
 
 def test_a_passage_that_was_found_is_quoted_rather_than_the_beginning(kb: KnowledgeBase) -> None:
     facts = by_title(kb)["Bulletin 3"]
-    row = TallyRow(cells=("three",), document_ids=(facts.id,))
+    row = Row(cells=("three",), document_ids=(facts.id,))
     (later,) = kb.catalogue.passages_of([facts.id])
     part = Span(start=later.span.start + later.text.index("It is"), end=later.span.end)
     moved = Hit(passage=replace(later, span=part), document=facts, score=1.0)
@@ -143,9 +145,9 @@ def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeB
     known = by_title(kb)["Bulletin 1"].id
     reply = told(
         kb,
-        TallyRow(cells=("one", "", "first"), document_ids=(known, known, "doc_gone")),
-        TallyRow(cells=("two",), document_ids=(known,)),
-        TallyRow(cells=("three",)),
+        Row(cells=("one", "", "first"), document_ids=(known, known, "doc_gone")),
+        Row(cells=("two",), document_ids=(known,)),
+        Row(cells=("three",)),
     )
     check_spans(kb, reply)
     assert [one.document_id for one in reply.citations] == [known]
@@ -155,16 +157,16 @@ def test_a_document_is_cited_once_and_one_that_is_not_there_never(kb: KnowledgeB
 
 def test_a_number_is_told_what_it_counts_and_a_line_of_its_own_is_taken(kb: KnowledgeBase) -> None:
     rows = (
-        TallyRow(cells=("ferries", "1,204", "30 %", "2025-01-01")),
-        TallyRow(cells=("trams", "4"), line="trams: 4 of 9"),
+        Row(cells=("ferries", "1,204", "30 %", "2025-01-01")),
+        Row(cells=("trams", "4"), line="trams: 4 of 9"),
     )
-    tally = Tally(
+    tally = AggregateResult(
         kind="trend",
         sentence="So many.",
         columns=("What", "Documents", "Share", "Since"),
         rows=rows,
     )
-    reply = tell(kb, tally, Found(strategy="a trend", tally=tally))
+    reply = tell(kb, tally, Retrieval(strategy="a trend", tally=tally))
     first = "ferries (documents: 1,204; share: 30 %; 2025-01-01)"
     assert reply.text == f"So many.\n- {first}\n- trams: 4 of 9"
     assert [one.text for one in reply.sentences] == ["So many.", first, "trams: 4 of 9"]
@@ -180,7 +182,7 @@ def test_rows_quote_their_own_parts_of_one_document(kb: KnowledgeBase) -> None:
     reply = told(
         kb,
         *(
-            TallyRow(
+            Row(
                 cells=(f"part {number}",),
                 document_ids=(facts.id,),
                 places=(Place(document_id=facts.id, version=version, span=part),),
@@ -213,8 +215,8 @@ def test_a_document_that_goes_while_it_is_told_is_left_out(
     monkeypatch.setattr(kb.catalogue, "facts", facts)
     reply = told(
         kb,
-        TallyRow(cells=("one",), document_ids=(stays,)),
-        TallyRow(cells=("two",), document_ids=(goes,)),
+        Row(cells=("one",), document_ids=(stays,)),
+        Row(cells=("two",), document_ids=(goes,)),
     )
     assert [one.document_id for one in reply.citations] == [stays]
 
@@ -226,7 +228,7 @@ def test_documents_that_go_again_and_again_are_an_error(
     monkeypatch.setattr(kb.catalogue, "facts", lambda _: {known.id: known})
     kb.catalogue.remove_documents([known.id])
     with pytest.raises(StoreError, match="ask again"):
-        told(kb, TallyRow(cells=("one",), document_ids=(known.id,)))
+        told(kb, Row(cells=("one",), document_ids=(known.id,)))
 
 
 def test_a_document_without_a_character_is_not_quoted(
@@ -234,7 +236,7 @@ def test_a_document_without_a_character_is_not_quoted(
 ) -> None:
     empty = replace(by_title(kb)["Bulletin 1"], characters=0)
     monkeypatch.setattr(kb.catalogue, "facts", lambda _: {empty.id: empty})
-    reply = told(kb, TallyRow(cells=("Hollow",), document_ids=(empty.id,)))
+    reply = told(kb, Row(cells=("Hollow",), document_ids=(empty.id,)))
     assert reply.citations == ()
     assert reply.text.endswith("- Hollow")
 
@@ -291,6 +293,6 @@ def test_a_sentence_is_quoted_rather_than_the_heading_above_it(kb: KnowledgeBase
     page.write_text("# The rule\n\nEvery ferry carries two boats.\n", encoding="utf-8")
     add(kb, [str(page)], collection="town")
     rule = by_title(kb)["The rule"]
-    reply = told(kb, TallyRow(cells=("The rule",), document_ids=(rule.id,)))
+    reply = told(kb, Row(cells=("The rule",), document_ids=(rule.id,)))
     assert [citation.quote for citation in reply.citations] == ["Every ferry carries two boats."]
     check_spans(kb, reply)

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.aggregate.strategies.trends import trends
-from wellread.ask.retrieve.retrieval import Tally
+from wellread.ask.retrieve.retrieval import AggregateResult
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -61,7 +61,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def ask(kb: KnowledgeBase, text: str, collection: str = "town") -> Tally | None:
+def ask(kb: KnowledgeBase, text: str, collection: str = "town") -> AggregateResult | None:
     filters = Filters(collections=(collection,))
     known = vocabulary_of(kb, filters.collections)
     found = trends(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))

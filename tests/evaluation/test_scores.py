@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
-from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.evaluation.scores import Run, Scored, measure_names, score
 from wellread.evaluation.targets import Targets
 from wellread.evaluation.values import Case, Expected, WantedDocument
@@ -22,10 +22,10 @@ TARGETS = Targets(
     grades={"a": 1.0, "c": 1.0, "z": 1.0},
     documents={name: frozenset({f"doc_{name}"}) for name in "acz"},
 )
-TALLY = Tally(
+TALLY = AggregateResult(
     kind="list",
     sentence="There are 3 boats.",
-    rows=tuple(TallyRow(cells=(known,), document_ids=(known,)) for known in LISTED),
+    rows=tuple(Row(cells=(known,), document_ids=(known,)) for known in LISTED),
 )
 
 
@@ -73,7 +73,7 @@ def answer(
 
 
 def scored(case: Case, given: Answer, targets: Targets = TARGETS) -> Scored:
-    run = Run(found=Found(strategy="listing", tally=TALLY), answer=given)
+    run = Run(found=Retrieval(strategy="listing", tally=TALLY), answer=given)
     return score(case, targets, run, (1, 5), retrieval_only=False)
 
 

@@ -37,7 +37,7 @@ from wellread.ask.deliver.reply import NOBODY, Reply, deliver, no_data
 from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.relax import said
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_amounts import gives_number
 from wellread.ask.understand.answer_kind import expected_of
@@ -60,7 +60,7 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 
-Explain = Callable[[Analysis, Found], None]
+Explain = Callable[[Analysis, Retrieval], None]
 
 
 async def answer(
@@ -131,7 +131,7 @@ class _Outcome:
 
 
 async def _from_passages(
-    kb: KnowledgeBase, question: Question, analysis: Analysis, found: Found, clock: _Clock
+    kb: KnowledgeBase, question: Question, analysis: Analysis, found: Retrieval, clock: _Clock
 ) -> AsyncIterator[StepEvent | TokenEvent | _Outcome]:
     """Write from the passages that were found, check each sentence, and cite."""
     evidence = await to_thread.run_sync(pack, kb, found.hits, len(analysis.sides) or 1)
@@ -254,7 +254,7 @@ def _borne_out(checked: Sequence[Checked]) -> list[Checked]:
 
 
 def _assemble(
-    analysis: Analysis, turn: Opened, found: Found, outcome: _Outcome, steps: list[Step]
+    analysis: Analysis, turn: Opened, found: Retrieval, outcome: _Outcome, steps: list[Step]
 ) -> Answer:
     question = turn.question
     reply = outcome.reply
@@ -288,7 +288,7 @@ def _assemble(
     )
 
 
-def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
+def _spent(turn: Opened, written: Written | None, found: Retrieval) -> Usage:
     wrote = written.usage if written else Usage()
     return Usage(
         input_tokens=turn.usage.input_tokens + wrote.input_tokens,

@@ -14,7 +14,7 @@ from wellread.ask.aggregate.strategies.explore import explore
 from wellread.ask.aggregate.strategies.gaps import gaps
 from wellread.ask.aggregate.strategies.relational import clearly_related, related
 from wellread.ask.aggregate.strategies.trends import trends
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.strategies.compare import compare, synthesis
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.ask.retrieve.strategies.guide import guides
@@ -23,7 +23,7 @@ from wellread.ask.retrieve.strategies.persona import persona
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 
-Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
+Strategy = Callable[[KnowledgeBase, Analysis], Retrieval | None]
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
@@ -40,7 +40,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
 }
 
 
-def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
+def find(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     """What the strategies of the question's type find.
 
     Raises:

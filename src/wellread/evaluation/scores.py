@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from wellread.answers import Answer
 from wellread.ask.deliver.render import CATALOGUE
 from wellread.ask.deliver.reply import NOBODY
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier
 from wellread.evaluation.measures import Grades, Ranking
@@ -34,7 +34,7 @@ class Run:
         seconds: step to its time; ``total`` is all of them.
     """
 
-    found: Found | None = None
+    found: Retrieval | None = None
     type: QuestionType | None = None
     answer: Answer | None = None
     failed: str = ""
@@ -130,7 +130,7 @@ def measure_names(depths: Sequence[int | str]) -> list[str]:
 
 
 def _retrieval_scores(
-    targets: Targets, found: Found | None, depths: Sequence[int]
+    targets: Targets, found: Retrieval | None, depths: Sequence[int]
 ) -> dict[str, float]:
     scores: dict[str, float] = {}
     if targets.grades:
@@ -143,7 +143,7 @@ def _retrieval_scores(
     return scores
 
 
-def _documents(found: Found) -> list[str]:
+def _documents(found: Retrieval) -> list[str]:
     """Those that an exhaustive result rests on, then those of the passages."""
     rows = found.tally.rows if found.tally else ()
     listed = [known for row in rows for known in row.document_ids]

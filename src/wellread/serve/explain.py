@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.ask.retrieve.retrieval import Found, Look
+from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.serve.api.explain_schemas import (
@@ -33,14 +33,14 @@ LISTED = 5  # candidates of each list that the terminal shows
 DROPPED = 10
 
 
-def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> ExplanationBody:
+def explanation(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> ExplanationBody:
     """The whole explanation; the titles of candidates are looked up."""
     titles = _titles(kb, found)
     return ExplanationBody(
         analysis=_analysis(analysis),
         strategy=found.strategy,
         method=found.tally.method if found.tally else "",
-        searches=tuple(_search(look, titles) for look in found.looks),
+        searches=tuple(_search(look, titles) for look in found.traces),
         used=tuple(
             UsedBody(
                 passage_id=hit.passage.id,
@@ -91,10 +91,10 @@ def print_explanation(console: Console, body: ExplanationBody) -> None:
     console.print()
 
 
-def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
+def _titles(kb: KnowledgeBase, found: Retrieval) -> dict[str, str]:
     """Passage id to the title of its document."""
     wanted = {
-        each.passage_id for look in found.looks for _, listed in look.lists for each in listed
+        each.passage_id for look in found.traces for _, listed in look.lists for each in listed
     }
     passages = kb.catalogue.live_passages(wanted)
     facts = kb.catalogue.facts({passage.document_id for passage in passages.values()})
@@ -131,7 +131,7 @@ def _analysis(analysis: Analysis) -> AnalysisBody:
     )
 
 
-def _search(look: Look, titles: Mapping[str, str]) -> SearchBody:
+def _search(look: SearchTrace, titles: Mapping[str, str]) -> SearchBody:
     return SearchBody(
         purpose=look.purpose,
         query=look.query,

@@ -9,7 +9,7 @@ from wellread.ask.aggregate.read_request import Request
 from wellread.ask.aggregate.relation_words import related
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.aggregate.topic_terms import Holding, documents_about
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 from wellread.store.catalogue.censuses import Entry
 from wellread.store.catalogue.nodes import EntityNode
 
@@ -33,7 +33,7 @@ class Result:
     """The rows of a count. ``number`` is set when it is not that of the rows."""
 
     columns: tuple[str, ...]
-    rows: tuple[TallyRow, ...]
+    rows: tuple[Row, ...]
     method: str
     number: int | None = None
     sentence: str = ""

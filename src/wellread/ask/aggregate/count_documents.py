@@ -9,7 +9,7 @@ from wellread.ask.aggregate.count import Count, Result, entries_of
 from wellread.ask.aggregate.countable_nouns import said
 from wellread.ask.aggregate.rows import DOCUMENTS, NAMED, amount, document_rows, there_are
 from wellread.ask.aggregate.topic_terms import documents_about
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 from wellread.store.catalogue.censuses import FIELDS, Entry
 
 MOST_ROWS = 20_000  # of a count; a list has all
@@ -49,7 +49,7 @@ def _very_many(count: Count, number: int) -> Result:
     return Result(
         columns=("Kind", "Source type", "Year", "Documents"),
         rows=tuple(
-            TallyRow(
+            Row(
                 cells=(*key, f"{size:,}"),
                 line=f"{', '.join(filter(None, key))}: {amount(size, 'document', 'documents')}",
             )
@@ -97,7 +97,7 @@ def _divided(count: Count, entries: Sequence[Entry]) -> Result:
         groups = {value: ids for (name, value), ids in taxonomy.items() if name == by}
     noun = count.noun
     rows = tuple(
-        TallyRow(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))
+        Row(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))
         for value, ids in groups.items()
     )
     limits = "".join(f", {part}" for part in count.conditions)

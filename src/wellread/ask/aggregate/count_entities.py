@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wellread.ask.aggregate.count import Count, Result, entries_of, nodes_near
 from wellread.ask.aggregate.rows import ENTITIES, entity_rows
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 
 
 def count_entities(count: Count) -> Result:
@@ -39,9 +39,7 @@ def count_relations(count: Count) -> Result | None:
         edges: dict[str, int] = {}
         for edge in graph.edges(count.scope.collections):
             edges[edge.type] = edges.get(edge.type, 0) + 1
-        rows = tuple(
-            TallyRow(cells=(kind, f"{number:,}")) for kind, number in sorted(edges.items())
-        )
+        rows = tuple(Row(cells=(kind, f"{number:,}")) for kind, number in sorted(edges.items()))
         return Result(
             columns=("Relation", "Number"),
             rows=rows,
@@ -57,9 +55,7 @@ def count_relations(count: Count) -> Result | None:
     return Result(
         columns=("Name", "Relation"),
         rows=tuple(
-            TallyRow(
-                cells=(one.name, one.relation), document_ids=one.node.documents if one.node else ()
-            )
+            Row(cells=(one.name, one.relation), document_ids=one.node.documents if one.node else ())
             for one in near
         ),
         method="relations of the entity in either direction, also to what has no entry yet",
@@ -73,6 +69,6 @@ def count_relation_types(count: Count) -> Result | None:
     kinds = count.scope.kb.catalogue.graph.relation_kinds(count.scope.collections)
     return Result(
         columns=("Relation", "Inverse", "Number"),
-        rows=tuple(TallyRow(cells=(one.type, one.inverse, f"{one.edges:,}")) for one in kinds),
+        rows=tuple(Row(cells=(one.type, one.inverse, f"{one.edges:,}")) for one in kinds),
         method="relation types that are declared or in use",
     )

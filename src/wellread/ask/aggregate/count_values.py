@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wellread.ask.aggregate.count import Count, Result, entries_of, narrowed
 from wellread.ask.aggregate.rows import day, value_rows
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 from wellread.store.catalogue.story_rows import Story
 
 
@@ -53,7 +53,7 @@ def count_stories(count: Count) -> Result:
     told = [one for one in stories.told(list(inside)) if one.collection in count.scope.collections]
     told.sort(key=lambda story: (story.first_at is None, story.first_at, story.title))
     rows = tuple(
-        TallyRow(
+        Row(
             cells=(
                 story.title,
                 day(story.first_at),

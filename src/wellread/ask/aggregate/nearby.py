@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process, utils
 from wellread.ask.aggregate.rows import amount
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.aggregate.word_holders import holding
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 
@@ -19,7 +19,7 @@ LEAST_ALIKE_NAME = 65.0
 SHORTEST_WORD = 4
 
 
-def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[TallyRow]:
+def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
     """Rows of what is near to ``phrase``.
 
     Args:
@@ -28,7 +28,7 @@ def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Tally
     rows = _alike_names(scope, phrase)
     if apart:
         rows.append(
-            TallyRow(
+            Row(
                 cells=(f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}"),
                 document_ids=apart,
             )
@@ -37,7 +37,7 @@ def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Tally
     held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
     rows += _alike_words(scope, [term for term in terms if not _stands(scope, term, held)])
     rows += [
-        TallyRow(
+        Row(
             cells=(term, f"a word of it, in {_documents(len(counts))}"),
             document_ids=tuple(counts),
         )
@@ -47,14 +47,14 @@ def nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Tally
     return list({row.cells[0].casefold(): row for row in reversed(rows)}.values())[::-1]
 
 
-def _alike_names(scope: Scope, phrase: str) -> list[TallyRow]:
+def _alike_names(scope: Scope, phrase: str) -> list[Row]:
     """Entities with a name that looks like it, inside the limits."""
     if not scope.collections:
         return []
     nodes = scope.kb.catalogue.graph.near(scope.collections, phrase, MOST_ALIKE)
     inside = {entry.id for entry in scope.entries()} if scope.limited else None
     return [
-        TallyRow(
+        Row(
             cells=(node.title, f"{node.type or 'entity'} with a similar name"),
             document_ids=node.documents,
         )
@@ -77,7 +77,7 @@ def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> b
     return scope.limited and bool(holding(scope.unlimited(), term).counts)
 
 
-def _alike_words(scope: Scope, terms: Sequence[str]) -> list[TallyRow]:
+def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
     """Words of titles and values of the taxonomy that look like one of ``terms``."""
     places: dict[str, dict[str, None]] = {}
     for entry in scope.entries():
@@ -94,7 +94,7 @@ def _alike_words(scope: Scope, terms: Sequence[str]) -> list[TallyRow]:
                 found[word] = max(likeness, found.get(word, 0.0))
     best = sorted(found, key=lambda word: (-found[word], word))[:MOST_ALIKE]
     return [
-        TallyRow(
+        Row(
             cells=(
                 word,
                 f"a similar word, in the title or taxonomy of {_documents(len(places[word]))}",

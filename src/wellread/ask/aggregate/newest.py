@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from wellread.ask.aggregate.rows import amount, day, kind_of
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.deliver.render import QUOTED, first_sentence
-from wellread.ask.retrieve.retrieval import Place, TallyRow
+from wellread.ask.retrieve.retrieval import Place, Row
 from wellread.headlines import shortened
 from wellread.store.catalogue.story_rows import Story, StoryItem
 from wellread.text.invisible import visible
@@ -32,7 +32,7 @@ class Newest:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[TallyRow, ...]
+    rows: tuple[Row, ...]
     dates: tuple[datetime, ...]
     time: Filters
 
@@ -49,7 +49,7 @@ def newest_stories(scope: Scope, time: Filters, most: int) -> Newest | None:
     """
     dated = [one for one in _told(scope, time, most) if one[0] != _LONG_AGO]
     dated.sort(key=lambda one: (-one[0].timestamp(), one[1].title))
-    rows: list[TallyRow] = []
+    rows: list[Row] = []
     shown: list[datetime] = []
     for date, story, kept in dated[:most]:
         items = [
@@ -129,7 +129,7 @@ def _told(scope: Scope, time: Filters, most: int) -> list[_Told]:
     ]
 
 
-def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> TallyRow:
+def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> Row:
     """The row of a story, told by its summary where that is of one of ``items``."""
     by_id = {item.document.id: item for item in items}
     summary = next((one for one in story.summary if one.document_id in by_id), None)
@@ -147,11 +147,11 @@ def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> TallyR
     )
 
 
-def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> TallyRow:
+def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> Row:
     title, date, beside, told = (" ".join(visible(cell).split()) for cell in cells)
     told = shortened(told, LONGEST_SENTENCE)
     line = f"{title} ({date}; {beside})"
-    return TallyRow(
+    return Row(
         cells=(title, date, beside, told),
         document_ids=ids,
         line=f"{line}: {told}" if told else line,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from wellread.ask.retrieve.retrieval import TallyRow
+from wellread.ask.retrieve.retrieval import Row
 from wellread.store.catalogue.censuses import Entry
 from wellread.store.catalogue.nodes import EntityNode
 
@@ -28,10 +28,10 @@ def kind_of(entry: Entry) -> str:
 
 def document_rows(
     entries: Sequence[Entry], counts: Mapping[str, int] | None = None
-) -> tuple[TallyRow, ...]:
+) -> tuple[Row, ...]:
     """A row for each document; with ``counts`` also how often it names what was asked for."""
     return tuple(
-        TallyRow(
+        Row(
             cells=(
                 entry.title,
                 day(entry.published_at),
@@ -44,17 +44,15 @@ def document_rows(
     )
 
 
-def entity_rows(nodes: Sequence[EntityNode]) -> tuple[TallyRow, ...]:
+def entity_rows(nodes: Sequence[EntityNode]) -> tuple[Row, ...]:
     """A row for each entity, in their order."""
-    return tuple(
-        TallyRow(cells=(node.title, node.type), document_ids=node.documents) for node in nodes
-    )
+    return tuple(Row(cells=(node.title, node.type), document_ids=node.documents) for node in nodes)
 
 
-def value_rows(values: Mapping[str, Sequence[str]]) -> tuple[TallyRow, ...]:
+def value_rows(values: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
     """A row for each value with its number of documents, in their order."""
     return tuple(
-        TallyRow(cells=(value, amount(len(ids), "document", "documents")), document_ids=tuple(ids))
+        Row(cells=(value, amount(len(ids), "document", "documents")), document_ids=tuple(ids))
         for value, ids in values.items()
     )
 

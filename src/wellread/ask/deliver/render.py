@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
 from wellread.ask.deliver.citation_style import styled
 from wellread.ask.deliver.reply import Reply
-from wellread.ask.retrieve.retrieval import Found, Place, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
 from wellread.ask.verify.confidence.bands import RELAXED
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
 Cited = tuple[str, Place | None]  # a document, and what to quote of it
 
 
-def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
+def tell(kb: KnowledgeBase, tally: AggregateResult, found: Retrieval) -> Reply:
     """The reply that delivers ``tally``.
 
     The verdict of its sentences is by the method ``catalogue``: they were counted, not read.
@@ -52,7 +52,7 @@ def tell(kb: KnowledgeBase, tally: Tally, found: Found) -> Reply:
     )
 
 
-def _table(tally: Tally) -> Table:
+def _table(tally: AggregateResult) -> Table:
     return Table(
         columns=tally.columns,
         rows=tuple(row.cells for row in tally.rows),
@@ -61,7 +61,7 @@ def _table(tally: Tally) -> Table:
     )
 
 
-def sureness(tally: Tally, found: Found) -> Confidence:
+def sureness(tally: AggregateResult, found: Retrieval) -> Confidence:
     """An exhaustive result is sure, unless a limit of the question had to be left out."""
     if found.notes:
         reason = f"worked out from the whole catalogue, but {'; '.join(found.notes)}"
@@ -134,7 +134,7 @@ class _Page:
         return citation
 
 
-def _line(row: TallyRow, columns: Sequence[str]) -> str:
+def _line(row: Row, columns: Sequence[str]) -> str:
     """A row as a line: as it says itself, else its first cell, then the others with a value.
 
     A number alone says nothing, so it is told what it counts.
@@ -149,7 +149,7 @@ def _line(row: TallyRow, columns: Sequence[str]) -> str:
     return row.line or (f"{first} ({'; '.join(said)})" if said else first)
 
 
-def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[Cited, _Source]:
+def _sources(kb: KnowledgeBase, rows: Sequence[Row], found: Retrieval) -> dict[Cited, _Source]:
     """What can be cited of the rows' documents: the passage that was found, else the beginning."""
     wanted = dict.fromkeys(cited for row in rows for cited in _cited(row))
     facts, places, texts = _texts(kb, tuple(wanted), found)
@@ -172,7 +172,7 @@ def _sources(kb: KnowledgeBase, rows: Sequence[TallyRow], found: Found) -> dict[
 
 
 def _texts(
-    kb: KnowledgeBase, wanted: Sequence[Cited], found: Found, tries: int = TRIES
+    kb: KnowledgeBase, wanted: Sequence[Cited], found: Retrieval, tries: int = TRIES
 ) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
     """The facts of those documents that are there, and of those with a text its cited part.
 
@@ -197,7 +197,7 @@ def _texts(
     return facts, places, texts
 
 
-def _cited(row: TallyRow) -> tuple[Cited, ...]:
+def _cited(row: Row) -> tuple[Cited, ...]:
     """The documents of a row that its line cites."""
     places = {place.document_id: place for place in row.places}
     documents = tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]

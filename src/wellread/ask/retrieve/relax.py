@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from wellread.ask.retrieve.rerank_hits import reranked
-from wellread.ask.retrieve.retrieval import Look
+from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.ask.retrieve.search import Searched, look
 from wellread.ask.retrieve.temporal_mentions import naming, period_named
 from wellread.kb import KnowledgeBase
@@ -50,7 +50,7 @@ class Within:
     """
 
     hits: list[Hit]
-    looks: tuple[Look, ...]
+    traces: tuple[SearchTrace, ...]
     filters: Filters
     notes: tuple[str, ...]
 
@@ -81,13 +81,13 @@ def search_within(
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
     """
     kept = list(analysis.constraints)
-    looks: list[Look] = []
+    traces: list[SearchTrace] = []
     gone: list[Constraint] = []
     while True:
         filters = narrowed(analysis.filters, kept)
         found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
         found += _naming(kb, analysis, kept, limit)
-        looks += [searched.look for searched in found]
+        traces += [searched.look for searched in found]
         hits = _joined(found, limit)
         if hits or not kept:
             break
@@ -97,7 +97,7 @@ def search_within(
     hits, failure = _second_look(kb, text, hits)
     return Within(
         hits=hits,
-        looks=tuple(looks),
+        traces=tuple(traces),
         filters=filters or analysis.filters,
         notes=(*(said(constraint) for constraint in gone), *((failure,) if failure else ())),
     )

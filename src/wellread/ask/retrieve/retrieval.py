@@ -8,7 +8,7 @@ from typing import Literal
 from wellread.store.catalogue.network import Path
 from wellread.types import Filters, Hit, Span
 
-TallyKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
+AggregateKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TallyRow:
+class Row:
     """One line of an exhaustive result; ``document_ids`` are the documents that it rests on.
 
     Attributes:
@@ -36,7 +36,7 @@ class TallyRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class AggregateResult:
     """A result worked out from the catalogue as a whole, never from the top k.
 
     Attributes:
@@ -50,18 +50,18 @@ class Tally:
             the collections news, commons, published from 2025-10-01").
     """
 
-    kind: TallyKind
+    kind: AggregateKind
     sentence: str
     number: int | None = None
     columns: tuple[str, ...] = ()
-    rows: tuple[TallyRow, ...] = ()
+    rows: tuple[Row, ...] = ()
     absent: bool = False
     gap: str = ""
     method: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class RankedEntry:
     """A passage's place in one list of a search."""
 
     passage_id: str
@@ -70,7 +70,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class SearchTrace:
     """One search that was made: what for, within which limits, and what each list gave.
 
     Attributes:
@@ -82,7 +82,7 @@ class Look:
     purpose: str
     query: str
     filters: Filters
-    lists: tuple[tuple[str, tuple[Listed, ...]], ...] = ()
+    lists: tuple[tuple[str, tuple[RankedEntry, ...]], ...] = ()
     fused: str = ""
 
 
@@ -95,7 +95,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Retrieval:
     """What a strategy found for a question.
 
     Attributes:
@@ -109,9 +109,9 @@ class Found:
 
     strategy: str
     hits: tuple[Hit, ...] = ()
-    tally: Tally | None = None
+    tally: AggregateResult | None = None
     paths: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
-    looks: tuple[Look, ...] = ()
+    traces: tuple[SearchTrace, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=())
     clusters: int = 0

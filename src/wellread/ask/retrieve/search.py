@@ -14,7 +14,7 @@ from typing import Literal
 from wellread.ask.retrieve import fuse
 from wellread.ask.retrieve.fuse import Fused
 from wellread.ask.retrieve.proximity import closeness, room_for_words
-from wellread.ask.retrieve.retrieval import Listed, Look
+from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
@@ -39,7 +39,7 @@ class Searched:
     """The hits of one search, best first, and how they came about."""
 
     hits: list[Hit]
-    look: Look
+    look: SearchTrace
 
 
 def search(
@@ -87,7 +87,7 @@ def look(
         else:
             # Passages of an index that was switched away meanwhile are live no more.
             if kb.live() is parts:
-                made = Look(
+                made = SearchTrace(
                     purpose=purpose,
                     query=text,
                     filters=filters,
@@ -161,13 +161,13 @@ def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
     return joined
 
 
-def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[Listed, ...]], ...]:
+def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[RankedEntry, ...]], ...]:
     """The head of each list."""
     return tuple(
         (
             name,
             tuple(
-                Listed(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
+                RankedEntry(passage_id=each.passage_id, rank=place, score=round(each.score, 4))
                 for place, each in enumerate(found[:SHOWN], 1)
             ),
         )

@@ -25,7 +25,7 @@ from wellread.serve.terminal import Terminal, terminal_of
 if TYPE_CHECKING:
     from wellread.answers import Answer, Event, Question
     from wellread.ask.answer import Explain
-    from wellread.ask.retrieve.retrieval import Found
+    from wellread.ask.retrieve.retrieval import Retrieval
     from wellread.kb import KnowledgeBase
     from wellread.questions import Analysis
 
@@ -123,7 +123,7 @@ def show_explained(
     from wellread.serve.explain import explanation, print_explanation  # noqa: PLC0415
     from wellread.serve.present import answer_body  # noqa: PLC0415
 
-    told: list[tuple[Analysis, Found]] = []
+    told: list[tuple[Analysis, Retrieval]] = []
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=lambda *both: told.append(both))
     seconds = time.perf_counter() - started

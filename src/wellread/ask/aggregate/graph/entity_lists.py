@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.aggregate.graph.verbalize import listing
-from wellread.ask.retrieve.retrieval import Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Row
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.nodes import EntityNode
 from wellread.text.names import plural
@@ -99,14 +99,14 @@ def _by(
 
 def tally_of(
     kb: KnowledgeBase, grouped: Mapping[str, Sequence[Candidate]], wanted: Wanted
-) -> Tally:
+) -> AggregateResult:
     """The list with a line about each entity, and how it was made."""
     nodes = [one.node for those in grouped.values() for one in those]
     about = _about(kb, nodes)
     scope = tuple(dict.fromkeys(node.collection for node in nodes))
     totals = kb.catalogue.graph.mention_totals(scope)
     rows = tuple(
-        TallyRow(
+        Row(
             cells=(
                 group,
                 one.node.title,
@@ -127,7 +127,7 @@ def tally_of(
     types = {node.type for node in nodes}
     noun = (types.pop() if len(types) == 1 else "") or "entity"
     noun = noun if len(nodes) == 1 else plural(noun)
-    return Tally(
+    return AggregateResult(
         kind="list",
         sentence=f"{len(nodes):,} {noun} {_are(len(nodes))} relevant{dash}{'; '.join(parts)}.",
         number=len(nodes),

@@ -18,7 +18,7 @@ from wellread.ask.aggregate.read_request import read_request
 from wellread.ask.aggregate.relation_words import relation_words
 from wellread.ask.aggregate.rows import there_are
 from wellread.ask.aggregate.scope import in_words, scope_of
-from wellread.ask.retrieve.retrieval import Found, Tally
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 STRATEGY = "counted in the catalogue"
 
 
-def counts(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def counts(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The exact count or the whole list; None when it is not of something the catalogue knows.
 
     Raises:
@@ -57,13 +57,13 @@ def counts(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         conditions = (f"({ordered})", *conditions)
     count = Count(request=request, scope=scope, conditions=conditions)
     result = _COUNTERS[request.noun.what](count)
-    return Found(strategy=STRATEGY, tally=_tally(count, result)) if result else None
+    return Retrieval(strategy=STRATEGY, tally=_tally(count, result)) if result else None
 
 
-def _tally(count: Count, result: Result) -> Tally:
+def _tally(count: Count, result: Result) -> AggregateResult:
     number = len(result.rows) if result.number is None else result.number
     noun = count.noun
-    return Tally(
+    return AggregateResult(
         kind="list" if count.request.listed else "count",
         sentence=result.sentence or there_are(number, noun.one, noun.many, count.conditions),
         number=number,

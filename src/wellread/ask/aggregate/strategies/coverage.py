@@ -11,7 +11,7 @@ from wellread.ask.aggregate.question_pieces import items_of
 from wellread.ask.aggregate.rows import amount, day
 from wellread.ask.aggregate.scope import Scope, scope_of
 from wellread.ask.aggregate.topic_terms import Topic, documents_about, read_topic
-from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -27,7 +27,7 @@ MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 Taxonomy = dict[tuple[str, str], list[str]]
 
 
-def coverage(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def coverage(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """How the documents divide over collections, kinds, years and the taxonomy.
 
     None when the question names a topic that no document is about.
@@ -39,16 +39,16 @@ def coverage(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     scope = scope_of(kb, analysis)
     asked = _dimensions(analysis.question, vocabulary_of(kb, scope.collections))
     if asked:
-        return Found(strategy=STRATEGY, tally=_of_dimensions(scope, _taxonomy(scope), asked))
+        return Retrieval(strategy=STRATEGY, tally=_of_dimensions(scope, _taxonomy(scope), asked))
     topic = _topic(analysis)
     if topic is None:
-        return Found(strategy=STRATEGY, tally=_overview(scope, "", ""))
+        return Retrieval(strategy=STRATEGY, tally=_overview(scope, "", ""))
     held = documents_about(scope, topic)
     if not held.counts:
         return None
     inside = scope.only(list(held.counts))
     about = f" {topic.said}"
-    return Found(strategy=STRATEGY, tally=_overview(inside, about, f": {held.method}"))
+    return Retrieval(strategy=STRATEGY, tally=_overview(inside, about, f": {held.method}"))
 
 
 def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
@@ -95,13 +95,13 @@ def _cells(taxonomy: Taxonomy, pair: tuple[str, str]) -> dict[tuple[str, str], l
     }
 
 
-def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Tally:
+def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> AggregateResult:
     limits = "".join(f", {part}" for part in scope.said)
     placed = {known for (name, _), ids in taxonomy.items() if name in asked for known in ids}
     where = f"in {scope.where}{limits}"
     if len(asked) == 1:
         values = {value: ids for (name, value), ids in taxonomy.items() if name == asked[0]}
-        return Tally(
+        return AggregateResult(
             kind="coverage",
             sentence=(
                 f"{amount(len(placed), 'document has', 'documents have')} a value of "
@@ -110,7 +110,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ta
             number=len(values),
             columns=(said(asked[0]).capitalize(), "Documents", "Share"),
             rows=tuple(
-                TallyRow(
+                Row(
                     cells=(value, f"{len(ids):,}", _share(len(ids), len(placed))),
                     document_ids=tuple(ids),
                     line=_line(value, len(ids), len(placed)),
@@ -124,7 +124,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ta
     empty = [" · ".join(values) for values, ids in cells.items() if not ids]
     filled = len(cells) - len(empty)
     missing = f"; empty are {_some(empty)}" if empty else ""
-    return Tally(
+    return AggregateResult(
         kind="coverage",
         sentence=(
             f"{filled} of {len(cells)} cells of {asked[0]} × {asked[1]} are covered "
@@ -133,7 +133,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ta
         number=filled,
         columns=(said(asked[0]).capitalize(), said(asked[1]).capitalize(), "Documents"),
         rows=tuple(
-            TallyRow(
+            Row(
                 cells=(*values, f"{len(ids):,}" if ids else "empty"),
                 document_ids=tuple(ids),
                 line=_line(" × ".join(values), len(ids)),
@@ -145,11 +145,11 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ta
     )
 
 
-def _overview(scope: Scope, about: str, method: str) -> Tally:
+def _overview(scope: Scope, about: str, method: str) -> AggregateResult:
     totals = scope.kb.catalogue.censuses.totals(scope.limits)
     parts = _parts(scope, with_documents=totals.documents <= MOST_LISTED)
     rows = tuple(
-        TallyRow(
+        Row(
             cells=(part, value, f"{size:,}", _share(size, totals.documents)),
             document_ids=ids,
             line=_line(f"{part} – {value}", size, totals.documents),
@@ -163,7 +163,7 @@ def _overview(scope: Scope, about: str, method: str) -> Tally:
     dates = f", published from {day(totals.first)} to {day(totals.last)}" if totals.first else ""
     undated = totals.documents - totals.dated
     dates += f" ({undated:,} without a date)" if dates and undated else ""
-    return Tally(
+    return AggregateResult(
         kind="coverage",
         sentence=(
             f"There are {amount(totals.documents, 'document', 'documents')}{about}{limits} in "

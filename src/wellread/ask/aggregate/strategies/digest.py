@@ -14,7 +14,7 @@ from wellread.ask.aggregate.newest import Newest, newest_documents, newest_stori
 from wellread.ask.aggregate.rows import day
 from wellread.ask.aggregate.scope import Scope, in_words, scope_of
 from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed, said
-from wellread.ask.retrieve.retrieval import Found, Tally
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
@@ -86,7 +86,7 @@ class _Wanted:
     most: int
 
 
-def digest(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def digest(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The newest stories of the asked time, else of the last 30 days, else of all dates.
 
     Documents stand in where there are no stories of the time. None when the question asks for
@@ -108,7 +108,7 @@ def digest(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         return None
     if let_go:
         notes = (f"{let_go}, so the newest of everything is listed", *notes)
-    return Found(
+    return Retrieval(
         strategy=STRATEGY,
         tally=_tally(wanted, newest),
         notes=notes,
@@ -225,13 +225,13 @@ def _within(wanted: _Wanted, time: Filters) -> Newest | None:
     return newest_documents(plain, time, wanted.most)
 
 
-def _tally(wanted: _Wanted, newest: Newest) -> Tally:
+def _tally(wanted: _Wanted, newest: Newest) -> AggregateResult:
     number = len(newest.rows)
     one, many = ("story", "stories") if newest.stories else ("document", "documents")
     limits = "".join(f", {part}" for part in (*wanted.scope.said, *in_words(newest.time)))
     first, last = day(min(newest.dates)), day(max(newest.dates))
     dates = f"from {first} to {last}" if first != last else f"of {last}"
-    return Tally(
+    return AggregateResult(
         kind="list",
         sentence=f"The newest {f'{number:,} {many}' if number > 1 else one}, {dates}:",
         number=number,

@@ -22,7 +22,7 @@ from wellread.ask.aggregate.graph.entity_lists import (
     tally_of,
 )
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -50,7 +50,7 @@ _FRAMING = frozenset(
 )
 
 
-def explore(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def explore(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The entities that the question is about; None where there are none.
 
     Raises:
@@ -82,12 +82,12 @@ def explore(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         return None
     most = kb.settings.retrieval.top_k
     hits = [one.hit for one in listed if one.hit is not None]
-    return Found(
+    return Retrieval(
         strategy=STRATEGY,
         hits=(*hits, *others[: most // 3])[:most],
         tally=tally_of(kb, grouped_by(listed, assigned, wanted), wanted),
         notes=within[-1].notes,
-        looks=tuple(made for one in within for made in one.looks),
+        traces=tuple(made for one in within for made in one.traces),
     )
 
 

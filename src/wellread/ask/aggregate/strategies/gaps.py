@@ -12,7 +12,7 @@ from wellread.ask.aggregate.rows import DOCUMENTS, NAMED, amount, document_rows
 from wellread.ask.aggregate.scope import Scope, scope_of
 from wellread.ask.aggregate.strategies.coverage import empty_cells
 from wellread.ask.aggregate.topic_terms import Topic, documents_about, nodes_of, read_topic
-from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -44,7 +44,7 @@ _FILLERS = frozenset(
 )
 
 
-def gaps(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def gaps(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """What there is on the topic of the question, or that there is nothing, and what is near.
 
     None when the question asks for more than whether something is there.
@@ -71,7 +71,7 @@ def gaps(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         tally = _there_is_within(scope)
     else:
         return None
-    return Found(strategy=STRATEGY, tally=tally)
+    return Retrieval(strategy=STRATEGY, tally=tally)
 
 
 def _noun(question: str, vocabulary: Vocabulary) -> tuple[Noun | None, Span | None]:
@@ -112,12 +112,12 @@ def _topic(analysis: Analysis, noun: Span) -> tuple[Topic | None, bool]:
 # --- is there anything -----------------------------------------------------------------------
 
 
-def _there_is_within(scope: Scope) -> Tally:
+def _there_is_within(scope: Scope) -> AggregateResult:
     """Whether any document meets the limits of the question, which has no other topic."""
     entries = scope.entries()
     limits = ", ".join(scope.said)
     number = amount(len(entries), "document", "documents")
-    return Tally(
+    return AggregateResult(
         kind="gap",
         sentence=f"Yes: {number} {limits}." if entries else f"Not found: no document {limits}.",
         number=len(entries),
@@ -129,7 +129,7 @@ def _there_is_within(scope: Scope) -> Tally:
     )
 
 
-def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) -> Tally:
+def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) -> AggregateResult:
     held = documents_about(scope, topic)
     counts = {**dict.fromkeys(_by_people(scope, topic, vocabulary), 0), **held.counts}
     entries = [entry for entry in scope.entries() if entry.id in counts]
@@ -138,7 +138,7 @@ def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) ->
     method = f"{held.method}, or that a person of this name wrote or speaks in; in {scope.where}"
     if entries:
         number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
-        return Tally(
+        return AggregateResult(
             kind="gap",
             sentence=f"Yes: {number} about {names}{limits}.",
             number=len(entries),
@@ -149,7 +149,7 @@ def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) ->
     near = _outside(scope, topic)
     near += [row for term in topic.terms for row in nearby(scope, term.phrase, held.apart)]
     known = " What is near to it:" if near else " Nothing near to it was found either."
-    return Tally(
+    return AggregateResult(
         kind="gap",
         sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{known}",
         number=0,
@@ -161,7 +161,7 @@ def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) ->
     )
 
 
-def _outside(scope: Scope, topic: Topic) -> list[TallyRow]:
+def _outside(scope: Scope, topic: Topic) -> list[Row]:
     """What there is on the topic beyond the limits of the question; collections are kept to."""
     if not scope.limited:
         return []
@@ -171,7 +171,7 @@ def _outside(scope: Scope, topic: Topic) -> list[TallyRow]:
         return []
     where = f"beyond these limits, in {amount(len(held.counts), 'document', 'documents')}"
     names = topic.said.partition(" ")[2]
-    return [TallyRow(cells=(names, where), document_ids=tuple(held.counts))]
+    return [Row(cells=(names, where), document_ids=tuple(held.counts))]
 
 
 def _by_people(scope: Scope, topic: Topic, vocabulary: Vocabulary) -> list[str]:
@@ -196,7 +196,7 @@ def _called(people: Mapping[str, tuple[str, ...]], phrase: str) -> tuple[str, ..
 # --- what is missing -------------------------------------------------------------------------
 
 
-def _missing_on(scope: Scope, topic: Topic) -> Tally:
+def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
     """Kinds and years without the topic, relations to what has no entry, empty dimensions."""
     catalogue = scope.kb.catalogue
     held = documents_about(scope, topic)
@@ -204,7 +204,7 @@ def _missing_on(scope: Scope, topic: Topic) -> Tally:
     about = [entry for entry in entries if entry.id in held.counts]
     names = topic.said.partition(" ")[2]
     rows = [
-        TallyRow(cells=(f"{kind} about {names}", "there is none"))
+        Row(cells=(f"{kind} about {names}", "there is none"))
         for kind in _absent((entry.kind for entry in entries), (entry.kind for entry in about))
     ]
     years = [
@@ -212,13 +212,13 @@ def _missing_on(scope: Scope, topic: Topic) -> Tally:
         for part in (entries, about)
     ]
     rows += [
-        TallyRow(cells=(f"{year}", f"no document of this year is about {names}"))
+        Row(cells=(f"{year}", f"no document of this year is about {names}"))
         for year in _absent(*years)
     ]
     dimensions = {name for name, _ in catalogue.censuses.taxonomy(scope.limits)}
     for node in (node for term in topic.terms for node in nodes_of(scope, term)):
         rows += [
-            TallyRow(
+            Row(
                 cells=(one.name, f"named as “{one.relation}” by {node.title}, but has no entry"),
                 document_ids=node.documents,
             )
@@ -228,12 +228,12 @@ def _missing_on(scope: Scope, topic: Topic) -> Tally:
         own = catalogue.censuses.taxonomy(scope.only(node.documents).limits)
         filled = {name for name, _ in own}
         rows += [
-            TallyRow(cells=(f"{name} of {node.title}", "no value"), document_ids=node.documents)
+            Row(cells=(f"{name} of {node.title}", "no value"), document_ids=node.documents)
             for name in sorted(dimensions - filled)
             if filled
         ]
     there = amount(len(about), "document is", "documents are")
-    return Tally(
+    return AggregateResult(
         kind="gap",
         sentence=f"{there} about {names}; {amount(len(rows), 'thing is', 'things are')} missing.",
         number=len(rows),
@@ -246,11 +246,11 @@ def _missing_on(scope: Scope, topic: Topic) -> Tally:
     )
 
 
-def _missing_overall(scope: Scope) -> Tally:
+def _missing_overall(scope: Scope) -> AggregateResult:
     """Cells of the taxonomy without a document, and names in relations without an entry."""
     graph = scope.kb.catalogue.graph
     rows = [
-        TallyRow(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
+        Row(cells=(" · ".join(values), f"no document has both ({' × '.join(names)})"))
         for names, values in empty_cells(scope)
     ]
     whole = bool(scope.collections) and not scope.limited
@@ -265,7 +265,7 @@ def _missing_overall(scope: Scope) -> Tally:
             if not edge.known and node:
                 wanted.setdefault(other, []).extend(node.documents)
     rows += [
-        TallyRow(
+        Row(
             cells=(
                 name,
                 f"named in relations of {amount(len(set(ids)), 'entry', 'entries')}, has none",
@@ -274,7 +274,7 @@ def _missing_overall(scope: Scope) -> Tally:
         )
         for name, ids in sorted(wanted.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     ]
-    return Tally(
+    return AggregateResult(
         kind="gap",
         sentence=(
             f"{amount(len(rows), 'gap was', 'gaps were')} found: "

@@ -10,7 +10,7 @@ from wellread.ask.aggregate.graph.graph_plan import Plan
 from wellread.ask.aggregate.graph.read_plan import attributes_of, read
 from wellread.ask.aggregate.graph.walk import Reached, Walked, walk
 from wellread.ask.retrieve.relax import said
-from wellread.ask.retrieve.retrieval import Found, Look, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row, SearchTrace
 from wellread.ask.retrieve.search import check_collections, look
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.kb import KnowledgeBase
@@ -33,7 +33,7 @@ class _Asked:
     plan: Plan
 
 
-def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def related(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """What the graph says about the entities that the question names; None when it names none.
 
     Raises:
@@ -51,7 +51,7 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     return _answers(asked, walked) or _nothing(asked, walked)
 
 
-def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """``related``, for a question that does not look like it: None unless nothing is in doubt.
 
     Every word that says something must be a name, a noun for a type or a word for a relation that
@@ -78,7 +78,7 @@ def _asked(kb: KnowledgeBase, analysis: Analysis) -> _Asked | None:
 # --- what was found ---
 
 
-def _between(asked: _Asked, walked: Walked) -> Found | None:
+def _between(asked: _Asked, walked: Walked) -> Retrieval | None:
     """Whether and how two entities are connected."""
     if not all(walked.starts):
         return None
@@ -90,7 +90,7 @@ def _between(asked: _Asked, walked: Walked) -> Found | None:
         else verbalize.connection_sentence(walked)
     )
     rows = tuple(
-        TallyRow(
+        Row(
             cells=(_title(path), verbalize.path_text(path)),
             document_ids=tuple(
                 dict.fromkeys(known for node in _nodes_of(path) for known in node.documents)
@@ -100,11 +100,11 @@ def _between(asked: _Asked, walked: Walked) -> Found | None:
     )
     nodes = [node for group in walked.starts for node in group]
     on_the_way = [node for path in walked.paths for node in _nodes_of(path)]
-    hits, looks = _passages(asked, nodes, on_the_way)
-    return Found(
+    hits, traces = _passages(asked, nodes, on_the_way)
+    return Retrieval(
         strategy=STRATEGY,
         hits=hits,
-        tally=Tally(
+        tally=AggregateResult(
             kind="relation",
             sentence=sentence,
             columns=("ends", "how"),
@@ -116,11 +116,11 @@ def _between(asked: _Asked, walked: Walked) -> Found | None:
         ),
         paths=walked.paths,
         notes=plan.read_as,
-        looks=looks,
+        traces=traces,
     )
 
 
-def _answers(asked: _Asked, walked: Walked) -> Found | None:
+def _answers(asked: _Asked, walked: Walked) -> Retrieval | None:
     """Everything that the hops led to; None when that is nothing."""
     plan = asked.plan
     reached, notes = _within_limits(asked, walked.reached)
@@ -141,13 +141,13 @@ def _answers(asked: _Asked, walked: Walked) -> Found | None:
     shown = replace(walked, reached=tuple(reached))
     starts = [node for group in walked.starts for node in group]
     nodes = [one.node for one in reached if one.node is not None]
-    hits, looks = _passages(asked, starts, nodes)
+    hits, traces = _passages(asked, starts, nodes)
     paths = [path for one in reached for path in one.paths[:1]]
     paths += [path for one in reached for path in one.paths[1:]]
-    return Found(
+    return Retrieval(
         strategy=STRATEGY,
         hits=hits,
-        tally=Tally(
+        tally=AggregateResult(
             kind="relation",
             sentence=verbalize.hops_sentence(plan, shown),
             number=len(reached),
@@ -158,11 +158,11 @@ def _answers(asked: _Asked, walked: Walked) -> Found | None:
         ),
         paths=tuple(paths[:MOST_PATHS]),
         notes=tuple(notes),
-        looks=looks,
+        traces=traces,
     )
 
 
-def _nothing(asked: _Asked, walked: Walked) -> Found | None:
+def _nothing(asked: _Asked, walked: Walked) -> Retrieval | None:
     """Nothing in the graph; the texts may say it all the same."""
     if not asked.plan.understood or not any(walked.starts):
         return None
@@ -173,7 +173,7 @@ def _nothing(asked: _Asked, walked: Walked) -> Found | None:
     return replace(found, notes=(note, *found.notes))
 
 
-def _beside(asked: _Asked, walked: Walked) -> Found:
+def _beside(asked: _Asked, walked: Walked) -> Retrieval:
     """Texts, with what surrounds the names: the question's word for a relation fits none."""
     found = direct(asked.kb, asked.analysis)
     note = (
@@ -184,8 +184,8 @@ def _beside(asked: _Asked, walked: Walked) -> Found:
     return replace(found, paths=paths, notes=(note, *found.notes))
 
 
-def _row(one: Reached) -> TallyRow:
-    return TallyRow(
+def _row(one: Reached) -> Row:
+    return Row(
         cells=(one.name, verbalize.how_text(one)),
         document_ids=one.node.documents if one.node else _tellers(one),
     )
@@ -250,7 +250,7 @@ def _meeting(
 
 def _passages(
     asked: _Asked, starts: Sequence[EntityNode], nodes: Sequence[EntityNode]
-) -> tuple[tuple[Hit, ...], tuple[Look, ...]]:
+) -> tuple[tuple[Hit, ...], tuple[SearchTrace, ...]]:
     """Passages that tell of the relation: of the named entities, then one of each found."""
     most = asked.kb.settings.retrieval.top_k
     names = [node.title for node in nodes if node not in starts][:most]
@@ -262,7 +262,7 @@ def _passages(
     )
     others = [known for node in nodes if node not in starts for known in node.documents]
     second = _search(asked, asked.analysis.question, others, "what the entities found say")
-    looks = [made for _, made in (first, second) if made]
+    traces = [made for _, made in (first, second) if made]
     chosen: dict[str, Hit] = {}
     per_document: dict[str, int] = {}
     for hits, limit in ((first[0], SUBJECT_PASSAGES), (second[0], 1)):
@@ -270,12 +270,12 @@ def _passages(
             if per_document.get(hit.document.id, 0) < limit and len(chosen) < most:
                 per_document[hit.document.id] = per_document.get(hit.document.id, 0) + 1
                 chosen.setdefault(hit.passage.id, hit)
-    return tuple(chosen.values()), tuple(looks)
+    return tuple(chosen.values()), tuple(traces)
 
 
 def _search(
     asked: _Asked, text: str, document_ids: Sequence[str], purpose: str
-) -> tuple[list[Hit], Look | None]:
+) -> tuple[list[Hit], SearchTrace | None]:
     filters = asked.analysis.filters
     wanted = list(dict.fromkeys(document_ids))
     if filters.document_ids:

@@ -17,7 +17,7 @@ from wellread.ask.aggregate.question_pieces import Item, items_of
 from wellread.ask.aggregate.rows import amount, day, times
 from wellread.ask.aggregate.scope import Scope, scope_of
 from wellread.ask.aggregate.topic_terms import Topic, documents_about, nodes_of, read_topic
-from wellread.ask.retrieve.retrieval import Found, Tally, TallyRow
+from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.censuses import Entry
@@ -62,7 +62,7 @@ class _Count:
         return len(self.ids) / self.all if self.all else 0.0
 
 
-def trends(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def trends(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """Documents on the topic by period; None without a topic or with too few dated documents.
 
     Raises:
@@ -87,13 +87,13 @@ def trends(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         f"documents{limits} in {scope.where}; the last {period} may not be over"
     )
     sentence = _sentence(topic, on_topic, dated, counted, period)
-    tally = Tally(
+    tally = AggregateResult(
         kind="trend",
         sentence=f"{sentence}{_beside(scope, topic, on_topic)}",
         number=len(on_topic),
         columns=COLUMNS,
         rows=tuple(
-            TallyRow(
+            Row(
                 cells=(
                     _named(one.start, period),
                     f"{len(one.ids):,}",
@@ -108,7 +108,7 @@ def trends(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         ),
         method=method,
     )
-    return Found(strategy=STRATEGY, tally=tally)
+    return Retrieval(strategy=STRATEGY, tally=tally)
 
 
 def _topic(analysis: Analysis) -> Topic | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wellread.ask.retrieve.diversify import merged, varied
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
@@ -20,7 +20,7 @@ _COMPARING = frozenset(
 )
 
 
-def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """Passages about each side of a comparison in turns, then about all of them together.
 
     None when the question names no two sides. A side that nothing is about is named in a note.
@@ -47,16 +47,16 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         for side, found in zip(sides, about, strict=True)
         if side in analysis.sides and not found and not _about(side, together.hits)
     ]
-    return Found(
+    return Retrieval(
         strategy=f"a search for each side ({', '.join(sides)}), then together",
         hits=tuple(kept),
         notes=(*_notes([*searched, together]), *missing),
-        looks=tuple(look for each in [*searched, together] for look in each.looks),
+        traces=tuple(look for each in [*searched, together] for look in each.traces),
         dropped=tuple(dropped),
     )
 
 
-def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """Passages of several sources that differ from each other; None when nothing is found."""
     settings = kb.settings.retrieval
     text = analysis.searched
@@ -65,11 +65,11 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         return None
     relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
     hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
-    return Found(
+    return Retrieval(
         strategy=f"a wide search, up to {MOST_SOURCES} sources",
         hits=tuple(hits),
         notes=found.notes,
-        looks=found.looks,
+        traces=found.traces,
         dropped=tuple(dropped),
     )
 

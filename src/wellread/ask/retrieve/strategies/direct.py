@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from wellread.ask.retrieve.diversify import varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.answer_kind import asks_what, defines
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -26,7 +26,7 @@ _DATE = re.compile(
 )
 
 
-def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
+def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     """The best passages for the question as a whole; for "when", those that hold a date first."""
     settings = kb.settings.retrieval
     text = analysis.searched
@@ -37,11 +37,11 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Found:
     if defining:
         candidates = _defining_first(analysis.question, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
-    return Found(
+    return Retrieval(
         strategy="direct retrieval",
         hits=tuple(hits),
         notes=found.notes,
-        looks=found.looks,
+        traces=found.traces,
         dropped=tuple(dropped),
     )
 

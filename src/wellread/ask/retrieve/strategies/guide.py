@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.ask.understand.how_to import asks_how, guide_of
 from wellread.kb import KnowledgeBase
@@ -15,7 +15,7 @@ NEAR = 5  # hits, best first, among which the guide has to be
 LONGEST = 16  # passages; a longer document is a book, of which only what was found is read
 
 
-def guides(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def guides(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """Direct retrieval, with the rest of a guide that is among the best; None without one."""
     if not asks_how(analysis.question):
         return None

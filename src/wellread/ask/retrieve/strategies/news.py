@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from wellread.ask.retrieve.diversify import varied
 from wellread.ask.retrieve.relax import Within, search_within
-from wellread.ask.retrieve.retrieval import Found, Look
+from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories
 from wellread.kb import KnowledgeBase
@@ -27,7 +27,7 @@ _NEWS = re.compile(
 _NOT_RECENT = "no story of the last 30 days is about this, so all dates were searched"
 
 
-def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def news(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The best items of the stories that fit, and what else is found; None where news is not
     asked for, or no story fits.
 
@@ -50,11 +50,11 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     stories = [each for each in told if any(item.document.id in used for item in each.items)]
     if not stories:
         return None
-    return Found(
+    return Retrieval(
         strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in stories),
         hits=tuple(chosen),
         notes=(*beside.notes, *notes),
-        looks=(looked, *beside.looks),
+        traces=(looked, *beside.traces),
         dropped=tuple(dropped),
         clusters=len(stories),
     )
@@ -96,7 +96,7 @@ def _stories(
 
 def _passages(
     kb: KnowledgeBase, text: str, filters: Filters, told: Sequence[FoundStory]
-) -> tuple[list[Hit], Look]:
+) -> tuple[list[Hit], SearchTrace]:
     """The best passage of each item, story by story, within ``filters``."""
     documents = tuple(dict.fromkeys(item.document.id for each in told for item in each.items))
     if filters.document_ids:

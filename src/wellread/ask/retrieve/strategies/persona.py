@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from wellread.ask.retrieve.diversify import varied
 from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -15,7 +15,7 @@ from wellread.text.tokens import key_of
 from wellread.types import Hit
 
 
-def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The persona's own words on the subject, then what names them; None when nobody is named."""
     name = next(iter(_people(analysis)), "")
     if not name:
@@ -36,12 +36,12 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     note = (
         f"{name} was not asked this; the answer is drawn from what the sources hold of their views"
     )
-    return Found(
+    return Retrieval(
         strategy=f"stated views of {name}",
         hits=tuple(hits),
         # Limits that were let go of in search of what somebody never said are nobody's concern.
         notes=(*dict.fromkeys((*(own.notes if own and own.hits else ()), *others.notes)), note),
-        looks=(*(own.looks if own else ()), *others.looks),
+        traces=(*(own.traces if own else ()), *others.traces),
         dropped=tuple(dropped),
     )
 
