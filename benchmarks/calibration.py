@@ -22,8 +22,7 @@ from benchmarks.refusal import Row, judged_again, recorded
 from benchmarks.sets.refused import REFUSED
 from benchmarks.train_confidence import ANSWERABLE, usable
 from wellread.evaluation.bootstrap import bootstrap
-from wellread.evaluation.calibration import brier, calibration_error, reliability
-from wellread.evaluation.picture import curve
+from wellread.evaluation.calibration import brier, calibration_error, curve, reliability
 
 ALL = "all"
 

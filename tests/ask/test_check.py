@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.check_text import CheckedText, GivenText, check, check_texts
-from wellread.library.external_text import sentences_of
+from wellread.library.check_text import CheckedText, GivenText, check, check_texts, sentences_of
 from wellread.models.judge import Ruling
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters

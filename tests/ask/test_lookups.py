@@ -12,12 +12,10 @@ import pytest
 from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.collection_topics import topics
-from wellread.library.document_lists import listed, whole
+from wellread.library.document_lists import listed, topics, whole
 from wellread.library.named_things import known_values, named_document, near, pair_of
 from wellread.library.recordings import recordings, transcript
-from wellread.library.searches import find, newest
-from wellread.library.surroundings import around
+from wellread.library.searches import around, find, newest
 from wellread.library.timelines import Timeline, Window, timeline
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters

@@ -15,8 +15,7 @@ from benchmarks.case_files import asked_lines, judged_lines
 from benchmarks.sets.asked import Asked, Gold
 from benchmarks.sets.judged import Query
 
-from wellread.evaluation.cases import read_cases
-from wellread.evaluation.values import Case, Expected, WantedDocument, WantedSpan
+from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan, read_cases
 from wellread.types import Span
 
 

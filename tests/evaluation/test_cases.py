@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from wellread.errors import RequestError
-from wellread.evaluation.cases import read_cases
-from wellread.evaluation.values import Case, WantedDocument, WantedSpan
+from wellread.evaluation.cases import Case, WantedDocument, WantedSpan, read_cases
 from wellread.types import Filters
 
 

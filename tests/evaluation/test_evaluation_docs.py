@@ -10,9 +10,8 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from wellread.evaluation.cases import read_cases
+from wellread.evaluation.cases import CaseLine, read_cases
 from wellread.evaluation.gate import read_gate
-from wellread.evaluation.lines import CaseLine
 from wellread.evaluation.scores import measure_names
 from wellread.serve.cli import app
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from wellread.evaluation.cases import read_cases
+from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.targets import Resolver
-from wellread.evaluation.values import Case
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.tour import COLLECTION, FOLDERS

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from wellread.errors import RequestError
+from wellread.evaluation.calibration import curve
+from wellread.evaluation.cases import Case, Expected
 from wellread.evaluation.gate import Threshold, check
 from wellread.evaluation.markdown import page
-from wellread.evaluation.picture import curve
 from wellread.evaluation.report import Base, Report, report_of
 from wellread.evaluation.saved import body, compare, load, save
 from wellread.evaluation.scores import Scored
-from wellread.evaluation.values import Case, Expected
 
 
 def one(

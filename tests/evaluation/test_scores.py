@@ -8,9 +8,9 @@ import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
 from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
+from wellread.evaluation.cases import Case, Expected, WantedDocument
 from wellread.evaluation.scores import Run, Scored, measure_names, score
 from wellread.evaluation.targets import Targets
-from wellread.evaluation.values import Case, Expected, WantedDocument
 from wellread.types import Locator, Span
 
 LISTED = ("doc_a", "doc_b", "doc_c")

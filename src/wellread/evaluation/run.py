@@ -21,9 +21,9 @@ from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask_settings import CacheSettings
 from wellread.errors import WellreadError
+from wellread.evaluation.cases import Case
 from wellread.evaluation.scores import Run, Scored, score
 from wellread.evaluation.targets import Resolver
-from wellread.evaluation.values import Case
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue import Catalogue

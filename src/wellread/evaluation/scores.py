@@ -14,9 +14,9 @@ from wellread.ask.deliver.reply import NOBODY
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier
+from wellread.evaluation.cases import Case
 from wellread.evaluation.measures import Grades, Ranking
 from wellread.evaluation.targets import Targets
-from wellread.evaluation.values import Case
 from wellread.questions import QuestionType
 
 NDCG_DEPTH = 10

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import unquote
 
-from wellread.evaluation.values import Case, WantedDocument, WantedSpan
+from wellread.evaluation.cases import Case, WantedDocument, WantedSpan
 from wellread.kb import KnowledgeBase
 from wellread.types import Document, DocumentFacts, Hit, PageMark, Span, TimeMark
 

@@ -1,16 +1,19 @@
-"""Lists of documents, and one whole."""
+"""Lists of documents, one whole document, and what each collection is about."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document
 from wellread.store.catalogue.graph import EntityMentions
 from wellread.store.catalogue.listings import DocumentPage, ListedDocument, Order
-from wellread.types import Document, Filters
+from wellread.store.catalogue.nodes import EntityNode
+from wellread.types import Document, Filters, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,3 +62,82 @@ def whole(
         speakers=speakers.get(found.facts.id, ()),
         entities=tuple(kb.catalogue.graph.entities_in(found.facts.id)[:entities]),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedOften:
+    """An entity, in how many documents it is named, and how often altogether."""
+
+    node: EntityNode
+    documents: int
+    mentions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A collection.
+
+    Attributes:
+        kinds: kind to number of documents.
+        first, last: the dates of its oldest and newest document; None when none has a date.
+        entities: those named in most documents, first the most often named.
+    """
+
+    name: str
+    documents: int
+    passages: int
+    kinds: dict[Kind, int]
+    first: datetime | None
+    last: datetime | None
+    stories: int
+    entity_count: int
+    entities: tuple[NamedOften, ...]
+
+
+def topics(
+    kb: KnowledgeBase, collections: Sequence[str] = (), *, entities: int = 10
+) -> list[Topic]:
+    """Every collection, or those named, by name; of each at most ``entities`` entities.
+
+    Raises:
+        UnknownCollectionError: ``collections`` names one that does not exist.
+    """
+    check_collections(kb, Filters(collections=tuple(collections)))
+    kinds: dict[str, dict[Kind, int]] = {}
+    passages: dict[str, int] = {}
+    for row in kb.catalogue.stats():
+        if not collections or row.collection in collections:
+            kinds.setdefault(row.collection, {})[row.kind] = row.documents
+            passages[row.collection] = passages.get(row.collection, 0) + row.passages
+    return [_topic(kb, name, counts, passages[name], entities) for name, counts in kinds.items()]
+
+
+def _topic(
+    kb: KnowledgeBase, name: str, kinds: dict[Kind, int], passages: int, entities: int
+) -> Topic:
+    totals = kb.catalogue.censuses.totals([Filters(collections=(name,))])
+    stories, _ = kb.catalogue.stories.count(name)
+    nodes = kb.catalogue.graph.entities([name])
+    return Topic(
+        name=name,
+        documents=sum(kinds.values()),
+        passages=passages,
+        kinds=kinds,
+        first=totals.first,
+        last=totals.last,
+        stories=stories,
+        entity_count=len(nodes),
+        entities=tuple(_named_often(kb, name, nodes)[:entities]),
+    )
+
+
+def _named_often(
+    kb: KnowledgeBase, collection: str, nodes: Sequence[EntityNode]
+) -> list[NamedOften]:
+    totals = kb.catalogue.graph.mention_totals([collection])
+    found = [
+        NamedOften(node=node, documents=total.documents, mentions=total.mentions)
+        for node in nodes
+        if (total := totals.get((collection, node.id)))
+    ]
+    return sorted(found, key=lambda one: (-one.documents, -one.mentions, one.node.title))

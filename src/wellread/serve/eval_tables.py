@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.evaluation import wording
+from wellread.evaluation import markdown
 from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.serve.terminal import harmless
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 def print_report(console: Console, report: Report) -> None:
     """Figures, the same by type and tag, latency, and what went wrong."""
-    console.print(Text(harmless(wording.heading(report)), style="bold"), soft_wrap=True)
+    console.print(Text(harmless(markdown.heading(report)), style="bold"), soft_wrap=True)
     console.print()
     _print_table(
         console,
         ("measure", "value", "95 % interval", "n"),
         (
-            (name, wording.value(figure), wording.bounds(figure), f"{figure.n:,}")
-            for name, figure in wording.shown(report)
+            (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
+            for name, figure in markdown.shown(report)
         ),
     )
     _print_parts(console, report)
@@ -37,13 +37,13 @@ def print_report(console: Console, report: Report) -> None:
         console,
         ("milliseconds", "p50", "p90"),
         (
-            (step, wording.milliseconds(seconds.p50), wording.milliseconds(seconds.p90))
+            (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
             for step, seconds in report.latency.items()
         ),
     )
-    for line in wording.failures(report):
+    for line in markdown.failures(report):
         console.print(Text(harmless(line), style="yellow"), soft_wrap=True)
-    if note := wording.depth_note(report):
+    if note := markdown.depth_note(report):
         console.print(Text(note, style="dim"), soft_wrap=True)
 
 
@@ -90,14 +90,14 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def _print_parts(console: Console, report: Report) -> None:
-    groups = wording.parts(report)
+    groups = markdown.parts(report)
     if not groups:
         return
-    names = wording.short_measures(report)
+    names = markdown.short_measures(report)
     rows = []
     for group in groups:
         figures = report.groups[group]
-        cells = [wording.value(figures[name]) if name in figures else "–" for name in names]
+        cells = [markdown.value(figures[name]) if name in figures else "–" for name in names]
         rows.append((group, f"{figures['failed'].n:,}", *cells))
     console.print()
     _print_table(console, ("", "n", *map(_broken, names)), rows)

@@ -8,13 +8,10 @@ from urllib.parse import quote
 
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
-from wellread.library.collection_topics import Topic
-from wellread.library.document_lists import WholeDocument
-from wellread.library.passage_results import Result
+from wellread.library.document_lists import Topic, WholeDocument
 from wellread.library.recordings import Recording, Recordings, Transcript
-from wellread.library.searches import Results
+from wellread.library.searches import Result, Results, Surroundings
 from wellread.library.speaker_turns import Turn
-from wellread.library.surroundings import Surroundings
 from wellread.library.timeline_entries import Entry
 from wellread.library.timelines import Timeline
 from wellread.locators import link_to

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query
 
 from wellread.ask.retrieve.search import SearchMode
 from wellread.kb import KnowledgeBase
-from wellread.library.searches import Results, find, newest
-from wellread.library.surroundings import around
+from wellread.library.searches import Results, around, find, newest
 from wellread.serve.api.lookup_schemas import ResultsBody, SurroundingsBody
 from wellread.serve.api.queries import ContextQuery, DateRangeQuery, SearchQuery, SpeakerQuery
 from wellread.serve.api.schemas import ErrorBody

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from wellread.kb import KnowledgeBase
-from wellread.library.collection_topics import topics
+from wellread.library.document_lists import topics
 from wellread.library.timelines import Window, timeline
 from wellread.serve.api.lookup_schemas import TimelineBody, TopicsBody
 from wellread.serve.api.queries import TimelineQuery, TopicsQuery

@@ -24,10 +24,10 @@ from wellread.serve.options import Topics
 from wellread.serve.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
+    from wellread.evaluation.cases import Case
     from wellread.evaluation.gate import Check
     from wellread.evaluation.report import Report
     from wellread.evaluation.saved import Comparison
-    from wellread.evaluation.values import Case
     from wellread.kb import KnowledgeBase
 
 NO_GO = 1
@@ -179,8 +179,8 @@ def _check_folders(*paths: Path | None) -> None:
 def _write_page(
     path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
 ) -> None:
+    from wellread.evaluation.calibration import curve  # noqa: PLC0415
     from wellread.evaluation.markdown import page  # noqa: PLC0415 - loads the stores
-    from wellread.evaluation.picture import curve  # noqa: PLC0415
     from wellread.evaluation.saved import write_text  # noqa: PLC0415
 
     picture = path.with_suffix(".svg") if report.curve else None

@@ -75,7 +75,7 @@ def context(
     topic: Topics = None,
 ) -> None:
     """Show a passage with those before and after it in its document."""
-    from wellread.library.surroundings import around  # noqa: PLC0415 - loads the stores
+    from wellread.library.searches import around  # noqa: PLC0415 - loads the stores
     from wellread.serve.lookup_tables import print_surroundings  # noqa: PLC0415
     from wellread.serve.lookups import surroundings_body  # noqa: PLC0415 - loads pydantic models
 
