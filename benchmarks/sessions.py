@@ -39,7 +39,7 @@ from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.reading import read_lines
-from wellread.answers import Answer, Citation, Confidence, Question
+from wellread.answers import Answer, Citation, Confidence, Question, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.conversation import opened
 from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference
@@ -243,7 +243,7 @@ def _cited(title: str) -> Citation:
         quote=title,
         answer_span=Span(start=0, end=0),
         source_span=whole,
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 

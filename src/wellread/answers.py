@@ -4,12 +4,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Literal
 
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
-VerdictName = Literal["supported", "partial", "unsupported", "uncited", "not_checked"]
+
+class VerdictName(StrEnum):
+    """How a sentence stands to its sources, best first; JSON holds the first string of each.
+
+    Attributes:
+        label: the verdict in words.
+        symbol, style: how a terminal shows it.
+    """
+
+    label: str
+    symbol: str
+    style: str
+
+    def __new__(cls, value: str, label: str = "", symbol: str = "", style: str = "") -> VerdictName:
+        """A verdict with its words, its symbol and its colour."""
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.label, member.symbol, member.style = label, symbol, style
+        return member
+
+    SUPPORTED = "supported", "supported", "✓", "green"
+    PARTIAL = "partial", "partly supported", "~", "yellow"
+    NOT_CHECKED = "not_checked", "not checked", "·", "dim"
+    UNCITED = "uncited", "uncited", "?", "magenta"
+    UNSUPPORTED = "unsupported", "unsupported", "✗", "bold red"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order, 0 for the best."""
+        return list(VerdictName).index(self)
+
+    @property
+    def supports(self) -> bool:
+        """Whether the sentence is supported, be it in part."""
+        return self in (VerdictName.SUPPORTED, VerdictName.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

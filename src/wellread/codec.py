@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -134,7 +135,8 @@ def _restore(hint: Any, plain: Any) -> Any:
         return datetime.fromisoformat(plain)
     if isinstance(hint, type) and is_dataclass(hint):
         return from_plain(hint, plain)
-    return float(plain) if hint is float else plain
+    made = hint is float or (isinstance(hint, type) and issubclass(hint, Enum))
+    return hint(plain) if made else plain
 
 
 def _restore_many(origin: Any, items: tuple[Any, ...], plain: Any) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
+from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.citation_style import Style, marker, plain_text, with_markers
 from wellread.types import Kind, Locator, Span
 
-VERDICT = Verdict(name="supported", method="verbatim", score=1.0)
+VERDICT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 
 
 def citation(
@@ -29,7 +29,7 @@ def citation(
         quote="",
         answer_span=Span(start=0, end=1),
         source_span=Span(start=0, end=1),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 

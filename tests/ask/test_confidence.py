@@ -85,8 +85,8 @@ def test_without_evidence_nothing_is_read() -> None:
 
 
 def test_support_counts_partial_sentences_half() -> None:
-    assert support([verdict("supported"), verdict("partial")]) == 0.75
-    assert support([verdict("unsupported"), verdict("uncited")]) == 0
+    assert support([verdict(VerdictName.SUPPORTED), verdict(VerdictName.PARTIAL)]) == 0.75
+    assert support([verdict(VerdictName.UNSUPPORTED), verdict(VerdictName.UNCITED)]) == 0
     assert support([]) == 1
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Question, Related, Sentence, Table
+from wellread.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Question,
+    Related,
+    Sentence,
+    Table,
+    VerdictName,
+)
 from wellread.answers import Verdict as VerdictValue
 from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened
 from wellread.ask.understand.followups.conversation_turns import Turn
@@ -55,7 +64,7 @@ def cited(title: str, kind: Kind = "page") -> Citation:
         quote="",
         answer_span=Span(start=0, end=1),
         source_span=Span(start=0, end=1),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 
@@ -165,7 +174,7 @@ def test_a_turn_is_what_was_understood_and_said() -> None:
     sentence = Sentence(
         text=said,
         span=Span(start=start, end=start + len(said)),
-        verdict=VerdictValue(name="supported", method="verbatim", score=1),
+        verdict=VerdictValue(name=VerdictName.SUPPORTED, method="verbatim", score=1),
         citations=(1,),
     )
     answer = replace(

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Verdict
+from wellread.answers import Verdict, VerdictName
 from wellread.ask.deliver.cite import Checked
 from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.write.parse_draft import parse_draft
 
-BORNE_OUT = Verdict(name="supported", method="verbatim", score=1.0)
+BORNE_OUT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
 
 
 def without(draft: str, *dropped: str) -> tuple[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.answers import Citation
+from wellread.answers import Citation, VerdictName
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.types import Locator, Span
 
@@ -27,7 +27,7 @@ def cited(quote: str, number: int = 1, title: str = TITLE) -> Citation:
         quote=quote,
         answer_span=Span(start=0, end=1),
         source_span=Span(start=0, end=len(quote)),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.verify.facts import disagreement
+from wellread.ask.verify.facts import missing_fact
 from wellread.text.parsed import parse
 
 
@@ -18,9 +18,10 @@ from wellread.text.parsed import parse
     ],
 )
 def test_another_unit_is_another_number(claim: str, passage: str, told: str) -> None:
-    found = disagreement(claim, passage)
-    assert found.startswith("number")
-    assert told in found
+    found = missing_fact(claim, passage)
+    assert found is not None
+    assert found.kind == "number"
+    assert told in found.words
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_another_unit_is_another_number(claim: str, passage: str, told: str) -> 
     ],
 )
 def test_the_same_or_an_unknown_unit_is_no_trouble(claim: str, passage: str) -> None:
-    assert disagreement(claim, passage) == ""
+    assert missing_fact(claim, passage) is None
 
 
 def test_what_stands_beside_a_number() -> None:

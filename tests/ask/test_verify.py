@@ -1,9 +1,12 @@
 """Verdicts: each step decides what it should, and says which one it was."""
 
+import json
+
 import pytest
 
-from wellread.answers import Claim, Verdict
+from wellread.answers import Claim, Verdict, VerdictName
 from wellread.ask.verify.check_claims import verify
+from wellread.codec import from_plain, to_plain
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.types import Span
@@ -101,3 +104,14 @@ def test_an_extracted_sentence_is_quoted_from_where_it_stands() -> None:
     assert (right.method, right.source) == ("verbatim", claim.source)
     assert wrong.source == Span(start=SOURCE.index("It cut"), end=SOURCE.index(" The council"))
     assert invented.name == "unsupported"
+
+
+def test_verdicts_have_one_order_and_are_stored_as_plain_words() -> None:
+    ranked = sorted(VerdictName, key=lambda name: name.rank)
+    assert ranked == ["supported", "partial", "not_checked", "uncited", "unsupported"]
+    assert [name for name in VerdictName if name.supports] == ["supported", "partial"]
+    assert len({(name.symbol, name.style) for name in VerdictName}) == len(VerdictName)
+    stored = Verdict(name=VerdictName.UNCITED, method="support", score=0.0)
+    again = from_plain(Verdict, json.loads(json.dumps(to_plain(stored))))
+    assert again == stored
+    assert again.name.label == "uncited"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
+from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.evaluation.cases import Case, Expected, WantedDocument
 from wellread.evaluation.scores import Run, Scored, measure_names, score
@@ -46,7 +46,7 @@ def citation(document_id: str) -> Citation:
         quote="",
         answer_span=place,
         source_span=place,
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 
@@ -57,7 +57,7 @@ def answer(
     table: Table | None = None,
     data_gaps: tuple[str, ...] = (),
 ) -> Answer:
-    verdict = Verdict(name="supported", method="catalogue", score=1.0)
+    verdict = Verdict(name=VerdictName.SUPPORTED, method="catalogue", score=1.0)
     sentence = Sentence(text=text, span=Span(start=0, end=len(text)), verdict=verdict, citations=())
     return Answer(
         id="ans",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict
+from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.checking import purge as purging
@@ -229,9 +229,9 @@ def test_what_answers_and_gaps_said_of_it_goes_too(kb: KnowledgeBase, papers: Pa
         quote=FERRY,
         answer_span=Span(start=0, end=len(FERRY)),
         source_span=Span(start=0, end=len(FERRY)),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
-    verdict = Verdict(name="supported", method="verbatim", score=1.0)
+    verdict = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)
     span = Span(start=0, end=len(FERRY))
     answer = Answer(
         id="ans_1",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence
+from wellread.answers import Answer, Citation, Confidence, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
@@ -555,7 +555,7 @@ def answer_about(key: tuple[str, str], name: str = "ans_1") -> Answer:
                 quote=quote,
                 answer_span=Span(start=0, end=6),
                 source_span=Span(start=0, end=len(quote)),
-                verdict="supported",
+                verdict=VerdictName.SUPPORTED,
             ),
         ),
         sentences=(),

@@ -18,6 +18,7 @@ from wellread.answers import (
     TokenEvent,
     Usage,
     Verdict,
+    VerdictName,
     View,
 )
 from wellread.serve.present import answer_body, event_body, evidence_body, view_url
@@ -27,7 +28,7 @@ from wellread.types import Box, Locator, Span
 SENTENCE = Sentence(
     text="It is blue.",
     span=Span(start=40, end=51),
-    verdict=Verdict(name="partial", method="facts", score=0.4, reason="no colour"),
+    verdict=Verdict(name=VerdictName.PARTIAL, method="facts", score=0.4, reason="no colour"),
     citations=(2,),
 )
 ANSWER = Answer(
@@ -50,7 +51,7 @@ ANSWER = Answer(
             quote="blue",
             answer_span=Span(start=40, end=51),
             source_span=Span(start=7, end=11),
-            verdict="partial",
+            verdict=VerdictName.PARTIAL,
         ),
     ),
     sentences=(SENTENCE,),

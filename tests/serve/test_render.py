@@ -49,7 +49,7 @@ def citation(**changes: Any) -> Citation:
         quote="The array makes 2 MW\nat spring tide.",
         answer_span=Span(start=0, end=25),
         source_span=Span(start=100, end=136),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
     return replace(base, **changes)
 
@@ -61,9 +61,9 @@ def answer(**changes: Any) -> Answer:
         text=TEXT,
         citations=(citation(),),
         sentences=(
-            sentence(0, 25, "supported"),
-            sentence(26, 41, "unsupported", "nothing says so"),
-            sentence(42, 65, "partial", "only one of two names"),
+            sentence(0, 25, VerdictName.SUPPORTED),
+            sentence(26, 41, VerdictName.UNSUPPORTED, "nothing says so"),
+            sentence(42, 65, VerdictName.PARTIAL, "only one of two names"),
         ),
         confidence=Confidence(score=0.72, band="medium", reasoning="two sources agree"),
         answered_by="extractive",
@@ -100,7 +100,9 @@ def test_every_sentence_is_followed_by_its_sign() -> None:
 
 def test_markers_after_a_sentence_stay_with_it() -> None:
     shown = answer(
-        text="One is so. [1][2] Two.", sentences=(sentence(0, 10, "supported"),), citations=()
+        text="One is so. [1][2] Two.",
+        sentences=(sentence(0, 10, VerdictName.SUPPORTED),),
+        citations=(),
     )
     assert render.answer_text(shown).plain == "One is so. [1][2] ✓ Two."
 

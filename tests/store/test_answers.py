@@ -19,6 +19,7 @@ from wellread.answers import (
     Step,
     Usage,
     Verdict,
+    VerdictName,
     View,
 )
 from wellread.identity import document_id, version_of
@@ -71,7 +72,7 @@ def citation(number: int, name: str, text: str, span: Span) -> Citation:
         quote=text,
         answer_span=span,
         source_span=Span(start=0, end=len(text)),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 
@@ -81,7 +82,7 @@ def sentence(number: int, text: str, method: str) -> Sentence:
         text=text,
         span=Span(start=start, end=start + len(text)),
         verdict=Verdict(
-            name="supported",
+            name=VerdictName.SUPPORTED,
             method=method,
             score=1,
             key=f"e{number}",

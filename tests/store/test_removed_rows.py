@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict
+from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
@@ -63,7 +63,7 @@ def citation(number: int, name: str, span: Span) -> Citation:
         quote=text_of(name),
         answer_span=span,
         source_span=Span(start=0, end=len(text_of(name))),
-        verdict="supported",
+        verdict=VerdictName.SUPPORTED,
     )
 
 
@@ -73,7 +73,7 @@ def answer() -> Answer:
     cited = ((), (1,), (1, 2), ())
     for line, numbers in zip(LINES, cited, strict=True):
         span = Span(start=len(text), end=len(text) + len(line))
-        verdict = Verdict(name="supported", method="catalogue", score=1, reason=METHOD)
+        verdict = Verdict(name=VerdictName.SUPPORTED, method="catalogue", score=1, reason=METHOD)
         sentences.append(Sentence(text=line, span=span, verdict=verdict, citations=numbers))
         text += f"{line} [1]\n- "
     return Answer(

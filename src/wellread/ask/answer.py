@@ -250,7 +250,7 @@ def _strict(kb: KnowledgeBase, question: Question) -> bool:
 
 
 def _borne_out(checked: Sequence[Checked]) -> list[Checked]:
-    return [item for item in checked if item.verdict.name in ("supported", "partial")]
+    return [item for item in checked if item.verdict.name.supports]
 
 
 def _assemble(

@@ -99,7 +99,10 @@ def _before_references(text: str) -> str:
 LOOKED = 6  # passages for each sentence
 MOST_SENTENCES = 500
 NOTHING_SAID = Verdict(
-    name="not_checked", method="none", score=0.0, reason="it says nothing that could be checked"
+    name=VerdictName.NOT_CHECKED,
+    method="none",
+    score=0.0,
+    reason="it says nothing that could be checked",
 )
 PIECE = 1_500  # characters of a given text that are one passage
 
@@ -128,14 +131,15 @@ class CheckedText:
     def counts(self) -> dict[VerdictName, int]:
         """How many sentences have each verdict."""
         found = Counter(sentence.verdict.name for sentence in self.sentences)
-        names: tuple[VerdictName, ...] = ("supported", "partial", "unsupported", "not_checked")
-        return {name: found[name] for name in names}
+        return {name: found[name] for name in VerdictName if name != VerdictName.UNCITED}
 
     def borne_out(self, *, strict: bool = False) -> bool:
         """Whether every sentence that says something is supported; in part is enough unless
         ``strict``.
         """
-        enough = ("supported", "not_checked") + (() if strict else ("partial",))
+        enough = {VerdictName.SUPPORTED, VerdictName.NOT_CHECKED}
+        if not strict:
+            enough.add(VerdictName.PARTIAL)
         return all(sentence.verdict.name in enough for sentence in self.sentences)
 
 

@@ -33,8 +33,6 @@ STANDINGS: Mapping[Standing, str] = {
 }
 COUNTED = "it was counted from the whole catalogue as it was then; ask again to count anew"
 LOOKED = 4  # passages of a changed source, the nearest by words, that a sentence is checked against
-BORNE_OUT = ("supported", "partial")
-_ORDER: Sequence[VerdictName] = ("supported", "partial", "not_checked", "uncited", "unsupported")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +120,7 @@ def verify_again(kb: KnowledgeBase, answer_id: str, owner: str = "") -> Rechecke
     now = replace(answer, citations=citations, sentences=sentences)
     stale = _stale(answer, now, anchors.values())
     # Whether what a table was counted from is still the same cannot be told from its rows.
-    settled = answer.table is None and all(one.verdict.name in BORNE_OUT for one in sentences)
+    settled = answer.table is None and all(one.verdict.name.supports for one in sentences)
     stale = stale or (stored.stale and not settled)
     if now != answer or stale != stored.stale:
         kb.catalogue.sessions.rewrite(now, stale=stale)
@@ -215,11 +213,13 @@ def _judged(
     mine = [anchors[known] for known in sentence.citations]
     there = [one for one in mine if one.document_id in sources]
     if BLANK in sentence.text:
-        return _Judged(verdict=_none("unsupported", "removed", "its source says it no more"))
+        return _Judged(
+            verdict=_none(VerdictName.UNSUPPORTED, "removed", "its source says it no more")
+        )
     if not there:
-        return _Judged(verdict=_none("not_checked", "gone", STANDINGS["gone"]))
+        return _Judged(verdict=_none(VerdictName.NOT_CHECKED, "gone", STANDINGS["gone"]))
     if answer.answered_by == CATALOGUE:
-        return _Judged(verdict=_none("not_checked", CATALOGUE, COUNTED))
+        return _Judged(verdict=_none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED))
     evidence = _evidence(sentence, there, sources)
     claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in evidence))
     (verdict,) = verify([claim], evidence, kb.embedder, marks=kb.catalogue.marks_over)
@@ -268,7 +268,7 @@ def _nearest(text: str, passages: Sequence[Passage]) -> list[Passage]:
 
 def _elsewhere(anchor: _Anchor, found: _Judged) -> _Anchor:
     """A source that says the sentence in other words is cited where it does."""
-    borne_out = found.verdict.name in BORNE_OUT and found.verdict.source
+    borne_out = found.verdict.name.supports and found.verdict.source
     if anchor.standing != "changed" or not borne_out or found.document_id != anchor.document_id:
         return anchor
     return replace(anchor, standing="reworded", span=found.verdict.source)
@@ -282,7 +282,7 @@ def _anew(
 ) -> Citation:
     """The citation with its verdict, at its place in the source as it is now."""
     citing = (one.verdict.name for one in sentences if citation.id in one.citations)
-    verdict = min(citing, key=_ORDER.index, default=citation.verdict)
+    verdict = min(citing, key=lambda name: name.rank, default=citation.verdict)
     if anchor.standing == "same":
         return citation
     if anchor.span is None:
@@ -309,7 +309,7 @@ def _anew(
 def _stale(before: Answer, now: Answer, anchors: Iterable[_Anchor]) -> bool:
     """Whether a source is gone or changed, or a sentence is borne out less than it was."""
     worse = any(
-        _ORDER.index(after.verdict.name) > _ORDER.index(first.verdict.name)
+        after.verdict.name.rank > first.verdict.name.rank
         for first, after in zip(before.sentences, now.sentences, strict=True)
     )
     return worse or any(one.standing in ("changed", "gone") for one in anchors)

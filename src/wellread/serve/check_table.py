@@ -10,7 +10,6 @@ from rich.text import Text
 from wellread.answers import VerdictName
 from wellread.serve.api.check_schemas import CheckResponse
 from wellread.serve.api.schemas import CitationBody, SentenceBody
-from wellread.serve.render import SIGNS
 from wellread.serve.terminal import harmless
 
 LONGEST_QUOTE = 240
@@ -21,12 +20,12 @@ def print_check(console: Console, body: CheckResponse) -> None:
     """Each sentence with its sign, why, and the passage; then how many of each."""
     citations = {citation.id: citation for citation in body.citations}
     for sentence in body.sentences:
-        sign, style = SIGNS[sentence.verdict]
+        sign, style = sentence.verdict.symbol, sentence.verdict.style
         shown = " ".join(harmless(sentence.text).split())
         console.print(Text.assemble((f"{sign} ", style), shown))
         for number in sentence.citations:
             console.print(Padding(_passage(citations[number], sentence), (0, 0, 0, INDENT)))
-        if sentence.verdict not in ("supported", "not_checked"):
+        if sentence.verdict not in (VerdictName.SUPPORTED, VerdictName.NOT_CHECKED):
             reason = Text(f"{harmless(sentence.reason)} ({sentence.method})", style=style)
             console.print(Padding(reason, (0, 0, 0, INDENT)))
     console.print()
@@ -38,7 +37,7 @@ def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
     if len(quote) > LONGEST_QUOTE:
         quote = f"{quote[: LONGEST_QUOTE - 1].rstrip()}…"
     place = " · ".join(part for part in (citation.title, citation.locator) if part)
-    word = "" if sentence.verdict == "supported" else "nearest: "
+    word = "" if sentence.verdict == VerdictName.SUPPORTED else "nearest: "
     lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))
     if citation.link:
         lines.append(f"\n{harmless(citation.link)}", style="dim")
@@ -49,12 +48,13 @@ def _summary(body: CheckResponse) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 1))
     counts = body.counts
     rows: tuple[tuple[VerdictName, str, int], ...] = (
-        ("supported", "supported", counts.supported),
-        ("partial", "supported in part", counts.partial),
-        ("unsupported", "unsupported", counts.unsupported),
-        ("not_checked", "nothing to check", counts.not_checked),
+        (VerdictName.SUPPORTED, "supported", counts.supported),
+        (VerdictName.PARTIAL, "supported in part", counts.partial),
+        (VerdictName.UNSUPPORTED, "unsupported", counts.unsupported),
+        (VerdictName.NOT_CHECKED, "nothing to check", counts.not_checked),
     )
     for name, said, count in rows:
-        sign, style = SIGNS[name]
-        table.add_row(Text(sign, style=style), Text(said), Text(f"{count:,}", justify="right"))
+        table.add_row(
+            Text(name.symbol, style=name.style), Text(said), Text(f"{count:,}", justify="right")
+        )
     return table

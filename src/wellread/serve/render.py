@@ -19,20 +19,6 @@ LONGEST_QUOTE = 240
 INDENT = 4
 NOBODY = "none"
 
-SIGNS: dict[VerdictName, tuple[str, str]] = {
-    "supported": ("✓", "green"),
-    "partial": ("~", "yellow"),
-    "unsupported": ("✗", "bold red"),
-    "uncited": ("?", "magenta"),
-    "not_checked": ("·", "dim"),
-}
-_WORDS: dict[VerdictName, str] = {
-    "supported": "supported",
-    "partial": "partly supported",
-    "unsupported": "unsupported",
-    "uncited": "uncited",
-    "not_checked": "not checked",
-}
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
@@ -80,8 +66,7 @@ def answer_text(answer: Answer) -> Text:
         markers = _MARKERS_AFTER.match(shown, end)
         end = markers.end() if markers else end
         text.append(shown[at:end])
-        sign, style = SIGNS[sentence.verdict.name]
-        text.append(f" {sign}", style=style)
+        text.append(f" {sentence.verdict.name.symbol}", style=sentence.verdict.name.style)
         at = end
     text.append(shown[at:])
     text.highlight_regex(_MARKER, "bold cyan")
@@ -111,27 +96,24 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
         return
     counts = Counter(sentence.verdict.name for sentence in sentences)
     line = Text.assemble(("\nChecked: ", "dim"))
-    for place, (name, (sign, style)) in enumerate(
-        (name, look) for name, look in SIGNS.items() if counts[name]
-    ):
+    for place, name in enumerate(name for name in VerdictName if counts[name]):
         line.append(", " if place else "", style="dim")
-        line.append(sign, style=style)
-        line.append(f" {counts[name]} {_WORDS[name]}", style="dim")
+        line.append(name.symbol, style=name.style)
+        line.append(f" {counts[name]} {name.label}", style="dim")
     console.print(line)
     for sentence in sentences:
-        if sentence.verdict.name != "supported" and sentence.verdict.reason:
-            sign, style = SIGNS[sentence.verdict.name]
-            note = Text.assemble((f"{sign} ", style))
+        if sentence.verdict.name != VerdictName.SUPPORTED and sentence.verdict.reason:
+            name = sentence.verdict.name
+            note = Text.assemble((f"{name.symbol} ", name.style))
             note.append(f"“{_short(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
             console.print(Padding(note, (0, 0, 0, 2)))
 
 
 def _print_citation(console: Console, citation: Citation) -> None:
-    sign, style = SIGNS[citation.verdict]
     head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
     head.append(_titled(citation.title, citation.locator.label), style=_linked(citation.link))
     head.append(f" — “{_short(citation.quote, LONGEST_QUOTE)}” ")
-    head.append(sign, style=style)
+    head.append(citation.verdict.symbol, style=citation.verdict.style)
     console.print(head)
     _print_link(console, citation.link)
 

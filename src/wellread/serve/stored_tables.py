@@ -12,7 +12,6 @@ from rich.text import Text
 
 from wellread.answers import Answer
 from wellread.library.recheck import Rechecked
-from wellread.serve.render import SIGNS
 from wellread.serve.terminal import harmless
 from wellread.store.catalogue.sessions import SessionFacts
 from wellread.store.catalogue.values import StoredAnswer
@@ -62,8 +61,8 @@ def print_recheck(console: Console, found: Rechecked) -> None:
         console.print(line)
     console.print()
     for sentence in found.sentences:
-        sign, style = SIGNS[sentence.now.name]
-        line = Text.assemble((f"{sign} ", style), harmless(sentence.text))
+        now = sentence.now.name
+        line = Text.assemble((f"{now.symbol} ", now.style), harmless(sentence.text))
         console.print(line)
         if sentence.now.name != sentence.before:
             was = f"was {sentence.before.replace('_', ' ')}, is {sentence.now.name}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Citation, Confidence, Sentence, Table, Verdict
+from wellread.answers import Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.deliver.citation_style import styled
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
@@ -101,7 +101,9 @@ class _Page:
                 citation = self._citation(self.sources[known], span)
                 numbers.append(citation.id)
                 self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
-        verdict = Verdict(name="supported", method=CATALOGUE, score=1.0, reason=self.method)
+        verdict = Verdict(
+            name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=self.method
+        )
         self.sentences.append(
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
         )
@@ -128,7 +130,7 @@ class _Page:
             quote=source.quote,
             answer_span=answer,
             source_span=source.span,
-            verdict="supported",
+            verdict=VerdictName.SUPPORTED,
         )
         self.citations.append(citation)
         return citation

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Claim, Evidence, Verdict
+from wellread.answers import Claim, Evidence, Verdict, VerdictName
 from wellread.ask.deliver.cite import Checked
 from wellread.ask.verify import align, entailment
 from wellread.ask.verify.check_steps import quotation, settle
@@ -26,7 +26,6 @@ from wellread.types import Mark
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
 USEFUL = 0.05  # of the score that a citation has to add to be kept for it
-RANKS = ("supported", "partial", "unsupported", "uncited", "not_checked")
 
 
 def verify(
@@ -113,9 +112,9 @@ def against(
 
 
 def _named(verdict: Verdict, *, cited: bool) -> Verdict:
-    if cited or verdict.name == "supported":
+    if cited or verdict.name == VerdictName.SUPPORTED:
         return verdict
-    return replace(verdict, name="uncited", key="", source=None)
+    return replace(verdict, name=VerdictName.UNCITED, key="", source=None)
 
 
 @dataclass(slots=True)
@@ -140,13 +139,13 @@ class _Checker:
             return extracted
         told = self._told(claim)
         first = self._settled(claim, told, cited) if cited else None
-        if first is not None and first.verdict.name == "supported":
+        if first is not None and first.verdict.name == VerdictName.SUPPORTED:
             return first
         others = [piece for piece in self.evidence if piece.key not in claim.keys]
         found = self._elsewhere(claim, told, others)
         if first is None:
             return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
-        return found if found is not None and found.verdict.name == "supported" else first
+        return found if found is not None and found.verdict.name == VerdictName.SUPPORTED else first
 
     def best(self, claim: Claim) -> Settled:
         """The verdict by the piece that bears the claim out best, whatever the claim cites."""
@@ -157,7 +156,7 @@ class _Checker:
     def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
         """The claim with the citations that it deserves."""
         known = tuple(piece.key for piece in self.evidence if piece.key in claim.keys)
-        if verdict.name != "supported" or known == (verdict.key,):
+        if verdict.name != VerdictName.SUPPORTED or known == (verdict.key,):
             return Checked(claim=claim, verdict=verdict)
         others = [key for key in known if key != verdict.key]
         kept = {key for key in others if self._useful(claim, verdict, known, key)}
@@ -171,7 +170,7 @@ class _Checker:
         """Whether ``key`` bears out the claim at least in part, alone or with the others."""
         told = self._told(claim)
         alone = self._settled(claim, told, self._pieces([key])).verdict
-        if alone.name in ("supported", "partial"):
+        if alone.name.supports:
             return True
         if verdict.method not in ("support", entailment.RULED) or len(known) == 1:
             return False
@@ -221,14 +220,14 @@ class _Checker:
             return settle(report.text, whole(pieces), self.embedder)
         parts = parts_of(pieces, report.speakers, self._read_marks())
         verdict = settle(report.text, parts, self.embedder) if parts else _nothing()
-        if verdict.name == "supported":
+        if verdict.name == VerdictName.SUPPORTED:
             return verdict
         anybody = settle(report.text, whole(pieces), self.embedder)
-        if anybody.name != "supported":
+        if anybody.name != VerdictName.SUPPORTED:
             return verdict
         who = " or ".join(sorted(report.speakers))
         return Verdict(
-            name="unsupported",
+            name=VerdictName.UNSUPPORTED,
             method="speaker",
             score=verdict.score,
             key=anybody.key,
@@ -267,7 +266,7 @@ def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
         start = claim.source.start - piece.span.start
         if start >= 0 and piece.text[start : start + len(claim.text)] == claim.text:
             verdict = Verdict(
-                name="supported",
+                name=VerdictName.SUPPORTED,
                 method="verbatim",
                 score=1.0,
                 key=piece.key,
@@ -280,12 +279,12 @@ def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
 
 def _order(verdict: Verdict) -> tuple[int, float]:
     """Better verdicts first."""
-    return RANKS.index(verdict.name), -verdict.score
+    return verdict.name.rank, -verdict.score
 
 
 def _nothing() -> Verdict:
     return Verdict(
-        name="unsupported",
+        name=VerdictName.UNSUPPORTED,
         method="support",
         score=0.0,
         reason="the evidence shares too few words with the sentence",

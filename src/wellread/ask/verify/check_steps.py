@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wellread.answers import Verdict, VerdictName
-from wellread.ask.verify import align, facts
+from wellread.ask.verify import align
 from wellread.ask.verify.evidence_runs import Part, about
+from wellread.ask.verify.facts import missing_fact
 from wellread.ask.verify.support.support_score import Support, learned, support
 from wellread.models.base import Embedder
 from wellread.types import Span
@@ -40,7 +41,7 @@ def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
         near = align.fuzzy(claim, part.text)
         if near is None or align.taken_back(part.text, near[0]):
             continue
-        if not facts.disagreement(claim, near[0].of(part.text)):
+        if not missing_fact(claim, near[0].of(part.text)):
             return _quoted("fuzzy", near[1], part, near[0])
     return None
 
@@ -49,21 +50,22 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
     """The verdict by facts and support."""
     found = support(claim, [part.source() for part in parts], embedder)
     if found.source is None:
-        return Verdict(name="unsupported", method="support", score=0.0, reason=NOTHING)
+        return Verdict(name=VerdictName.UNSUPPORTED, method="support", score=0.0, reason=NOTHING)
     part = parts[found.source]
     name = _name_for(found.score)
+    reason = _said(found)
     trouble = _trouble(claim, parts, found)
-    if trouble:
-        name = _at_worst(name, trouble)
+    if trouble is not None:
+        reason, name = trouble
     elif found.contained and name == "partial":
-        name = "supported"
+        name = VerdictName.SUPPORTED
     return Verdict(
         name=name,
         method="facts" if trouble else "support",
         score=found.score,
         key=part.piece.key,
         source=part.in_document(found.span),
-        reason=trouble or _said(found),
+        reason=reason,
     )
 
 
@@ -73,39 +75,36 @@ def _said(found: Support) -> str:
     return f"{found.readings['cover_plain']:.0%} of its words stand in the passage"
 
 
-def _at_worst(name: VerdictName, trouble: str) -> VerdictName:
-    """The verdict in spite of the facts: a name may be put in other words, and a direction or a
-    negation be misread; a number not.
+def _trouble(claim: str, parts: Sequence[Part], found: Support) -> tuple[str, VerdictName] | None:
+    """What speaks against the claim, in words, and the best verdict in spite of it.
+
+    A name may be put in other words, and a direction or a negation be misread; a number not.
     """
-    if name == "supported" and not trouble.startswith(facts.NUMBER):
-        return "partial"
-    return "partial" if name == "partial" and trouble.endswith(facts.NOT_NAMED) else "unsupported"
-
-
-def _trouble(claim: str, parts: Sequence[Part], found: Support) -> str:
-    """What speaks against the claim, in words; empty when nothing does."""
+    name = _name_for(found.score)
+    misread = VerdictName.PARTIAL if name == VerdictName.SUPPORTED else VerdictName.UNSUPPORTED
     text = " ".join(part.text for part in parts)
     known = " ".join(dict.fromkeys(about(part.piece) for part in parts))
-    missing = facts.disagreement(claim, text, known)
-    if missing:
-        return missing
+    missing = missing_fact(claim, text, known)
+    if missing is not None:
+        named = VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
+        return missing.words, named if missing.kind == "name" else VerdictName.UNSUPPORTED
     if found.readings["denied"]:
-        return "one of the two is negated"
+        return "one of the two is negated", misread
     if found.readings["opposed"]:
-        return "the passage says the opposite direction"
-    return ""
+        return "the passage says the opposite direction", misread
+    return None
 
 
 def _name_for(score: float) -> VerdictName:
     limits = learned()
     if score >= limits.supported:
-        return "supported"
-    return "partial" if score >= limits.partial else "unsupported"
+        return VerdictName.SUPPORTED
+    return VerdictName.PARTIAL if score >= limits.partial else VerdictName.UNSUPPORTED
 
 
 def _quoted(method: str, score: float, part: Part, span: Span) -> Verdict:
     return Verdict(
-        name="supported",
+        name=VerdictName.SUPPORTED,
         method=method,
         score=score,
         key=part.piece.key,

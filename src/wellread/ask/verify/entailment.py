@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Verdict
+from wellread.answers import Verdict, VerdictName
 from wellread.ask.verify.support.doubt import in_doubt
 from wellread.ask.verify.support.support_score import learned
 from wellread.errors import ModelError
@@ -64,4 +64,5 @@ def _after(verdict: Verdict, ruling: Ruling) -> Verdict:
     if ruling.name == "undecided":
         reason = f"{verdict.reason}; the judge could not say: {ruling.reason}"
         return replace(verdict, method=f"{verdict.method}; {FAILED}", reason=reason)
-    return replace(verdict, name=ruling.name, method=RULED, reason=ruling.reason or verdict.reason)
+    name, reason = VerdictName(ruling.name), ruling.reason or verdict.reason
+    return replace(verdict, name=name, method=RULED, reason=reason)

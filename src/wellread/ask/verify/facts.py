@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import isclose
+from typing import Literal
 
 from wellread.text.english import SCALES
 from wellread.text.parsed import parse
@@ -13,8 +15,6 @@ from wellread.text.quantities import LETTERS
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
 LEAST_STEM = 4
-NUMBER = "number"
-NOT_NAMED = "is not named in the cited passage"
 
 _LETTERS = LETTERS | {"m": 1e6}
 _SCALED = re.compile(
@@ -30,23 +30,35 @@ _ROUGH = re.compile(
 _YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-](\d\d)\b")
 
 
-def disagreement(claim: str, passage: str, about: str = "") -> str:
-    """Which fact of the claim neither the passage nor what is known about it holds, in words.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A fact of a claim that the passage does not hold."""
 
-    Empty when none is missing. "2.5 million" and "2,500,000" are one number; one that the claim
+    kind: Literal["number", "name"]
+    words: str
+
+
+def missing_fact(claim: str, passage: str, about: str = "") -> Missing | None:
+    """Which fact of the claim neither the passage nor what is known about it holds.
+
+    None when none is missing. "2.5 million" and "2,500,000" are one number; one that the claim
     calls rough ("about 300") may be a little off. A number counts with its unit, where both
     sides give one.
     """
     around = f"{passage} {about}"
     missing = _missing_numbers(claim, around)
     if missing:
-        return f"{NUMBER} {', '.join(sorted(missing))} is not in the cited passage"
+        listed = ", ".join(sorted(missing))
+        return Missing(kind="number", words=f"number {listed} is not in the cited passage")
     other = _other_unit(claim, around)
     if other:
-        return f"{NUMBER} stands there with another unit: {other[1]}, not {other[0]}"
+        words = f"number stands there with another unit: {other[1]}, not {other[0]}"
+        return Missing(kind="number", words=words)
     lower = around.lower()
     absent = [name for name in parse(claim).names if not _named(name, lower)]
-    return f"{', '.join(absent)} {NOT_NAMED}" if absent else ""
+    if not absent:
+        return None
+    return Missing(kind="name", words=f"{', '.join(absent)} is not named in the cited passage")
 
 
 def _missing_numbers(claim: str, around: str) -> frozenset[str]:

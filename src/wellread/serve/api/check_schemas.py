@@ -66,15 +66,15 @@ def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckRespon
     Args:
         stored: whether the viewer can show the citations' documents.
     """
-    counts: dict[VerdictName, int] = found.counts()
+    counts = found.counts()
     return CheckResponse(
         text=found.text,
         borne_out=found.borne_out(strict=strict),
         counts=CountsBody(
-            supported=counts["supported"],
-            partial=counts["partial"],
-            unsupported=counts["unsupported"],
-            not_checked=counts["not_checked"],
+            supported=counts[VerdictName.SUPPORTED],
+            partial=counts[VerdictName.PARTIAL],
+            unsupported=counts[VerdictName.UNSUPPORTED],
+            not_checked=counts[VerdictName.NOT_CHECKED],
         ),
         sentences=tuple(sentence_body(sentence) for sentence in found.sentences),
         citations=tuple(_citation(each, stored=stored) for each in found.citations),

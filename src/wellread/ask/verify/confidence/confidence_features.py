@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wellread.answers import Evidence, Verdict
+from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.proximity import closeness
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
@@ -108,7 +108,7 @@ def support(verdicts: Sequence[Verdict]) -> float:
     """The share of ``verdicts`` that bear out, a partial one counting half; 1 without any."""
     if not verdicts:
         return 1.0
-    counts = {"supported": 1.0, "partial": PARTIAL}
+    counts = {VerdictName.SUPPORTED: 1.0, VerdictName.PARTIAL: PARTIAL}
     return sum(counts.get(verdict.name, 0.0) for verdict in verdicts) / len(verdicts)
 
 
