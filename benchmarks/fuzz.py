@@ -29,8 +29,8 @@ import pptx
 
 from benchmarks.paths import ROOT, eval_data
 from benchmarks.record import save
-from wellread.ingest.parsing import Parsed, ParseRequest
-from wellread.ingest.workers import WorkerPool
+from wellread.ingest.parsing.parse import Parsed, ParseRequest
+from wellread.ingest.parsing.workers import WorkerPool
 
 SECONDS = 60.0
 MEBIBYTES = 3072

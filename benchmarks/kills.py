@@ -29,8 +29,9 @@ from sqlalchemy import create_engine
 
 from benchmarks.record import save
 from wellread.ask.retrieve.search import search
-from wellread.ingest import next_index, run, vectors
-from wellread.ingest.checking.verify import verify
+from wellread.ingest import next_index, run
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.pipeline import vector_filler as vectors
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb

@@ -31,9 +31,9 @@ from reportlab.pdfgen.canvas import Canvas
 
 from benchmarks.paths import CACHE
 from benchmarks.record import save
-from wellread.ingest.parsing import Parsed, ParseRequest
+from wellread.ingest.parsing.parse import Parsed, ParseRequest
+from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.run import add
-from wellread.ingest.workers import WorkerPool
 from wellread.kb import open_kb
 
 MEGABYTE = 1_000_000

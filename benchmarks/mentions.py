@@ -25,7 +25,7 @@ from benchmarks.optech import lines, read
 from benchmarks.paths import eval_data
 from benchmarks.record import save
 from wellread.identity import document_id
-from wellread.ingest.joining.mentions import link_mentions
+from wellread.ingest.linking.mention_linking import link_mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts

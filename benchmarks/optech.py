@@ -21,12 +21,12 @@ from typing import Any
 
 from benchmarks.paths import ROOT, eval_data
 from benchmarks.record import save
-from wellread.ingest.discover import FoundFile, find_files
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.settings.prepared import Prepared, prepare
+from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.locators import Marks
 from wellread.types import Document, HeadingMark, Span, TimeMark
 

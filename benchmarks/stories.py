@@ -3,10 +3,10 @@
     python -m benchmarks.stories            the figures, into results/stories.json
     python -m benchmarks.stories --failures 20   also pairs of one topic in two stories
 
-Optech's newsletters go through the loader and ``ingest.stories.refresh``; the topic index that its
-editors keep is the gold standard (``story_gold.py``). Settings were chosen on half of the topics;
-the other half is the report. A topic there is often wider than a story (all of taproot's five
-years), so that recall is bounded by design.
+Optech's newsletters go through the loader and ``ingest.stories.story_refresh``; the topic index
+that its editors keep is the gold standard (``story_gold.py``). Settings were chosen on half of the
+topics; the other half is the report. A topic there is often wider than a story (all of taproot's
+five years), so that recall is bounded by design.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from benchmarks.paths import CACHE
 from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
-from wellread.ingest.joining.stories import refresh
-from wellread.ingest.joining.story_clusters import Clusters
-from wellread.ingest.passages import split
-from wellread.ingest.rows import index_rows
+from wellread.ingest.parsing.passages import split
+from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.stories.story_clusters import Clusters
+from wellread.ingest.stories.story_refresh import refresh
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord

@@ -21,9 +21,9 @@ from wellread.ask.deliver.answer_reuse import look, normalised
 from wellread.ask.understand.conversation import Opened
 from wellread.calls import Call
 from wellread.errors import ModelError
-from wellread.ingest.checking.purge import purge
-from wellread.ingest.checking.traces import traces
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity.purge import purge
+from wellread.ingest.integrity.traces import traces
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -16,7 +16,7 @@ from wellread.ask.deliver.render import SHOWN_ROWS, sureness, tell
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
 from wellread.errors import StoreError
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from wellread.ingest import run
-from wellread.ingest.report import Progress
+from wellread.ingest.pipeline.run_report import Progress
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.mapping import ENTRIES, Reading
 from wellread.ingest.settings.prepared import Share, prepare

@@ -13,7 +13,7 @@ import pytest
 
 from wellread.config import Settings
 from wellread.errors import SourceError
-from wellread.ingest.discover import (
+from wellread.ingest.sources.discover import (
     FoundFile,
     FoundPage,
     find_files,

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError
-from wellread.ingest import run, vectors
-from wellread.ingest.checking.verify import verify
-from wellread.ingest.log import end_dead_jobs
-from wellread.ingest.report import Progress
+from wellread.ingest import run
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.pipeline import vector_filler as vectors
+from wellread.ingest.pipeline.job_log import end_dead_jobs
+from wellread.ingest.pipeline.run_report import Progress
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
@@ -64,7 +65,7 @@ def test_a_cancelled_run_keeps_what_it_wrote_and_can_be_taken_up(
     kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "WINDOW_PASSAGES", 1)
-    monkeypatch.setattr("wellread.ingest.log.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("wellread.ingest.pipeline.job_log.SECONDS_BETWEEN", 0.0)
 
     def cancel(progress: Progress) -> None:
         if progress.passages_written >= 3:
@@ -151,7 +152,7 @@ def test_debts_are_paid_in_batches_by_one_process_at_a_time(
 def test_a_killed_job_is_seen_as_interrupted(kb: KnowledgeBase, tmp_path: Path) -> None:
     code = (
         "import os, pathlib, sys\n"
-        "from wellread.ingest.log import job_log\n"
+        "from wellread.ingest.pipeline.job_log import job_log\n"
         "from wellread.kb import open_kb\n"
         "from wellread.testing.embedding import ReadableEmbedder\n"
         "kb = open_kb(pathlib.Path(sys.argv[1]), embedder=ReadableEmbedder())\n"

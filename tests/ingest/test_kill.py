@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from wellread.ask.retrieve.search import search
-from wellread.ingest.checking.damage import DEAD_JOB, ORPHAN, UNFINISHED
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, UNFINISHED
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

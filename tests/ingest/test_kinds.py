@@ -7,8 +7,8 @@ import codecs
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import source_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
 
 RSS = """<?xml version="1.0" encoding="UTF-8"?>

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
 
 FEED = {

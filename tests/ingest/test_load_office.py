@@ -26,8 +26,8 @@ from tests.ingest.office_files import (
 )
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.types import Document
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.opml import FeedLink, feeds_of
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import source_of
 
 URI = "file:///shelf/feeds.opml"

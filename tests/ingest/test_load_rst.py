@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from docutils.parsers.rst import roles
 
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
 from wellread.types import Document
 

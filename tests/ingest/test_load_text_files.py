@@ -8,7 +8,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.loaders.kinds import load, loader_for
+from wellread.ingest.parsing.kinds import load, loader_for
 from wellread.testing.loader import source_of
 from wellread.types import Document, HeadingMark, Relation, SpeakerMark, TimeMark
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest.joining import mentions as linking
-from wellread.ingest.joining.folding import fold
-from wellread.ingest.joining.mentions import MOST_PER_ENTITY, link_mentions
-from wellread.ingest.joining.name_finder import NameFinder
-from wellread.ingest.joining.name_forms import forms_of
+from wellread.ingest.linking import mention_linking as linking
+from wellread.ingest.linking.folded_text import fold
+from wellread.ingest.linking.mention_linking import MOST_PER_ENTITY, link_mentions
+from wellread.ingest.linking.name_finder import NameFinder
+from wellread.ingest.linking.name_forms import forms_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.mention_scans import MentionScans, NamedEntity
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
@@ -366,7 +366,7 @@ def test_a_document_that_changes_meanwhile_is_left_to_the_next_pass(
 
 KILLED = """
 import os, signal, sys
-from wellread.ingest.joining import mentions
+from wellread.ingest.linking import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.mention_scans import MentionScans
 mentions.BATCH_DOCUMENTS = 3

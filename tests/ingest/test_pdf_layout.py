@@ -11,8 +11,8 @@ from PIL import Image
 from reportlab.pdfgen.canvas import Canvas
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
+from wellread.ingest.parsing import kinds
 from wellread.locators import Marks
 from wellread.testing.loader import source_of
 from wellread.types import Box, Document, PageMark, Span

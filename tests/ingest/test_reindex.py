@@ -27,14 +27,14 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest import next_index
 from wellread.ingest import reindex as reindexing
-from wellread.ingest.checking.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.next_index import ReindexProgress
-from wellread.ingest.parsing import cut_up
+from wellread.ingest.parsing.parse import cut_up
+from wellread.ingest.pipeline.batch import ReadSource, Window, write
+from wellread.ingest.pipeline.commit import drop_noted, writing
+from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
-from wellread.ingest.vectors import VectorFiller
-from wellread.ingest.window import ReadSource, Window, write
-from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow

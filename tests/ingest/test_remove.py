@@ -14,11 +14,12 @@ import pytest
 from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
-from wellread.ingest.checking import purge as purging
-from wellread.ingest.checking.naming import Named, resolve
-from wellread.ingest.checking.purge import is_purged
-from wellread.ingest.checking.traces import traces
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity import purge as purging
+from wellread.ingest.integrity.purge import is_purged
+from wellread.ingest.integrity.resolve_source import Named, resolve
+from wellread.ingest.integrity.traces import traces
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.pipeline.index_rows import index_rows
 from wellread.ingest.remove import (
     INDEX_ROWS,
     RemoveReport,
@@ -27,7 +28,6 @@ from wellread.ingest.remove import (
     remove_named,
     remove_sources,
 )
-from wellread.ingest.rows import index_rows
 from wellread.ingest.run import add, sync
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint

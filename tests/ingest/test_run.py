@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, StoreError
-from wellread.ingest import parsing, readers, run
-from wellread.ingest.checking.verify import verify
-from wellread.ingest.loaders import kinds
-from wellread.ingest.parsing import Parsed, ParseRequest, parse
-from wellread.ingest.report import Progress, Report
+from wellread.ingest import run
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.parsing import kinds
+from wellread.ingest.parsing import parse as parsing
+from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
+from wellread.ingest.parsing.workers import WorkerPool
+from wellread.ingest.pipeline import readers
+from wellread.ingest.pipeline.commit import writing
+from wellread.ingest.pipeline.run_report import Progress, Report
 from wellread.ingest.run import add
-from wellread.ingest.workers import WorkerPool
-from wellread.ingest.writing import writing
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
@@ -374,7 +376,7 @@ def test_a_run_waits_for_another_ones_window(
     kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "ferry.txt").write_text(FERRY)
-    monkeypatch.setattr("wellread.ingest.writing.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("wellread.ingest.pipeline.commit.LOCK_SECONDS", 0.1)
     with writing(kb):
         with pytest.raises(StoreError, match="another process") as caught:
             add(kb, [str(folder)])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SettingsError
-from wellread.ingest.checking.verify import verify
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

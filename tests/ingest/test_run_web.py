@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wellread.ask.retrieve.search import search
-from wellread.ingest.checking.verify import verify
-from wellread.ingest.discover import standard_input
-from wellread.ingest.report import Report
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.run import add, sync
+from wellread.ingest.sources.discover import standard_input
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.web_server import Asked, Reply, WebServer

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from wellread.errors import StoreError
-from wellread.ingest.joining import stories as making
-from wellread.ingest.joining.stories import StoryReport, refresh
+from wellread.ingest.stories import story_refresh as making
+from wellread.ingest.stories.story_refresh import StoryReport, refresh
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.stories import Stories
 from wellread.store.catalogue.story_rows import ItemRecord, Story

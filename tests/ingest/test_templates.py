@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.loaders import kinds
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.loaders.templates import strip_templates
+from wellread.ingest.loaders.text.templates import strip_templates
+from wellread.ingest.parsing import kinds
 from wellread.testing.loader import source_of
 
 INCLUDE = """Before.

@@ -16,12 +16,12 @@ from wellread.ask.retrieve.search import search
 from wellread.codec import marks_to_blob
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest.checking import damage
-from wellread.ingest.checking.verify import NOT_PURGED, VerifyReport, verify
-from wellread.ingest.log import job_log
-from wellread.ingest.rows import index_rows
+from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.verify import NOT_PURGED, VerifyReport, verify
+from wellread.ingest.pipeline.commit import writing
+from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
-from wellread.ingest.writing import writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue.bodies import Body
@@ -653,7 +653,7 @@ def test_what_is_not_purged_is_told_and_purged(kb: KnowledgeBase, ferry: tuple[s
 
 
 def test_mending_needs_the_writers_lock(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wellread.ingest.writing.LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("wellread.ingest.pipeline.commit.LOCK_SECONDS", 0.1)
     with writing(kb):
         assert verify(kb).clean  # looking is always possible
         with pytest.raises(StoreError, match="another process"):

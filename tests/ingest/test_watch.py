@@ -15,8 +15,8 @@ import pytest
 import watchfiles
 
 from wellread.errors import FingerprintError, SourceError, StoreError
-from wellread.ingest.discover import FoundFile, find_files
-from wellread.ingest.report import Report, SourceResult
+from wellread.ingest.pipeline.run_report import Report, SourceResult
+from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.ingest.watch import watch
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.values import SourceRecord
@@ -221,8 +221,8 @@ def test_folders_that_come_are_looked_at_as_a_whole(
 def test_what_is_left_out_starts_no_run(
     root: Path, sync: Sync, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.ingest.changes.GROUP_MS", 20)
-    monkeypatch.setattr("wellread.ingest.changes.QUIET_MS", 5)
+    monkeypatch.setattr("wellread.ingest.sources.file_changes.GROUP_MS", 20)
+    monkeypatch.setattr("wellread.ingest.sources.file_changes.QUIET_MS", 5)
     (root / ".git").mkdir()
     (root / ".wellreadignore").write_text("*.log\n")
     (root / "a.md").write_text("a")

@@ -14,10 +14,10 @@ import pytest
 
 from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.kinds import load, loader_for
-from wellread.ingest.web.addresses import FetchError
-from wellread.ingest.web.bodies import Body, TooLargeError
-from wellread.ingest.web.fetching import Fetched, Fetcher, NotModified, fetch
+from wellread.ingest.parsing.kinds import load, loader_for
+from wellread.ingest.sources.web.addresses import FetchError
+from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified, fetch
+from wellread.ingest.sources.web.web_bodies import Body, TooLargeError
 from wellread.testing.web_server import Asked, Reply, WebServer
 
 NEAR = WebSettings(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.config import WebSettings
-from wellread.ingest.web.addresses import (
+from wellread.ingest.sources.web.addresses import (
     FetchError,
     canonical,
     is_public,
@@ -19,7 +19,7 @@ from wellread.ingest.web.addresses import (
     parse_address,
     shown,
 )
-from wellread.ingest.web.fetching import Fetched, Fetcher
+from wellread.ingest.sources.web.fetching import Fetched, Fetcher
 from wellread.testing.web_server import Reply, WebServer
 
 USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)

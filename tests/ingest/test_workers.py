@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from wellread.ingest import workers
-from wellread.ingest.parsing import ParseRequest, is_current, no_loader, parse
-from wellread.ingest.workers import WorkerPool, end_idle
+from wellread.ingest.parsing import workers
+from wellread.ingest.parsing.parse import ParseRequest, is_current, no_loader, parse
+from wellread.ingest.parsing.workers import WorkerPool, end_idle
 
 TEXT = b"# Ferry\n\nThe ferry Osprey carries ninety passengers.\n"
 
@@ -87,7 +87,7 @@ def test_a_worker_that_was_killed_is_reported_and_replaced(tmp_path: Path) -> No
 
 
 def _children() -> list[int]:
-    command = ["pgrep", "-P", str(os.getpid()), "-f", "wellread.ingest.worker"]
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "wellread.ingest.parsing.worker"]
     found = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return [int(line) for line in found.split()]
 
@@ -114,7 +114,7 @@ def test_a_file_that_changes_while_it_is_read_fails(
                 file.write(b"More.")
         return real(descriptor)
 
-    monkeypatch.setattr("wellread.ingest.parsing.os.fstat", fstat)
+    monkeypatch.setattr("wellread.ingest.parsing.parse.os.fstat", fstat)
     parsed = parse(request(path=str(path)), None)
     assert parsed.status == "failed"
     assert parsed.reason == "changed while it was read; add it again"

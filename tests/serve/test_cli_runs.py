@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ingest.report import Report
+from wellread.ingest.pipeline.run_report import Report
 from wellread.serve import tables
 from wellread.serve.cli import app
 from wellread.serve.commands import runs

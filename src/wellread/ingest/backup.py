@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 
 from wellread.config import SETTINGS_FILE
 from wellread.errors import SourceError, StoreError
-from wellread.ingest.writing import drop_noted, writing
+from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase
 
 MANIFEST = "manifest.json"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from filelock import FileLock, Timeout
 
 from wellread.errors import StoreError
-from wellread.ingest.log import job_log
 from wellread.ingest.next_index import NextIndex, OnReindexProgress, ShouldStop, drop_stale
+from wellread.ingest.pipeline.job_log import job_log
 from wellread.kb import KnowledgeBase
 from wellread.store.base import Fingerprint
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from wellread.errors import UnknownCollectionError
-from wellread.ingest.checking.naming import resolve
-from wellread.ingest.checking.purge import purge
-from wellread.ingest.checking.traces import (
+from wellread.ingest.finish import finish_run
+from wellread.ingest.integrity.purge import purge
+from wellread.ingest.integrity.resolve_source import resolve
+from wellread.ingest.integrity.traces import (
     MOST,
     Trace,
     evenly,
@@ -22,9 +23,8 @@ from wellread.ingest.checking.traces import (
     needles,
     said_elsewhere,
 )
-from wellread.ingest.joining.finish import finish_run
+from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.reindex import tidy
-from wellread.ingest.writing import drop_noted, writing
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.values import VersionKey

@@ -3,10 +3,10 @@
 A run has three hands that work at the same time:
 
 - parser processes read and cut sources (``workers.py``), under limits; web addresses are fetched
-  before (``pages.py``);
+  before (``web_pages.py``);
 - this thread writes what they yield, window by window, so that it is found by its words at once
-  (``writing.py`` has the order of writes that keeps a home whole at any kill);
-- another thread embeds what was written (``vectors.py``).
+  (``commit.py`` has the order of writes that keeps a home whole at any kill);
+- another thread embeds what was written (``vector_filler.py``).
 
 Every run is a job in the catalogue, with a line per source. It can be cancelled from anywhere;
 what was written stays, and running the same inputs again takes up the rest.
@@ -20,21 +20,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from wellread.ingest.checking.purge import purge_if_quick
-from wellread.ingest.discover import Input, find_files
-from wellread.ingest.gone import absolute, gone_sources, with_entries
-from wellread.ingest.joining.finish import finish_run
-from wellread.ingest.log import Counts, JobLog, job_log
-from wellread.ingest.outcomes import Judge
-from wellread.ingest.readers import Readers
-from wellread.ingest.readings import readings_of, settings_for
+from wellread.ingest.finish import finish_run
+from wellread.ingest.integrity.purge import purge_if_quick
+from wellread.ingest.pipeline.batch import Window, write
+from wellread.ingest.pipeline.change_detection import Judge
+from wellread.ingest.pipeline.commit import recover
+from wellread.ingest.pipeline.deletions import absolute, gone_sources, with_entries
+from wellread.ingest.pipeline.job_log import Counts, JobLog, job_log
+from wellread.ingest.pipeline.readers import Readers
+from wellread.ingest.pipeline.run_report import OnProgress, Progress, Report, SourceResult
+from wellread.ingest.pipeline.source_rules import readings_of, settings_for
+from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
-from wellread.ingest.report import OnProgress, Progress, Report, SourceResult
-from wellread.ingest.selection import Selection
-from wellread.ingest.vectors import VectorFiller
-from wellread.ingest.window import Window, write
-from wellread.ingest.writing import recover
+from wellread.ingest.sources.discover import Input, find_files
+from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
 
 WINDOW_PASSAGES = 512  # written to the index and committed together

@@ -17,8 +17,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
-from wellread.ingest.changes import Changed, Changes, Place
-from wellread.ingest.discover import (
+from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.run import sync
+from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
     FoundFile,
     FoundPage,
@@ -27,11 +28,10 @@ from wellread.ingest.discover import (
     pattern_of,
     uri_of,
 )
-from wellread.ingest.report import Report
-from wellread.ingest.run import sync
-from wellread.ingest.selection import Selection
-from wellread.ingest.web.addresses import is_web
-from wellread.ingest.web.polling import Polls
+from wellread.ingest.sources.file_changes import Changed, Changes, Place
+from wellread.ingest.sources.selection import Selection
+from wellread.ingest.sources.web.addresses import is_web
+from wellread.ingest.sources.web.polling import Polls
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.values import SourceRecord
 

@@ -37,7 +37,7 @@ from wellread.store.lance_tables import drop_other_indexes, other_indexes
 CATALOGUE_FILE = "catalogue.db"
 INDEX_FOLDER = "index"
 INGEST_LOCK = "ingest.lock"
-CHUNKING_VERSION = 1  # raise it when ``ingest/passages.py`` cuts differently
+CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
 
 

@@ -14,7 +14,7 @@ from rich.progress import Progress as Bar
 from wellread.serve.terminal import Terminal, harmless
 
 if TYPE_CHECKING:
-    from wellread.ingest.report import Progress
+    from wellread.ingest.pipeline.run_report import Progress
 
 SECONDS_BETWEEN_LINES = 2.0
 LONGEST_NAME = 40

@@ -15,8 +15,8 @@ from wellread.serve.terminal import harmless
 
 if TYPE_CHECKING:
     from wellread.ingest.backup import BackupReport
+    from wellread.ingest.pipeline.run_report import Report
     from wellread.ingest.remove import RemoveReport
-    from wellread.ingest.report import Report
     from wellread.store.catalogue.jobs import ItemStatus, Job, JobItem
 
 _STATE_STYLE = {

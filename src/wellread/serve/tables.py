@@ -15,8 +15,8 @@ from wellread.serve.terminal import harmless
 
 if TYPE_CHECKING:
     from wellread.config import SettingRow
-    from wellread.ingest.checking.verify import VerifyReport
-    from wellread.ingest.report import Report
+    from wellread.ingest.integrity.verify import VerifyReport
+    from wellread.ingest.pipeline.run_report import Report
     from wellread.serve.holdings import Holdings
 
 MOST_REASONS = 20

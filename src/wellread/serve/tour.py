@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from wellread.answers import Question
-from wellread.ingest.report import Report
+from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.run import add
 from wellread.serve import tables
 from wellread.serve.commands.asking import answer_of, show_answer

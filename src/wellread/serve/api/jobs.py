@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query
 from pydantic import BaseModel
 
-from wellread.ingest.log import end_dead_jobs
+from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.serve.runs_tables import item_body, job_body
 from wellread.store.catalogue.jobs import ItemStatus, Job

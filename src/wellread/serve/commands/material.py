@@ -14,7 +14,7 @@ from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 
 if TYPE_CHECKING:
-    from wellread.ingest.report import Report
+    from wellread.ingest.pipeline.run_report import Report
 
 NOTHING_TO_ADD = 2
 
@@ -53,8 +53,8 @@ def add(
 
     Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to add.
     """
-    from wellread.ingest.discover import Input, standard_input  # noqa: PLC0415 - loads parsers
     from wellread.ingest.run import add as run  # noqa: PLC0415 - loads the stores and parsers
+    from wellread.ingest.sources.discover import Input, standard_input  # noqa: PLC0415 - loads parsers
 
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -104,7 +104,7 @@ def verify(
 
     Exit status: 0 when they match or were mended, 1 when a problem is left.
     """
-    from wellread.ingest.checking.verify import verify as run  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.integrity.verify import verify as run  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with terminal.open() as kb:

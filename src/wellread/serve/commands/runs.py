@@ -17,7 +17,7 @@ from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import terminal_of
 
 if TYPE_CHECKING:
-    from wellread.ingest.report import Report
+    from wellread.ingest.pipeline.run_report import Report
 
 jobs_app = typer.Typer(
     name="jobs",
@@ -142,7 +142,7 @@ def jobs(
     """List the newest runs."""
     if context.invoked_subcommand:
         return
-    from wellread.ingest.log import end_dead_jobs  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.pipeline.job_log import end_dead_jobs  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -164,7 +164,7 @@ def show(
     limit: Annotated[int, typer.Option(min=1, help="Most sources listed.")] = 100,
 ) -> None:
     """Show one run with a line per source."""
-    from wellread.ingest.log import end_dead_jobs  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.pipeline.job_log import end_dead_jobs  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -239,7 +239,7 @@ def import_(
     Exit status: 0 when everything matches, 1 when verify found a problem.
     """
     from wellread.ingest.backup import import_home  # noqa: PLC0415 - loads the stores
-    from wellread.ingest.checking.verify import verify  # noqa: PLC0415 - loads the stores
+    from wellread.ingest.integrity.verify import verify  # noqa: PLC0415 - loads the stores
 
     terminal = terminal_of(context)
     with status_line(terminal) as tell:

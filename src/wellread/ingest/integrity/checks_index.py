@@ -1,0 +1,235 @@
+"""Compares the index with the catalogue, row by row, and mends it: the catalogue is the truth."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from wellread.errors import StoreError
+from wellread.ingest.integrity.checks_texts import Expected, number, row_number
+from wellread.ingest.integrity.damage import (
+    DIFFERENT,
+    DUPLICATE,
+    MISSING,
+    NO_VECTOR,
+    ORPHAN,
+    PAID,
+    STAGED,
+    STRAY,
+    UNFINISHED,
+    UNREADABLE,
+    VOID,
+    Problem,
+)
+from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.kb import INGEST_LOCK, KnowledgeBase
+
+WRITE_DOCUMENTS = 64  # whose rows are written together
+Numbers = NDArray[np.uint64]
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the index holds, in numbers as ``Expected``; and which documents lack vectors."""
+
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    contents: array[int] = field(default_factory=lambda: array("Q"))
+    bare: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
+    """How many rows the index has, and where it differs from what it should hold."""
+    owed = set(kb.catalogue.integrity.owed())
+    try:
+        held = _held(kb, expected)
+    except StoreError:
+        try:
+            held = _held(kb, expected)  # a writer may have replaced files meanwhile
+        except StoreError as error:
+            return 0, [Problem(kind=UNREADABLE, subject="index", detail=str(error))]
+    problems = _differences(kb, expected, held)
+    return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
+
+
+def _held(kb: KnowledgeBase, expected: Expected) -> _Held:
+    held = _Held()
+    for row in kb.index.held():
+        sure = row.document_id not in expected.unsure
+        held.ids.append(number(row.passage_id))
+        held.contents.append(
+            row_number(
+                (row.document_id, row.version, row.collection),
+                (row.start, row.end),
+                row.text if sure else "",
+            )
+        )
+        if not row.vector:
+            held.bare[(row.document_id, row.version)] += 1
+    return held
+
+
+def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
+    """Notes and tables that nobody will come back to.
+
+    ``alone``: no other process is writing; else notes may be those of a writer at work.
+    """
+    problems = []
+    if alone or _idle(kb):
+        problems += [
+            Problem(
+                kind=UNFINISHED, subject=write.document_id, detail=f"{write.action} {write.version}"
+            )
+            for write in kb.catalogue.pending()
+        ]
+    problems += [
+        Problem(kind=STRAY, subject=name, detail="takes up space and may hold removed text")
+        for name in kb.other_indexes()
+    ]
+    counts = kb.catalogue.integrity.row_counts()
+    staged = counts["next_documents"] + counts["next_passages"]
+    if staged and kb.catalogue.reindexing.attempt() is None:
+        problems.append(Problem(kind=STAGED, subject="next_documents", detail=f"{staged} rows"))
+    problems += [
+        Problem(kind=VOID, subject=known, detail="not its live version")
+        for known in kb.catalogue.integrity.void_debts()
+    ]
+    return problems
+
+
+def drop_orphans(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
+    """Drop the rows of documents that are not live; rows of live ones stay as they are."""
+    wanted = set(document_ids)
+    live = kb.catalogue.live_versions(wanted)
+    gone: set[tuple[str, str]] = set()
+    held: dict[str, set[str]] = {}
+    stored = kb.index.keys()
+    for key in stored:
+        if key.document_id in wanted and live.get(key.document_id) != key.version:
+            gone.add((key.document_id, key.version))
+        elif key.document_id in wanted:
+            held.setdefault(key.document_id, set()).add(key.passage_id)
+    kb.index.remove(sorted(gone))
+    # Rows of a live version that are no passages of it go by it, so all its rows are made anew.
+    odd = [
+        known
+        for known, ids in held.items()
+        if not ids <= {row.id for row in kb.catalogue.passages(known)}
+    ]
+    write_again(kb, odd)
+
+
+def write_again(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
+    """Put rows as the catalogue has them in place of all that the index holds of documents.
+
+    They are found by words at once; their vectors are noted as owed.
+    """
+    wanted = set(document_ids)
+    if not wanted:
+        return
+    index = kb.index
+    stored = index.keys()
+    index.remove(
+        sorted({(key.document_id, key.version) for key in stored if key.document_id in wanted})
+    )
+    ids = sorted(wanted)
+    for first in range(0, len(ids), WRITE_DOCUMENTS):
+        chunk = ids[first : first + WRITE_DOCUMENTS]
+        live = kb.catalogue.live_versions(chunk)
+        kb.catalogue.integrity.owe(live.items())
+        rows = []
+        for known in live:
+            document = kb.catalogue.document(known)
+            if document is not None:
+                rows += index_rows(document, kb.catalogue.passages_of([known]))
+        if rows:
+            index.write(rows, None)
+
+
+def fill_again(kb: KnowledgeBase) -> None:
+    """Begin the index anew, with everything that is in the catalogue."""
+    kb.index.clear()
+    write_again(kb, kb.catalogue.document_ids())
+
+
+def _differences(kb: KnowledgeBase, expected: Expected, held: _Held) -> list[Problem]:
+    wanted, content = _sorted(expected.ids, expected.contents)
+    there, found = _sorted(held.ids, held.contents)
+    once, counts = np.unique(there, return_counts=True)
+    missing = np.setdiff1d(wanted, once, assume_unique=True)
+    orphan = np.setdiff1d(once, wanted, assume_unique=True)
+    twice = once[counts > 1]
+    # Of rows that are there twice it does not matter which of them is compared.
+    both, left, right = np.intersect1d(wanted, there, return_indices=True)
+    different = np.setdiff1d(both[content[left] != found[right]], twice)
+    if not any(map(len, (missing, orphan, twice, different))):
+        return []
+    return _named(kb, missing, {ORPHAN: orphan, DUPLICATE: twice, DIFFERENT: different})
+
+
+def _named(kb: KnowledgeBase, missing: Numbers, in_index: dict[str, Numbers]) -> list[Problem]:
+    """The same by documents, looked up once more: what a writer has set right is left out."""
+    lacking = set(missing.tolist())
+    kinds = {one: kind for kind, ids in in_index.items() for one in ids.tolist()}
+    now: dict[int, tuple[str, str]] = {}
+    for key in kb.catalogue.passage_keys():
+        one = number(key.passage_id)
+        if one in lacking or one in kinds:
+            now[one] = (key.document_id, key.version)
+    rows: Counter[tuple[str, str, str]] = Counter()
+    for key in kb.index.keys():  # noqa: SIM118 - an index is no mapping
+        one = number(key.passage_id)
+        lacking.discard(one)
+        if one in kinds and (kinds[one] != ORPHAN or one not in now):
+            rows[kinds[one], key.document_id, key.version] += 1
+    gone = Counter(now[one] for one in lacking if one in now)
+    found = [
+        Problem(kind=MISSING, subject=document, detail=f"{count} passages of {version}")
+        for (document, version), count in sorted(gone.items())
+    ]
+    return found + [
+        Problem(kind=kind, subject=document, detail=f"{count} rows of {version}")
+        for (kind, document, version), count in sorted(rows.items())
+    ]
+
+
+def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) -> list[Problem]:
+    """Rows without a vector that nobody owes, and debts that were paid.
+
+    Debts are read before and after the rows, because they are paid all the time.
+    """
+    still = set(kb.catalogue.integrity.owed())
+    live = kb.catalogue.live_versions(known for known, _ in bare)
+    found = [
+        Problem(kind=NO_VECTOR, subject=known, detail=f"{count} rows of {version}")
+        for (known, version), count in sorted(bare.items())
+        if known not in owed and known not in still and live.get(known) == version
+    ]
+    paid = (owed & still).difference(known for known, _ in bare)
+    paid &= kb.catalogue.live_versions(paid).keys()
+    return found + [
+        Problem(kind=PAID, subject=known, detail="all its rows have vectors")
+        for known in sorted(paid.difference(kb.catalogue.integrity.void_debts()))
+    ]
+
+
+def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbers]:
+    keys, values = np.array(ids, dtype=np.uint64), np.array(contents, dtype=np.uint64)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], values[order]
+
+
+def _idle(kb: KnowledgeBase) -> bool:
+    """Whether no process is writing just now."""
+    lock = FileLock(kb.home / INGEST_LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    lock.release()
+    return True

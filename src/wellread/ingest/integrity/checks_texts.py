@@ -1,0 +1,149 @@
+"""Checks every document by itself: its text, its marks, the passages that it is cut into."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from wellread.identity import passage_id
+from wellread.ingest.integrity.damage import (
+    DAMAGED,
+    MARKS,
+    MISNAMED,
+    OUTSIDE,
+    OVERLAPPING,
+    UNCOVERED,
+    Problem,
+)
+from wellread.ingest.parsing.passages import split
+from wellread.kb import KnowledgeBase
+from wellread.models.word_pieces import count_tokens
+from wellread.store.catalogue.bodies import Body, StoredPassage
+from wellread.store.catalogue.values import DocumentChange, SourceChange
+from wellread.types import Span
+
+
+@dataclass(slots=True)
+class Expected:
+    """What the index should hold, a number for each row's id and for its content.
+
+    Numbers, because a home may have more rows than fit into memory as they are.
+
+    Attributes:
+        unsure: documents whose text is damaged; their rows are compared without it.
+    """
+
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    contents: array[int] = field(default_factory=lambda: array("Q"))
+    unsure: set[str] = field(default_factory=set)
+    documents: int = 0
+    characters: int = 0
+
+    def add(self, body: Body, *, sound: bool) -> None:
+        """The rows of one document."""
+        self.documents += 1
+        self.characters += len(body.text)
+        if not sound:
+            self.unsure.add(body.document_id)
+        for row in body.passages:
+            text = body.text[row.start : row.end]
+            searched = f"{row.context}\n{text}" if row.context else text
+            self.ids.append(number(row.id))
+            self.contents.append(
+                row_number(
+                    (body.document_id, body.version, body.collection),
+                    (row.start, row.end),
+                    searched if sound else "",
+                )
+            )
+
+
+def row_number(names: tuple[str, str, str], span: tuple[int, int], text: str) -> int:
+    """What stands for the content of a row: document, version, collection, span and text."""
+    return number("\x1f".join((*names, str(span[0]), str(span[1]), text)))
+
+
+def number(text: str) -> int:
+    """64 bits of a hash of ``text``."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def check_texts(kb: KnowledgeBase) -> tuple[Expected, list[Problem]]:
+    """Read every document once; what its rows in the index should be, and what is wrong."""
+    expected = Expected()
+    problems: list[Problem] = []
+    for body in kb.catalogue.integrity.bodies():
+        found = list(_problems(body))
+        sound = all(problem.kind != DAMAGED for problem in found)
+        expected.add(body, sound=sound)
+        problems += found
+    return expected, problems
+
+
+def cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    """Cut documents into passages anew; their rows in the index are to be written after that."""
+    tokens = kb.live().tokens
+    for known in document_ids:
+        document = kb.catalogue.document(known)
+        origins = kb.catalogue.integrity.sources_of([known])
+        if document is None or not origins:
+            continue
+        collection, uri = origins[0]
+        record = kb.catalogue.sources(collection).get(uri)
+        if record is None:
+            continue
+        passages = split(document, tokens, count_tokens)
+        change = DocumentChange(document=document, passages=passages, owes_vectors=True)
+        kb.catalogue.commit([SourceChange(record=record, documents=[change], accumulates=True)])
+
+
+def _problems(body: Body) -> Iterator[Problem]:
+    known = body.document_id
+    sound = body.computed == body.version
+    if not sound:
+        reason = body.broken or "its text or marks were changed"
+        advice = f"{reason}; add {body.uri} again"
+        yield Problem(kind=DAMAGED, subject=known, detail=advice)
+    if body.reach > len(body.text):
+        yield Problem(kind=MARKS, subject=known, detail=f"add {body.uri} again")
+    outside = sum(not 0 <= row.start <= row.end <= len(body.text) for row in body.passages)
+    if outside:
+        yield Problem(kind=OUTSIDE, subject=known, detail=f"{outside} of {body.uri}")
+    if not sound or outside:
+        return
+    if _out_of_order(body.passages):
+        yield Problem(kind=OVERLAPPING, subject=known, detail=body.uri)
+    elif place := _uncovered(body):
+        yield Problem(kind=UNCOVERED, subject=known, detail=f"character {place - 1} of {body.uri}")
+    wrong = sum(not _well_named(body, row) for row in body.passages)
+    if wrong:
+        yield Problem(kind=MISNAMED, subject=known, detail=f"{wrong} of {body.uri}")
+
+
+def _out_of_order(rows: Sequence[StoredPassage]) -> bool:
+    end = 0
+    for place, row in enumerate(rows):
+        if row.start < end or row.ordinal != place:
+            return True
+        end = row.end
+    return False
+
+
+def _uncovered(body: Body) -> int:
+    """One more than the place of the first letter that is in no passage; 0 when all are."""
+    end = 0
+    for start, following in [*((row.start, row.end) for row in body.passages), (None, 0)]:
+        for place, character in enumerate(body.text[end:start], end):
+            if character.isalpha():
+                return place + 1
+        end = following
+    return 0
+
+
+def _well_named(body: Body, row: StoredPassage) -> bool:
+    span = Span(start=row.start, end=row.end)
+    same = row.version == body.version
+    return same and row.id == passage_id(body.document_id, body.version, span)

@@ -1,1 +1,0 @@
-"""What joins documents: entity names in texts, and stories."""

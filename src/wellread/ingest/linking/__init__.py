@@ -1,0 +1,1 @@
+"""Links documents to the entities that their texts name."""

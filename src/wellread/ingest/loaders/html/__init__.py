@@ -1,0 +1,1 @@
+"""Web pages and markup: their main text and what they say of themselves."""

@@ -1,0 +1,349 @@
+"""Word files (docx, docm): headings, paragraphs, lists, tables, text boxes and notes.
+
+python-docx opens the package and finds the parts; the elements are walked here, because it passes
+over content controls, text boxes, tracked insertions and notes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from docx.opc.exceptions import PackageNotFoundError
+from docx.opc.part import PartFactory
+from docx.package import Package
+from docx.parts.document import DocumentPart
+from lxml import etree
+
+from wellread.errors import SourceError
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.office.office import (
+    child_of,
+    elements,
+    open_office,
+    shown,
+    table_row,
+    value_of,
+)
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line, require_text, title_from_name
+from wellread.ingest.loaders.xml_parts import name_of, parse
+from wellread.types import Document
+
+# python-docx knows plain documents alone; in those with macros and in templates the part is the
+# same under another name.
+for _name in (
+    "vnd.ms-word.document.macroEnabled",
+    "vnd.ms-word.template.macroEnabledTemplate",
+    "vnd.openxmlformats-officedocument.wordprocessingml.template",
+):
+    PartFactory.part_type_for[f"application/{_name}.main+xml"] = DocumentPart
+
+LEVELS = 9
+# The names of built-in styles are English in the file. Other programs write the names that
+# people see.
+_HEADING_NAME = re.compile(
+    r"(?:heading|überschrift|titre|título|titolo|titre|kop|rubrik|overskrift|otsikko|nagłówek"
+    r"|nadpis|címsor|başlık|заголовок|επικεφαλίδα|标题|標題|見出し|제목)\s*([1-9])",
+    re.IGNORECASE,
+)
+_TITLE_NAME = re.compile(r"(?:title|titel|titre|título|titolo|标题|表題)", re.IGNORECASE)
+_UNREAD = frozenset(
+    {"del", "moveFrom", "instrText", "delText", "rPr", "pPr", "rt", "sdtPr", "tblPr"}
+)
+_BLOCK_HOLDERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
+_HOLDERS = _BLOCK_HOLDERS | {"tbl", "tr", "tc"}
+_NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
+_MARK_OF_NOTE = "* "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Style:
+    """A paragraph style. ``level``: of its headings, 0 for none."""
+
+    name: str = ""
+    level: int = 0
+    listed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Paragraph:
+    """A paragraph's words, and what hangs on it."""
+
+    text: str
+    boxes: tuple[etree._Element, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Gathered:
+    pieces: list[str] = field(default_factory=list)
+    boxes: list[etree._Element] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
+    """One page."""
+    file = open_office(source, limits)
+    part = _main_part(file.data, source.uri)
+    writer = _Writer(_styles(part), _notes(part, source.uri))
+    body = child_of(part.element, "body")
+    if body is not None:
+        writer.walk(body)
+    text, marks = writer.blocks.build()
+    require_text(source, text)
+    yield Document(
+        collection=source.collection,
+        uri=source.uri,
+        kind="page",
+        title=writer.title
+        or file.facts.title
+        or writer.first_heading
+        or title_from_name(source.name),
+        text=text,
+        marks=marks,
+        source_type="docx",
+        language=file.facts.language,
+        authors=file.facts.authors,
+        published_at=file.facts.published_at,
+        summary=file.facts.summary,
+        taxonomy=file.facts.taxonomy,
+    )
+
+
+def _main_part(data: bytes, uri: str) -> DocumentPart:
+    try:
+        part = Package.open(io.BytesIO(data)).main_document_part
+    except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
+        raise SourceError(uri, f"damaged Word file: {error}") from error
+    except (KeyError, ValueError, AttributeError) as error:
+        # Also of "Strict Open XML", whose parts have other names for the same things.
+        raise SourceError(
+            uri, f"not a Word file that can be read: save it as .docx ({error})"
+        ) from error
+    if not isinstance(part, DocumentPart):
+        raise SourceError(uri, f"not a Word file: its content is {part.content_type}")
+    return part
+
+
+class _Writer:
+    """Walks the body and writes blocks."""
+
+    def __init__(
+        self, styles: Mapping[str, _Style], notes: Mapping[tuple[str, str], etree._Element]
+    ) -> None:
+        self.blocks = Blocks()
+        self.title = ""
+        self.first_heading = ""
+        self._styles = styles
+        self._notes = notes
+        self._listing = False
+
+    def walk(self, holder: etree._Element) -> None:
+        """Write the paragraphs and tables of ``holder``."""
+        for element in shown(holder):
+            name = name_of(element)
+            if name == "p":
+                self._write_paragraph(element)
+            elif name == "tbl":
+                self._write_table(element)
+            elif name in _BLOCK_HOLDERS:
+                self.walk(element)
+
+    def _write_paragraph(self, element: etree._Element) -> None:
+        found = _paragraph(element)
+        style = self._styles.get(value_of(child_of(element, "pPr", "pStyle"), "val"), _Style())
+        level = _outline(child_of(element, "pPr", "outlineLvl")) or style.level
+        words = one_line(found.text)
+        depth = _list_depth(element, style)
+        if words and not self.title and _TITLE_NAME.fullmatch(style.name):
+            self.title = words
+            self._head(1, words)
+        elif words and level:
+            self.first_heading = self.first_heading or words
+            self._head(level, words)
+        elif depth is not None:
+            self.blocks.block(
+                f"{'  ' * depth}- {words}" if words else "",
+                gap="\n" if self._listing else PARAGRAPH,
+            )
+            self._listing = self._listing or bool(words)
+        else:
+            lines = (one_line(line) for line in found.text.split("\n"))
+            self.blocks.block("\n".join(line for line in lines if line))
+            self._listing = self._listing and not words
+        self._write_hanging(found)
+
+    def _head(self, level: int, words: str) -> None:
+        self.blocks.heading(level, words)
+        self._listing = False
+
+    def _write_hanging(self, found: _Paragraph) -> None:
+        """The text boxes anchored in a paragraph, and the notes it refers to."""
+        for box in found.boxes:
+            self.walk(box)
+        for note in found.notes:
+            if note in self._notes:
+                words = one_line(
+                    " ".join(_paragraph(one).text for one in _paragraphs(self._notes[note]))
+                )
+                self.blocks.block(_MARK_OF_NOTE + words if words else "")
+                self._listing = False
+
+    def _write_table(self, table: etree._Element) -> None:
+        self._listing = False
+        rows = [_cells(row) for row in _inside(table, "tr")]
+        if len(rows) == 1 and len(rows[0]) == 1:  # a frame around text, no table
+            self.walk(rows[0][0])
+            return
+        gap = PARAGRAPH
+        hanging: list[_Paragraph] = []
+        for row in rows:
+            words = []
+            for cell in row:
+                found = [_paragraph(one) for one in _paragraphs(cell)]
+                hanging += [one for one in found if one.notes]
+                words.append(
+                    "" if _goes_on(cell) else one_line(" ".join(one.text for one in found))
+                )
+            if line := table_row(words):
+                self.blocks.block(line, gap=gap)
+                gap = "\n"
+        for one in hanging:
+            self._write_hanging(_Paragraph(text="", notes=one.notes))
+
+
+def _paragraph(element: etree._Element) -> _Paragraph:
+    gathered = _Gathered()
+    _gather(element, gathered)
+    return _Paragraph(
+        text="".join(gathered.pieces),
+        boxes=tuple(gathered.boxes),
+        notes=tuple(gathered.notes),
+    )
+
+
+def _gather(element: etree._Element, gathered: _Gathered) -> None:
+    for child in shown(element):
+        name = name_of(child)
+        if name == "t":
+            gathered.pieces.append(child.text or "")
+        elif name in ("br", "cr"):
+            gathered.pieces.append("\n")
+        elif name in ("tab", "ptab"):
+            gathered.pieces.append("\t")
+        elif name == "noBreakHyphen":
+            gathered.pieces.append("-")
+        elif name == "txbxContent":
+            gathered.boxes.append(child)
+        elif name in _NOTES:
+            gathered.notes.append((_NOTES[name], value_of(child, "id")))
+        elif name not in _UNREAD and not (name == "r" and _is_hidden(child)):
+            _gather(child, gathered)
+
+
+def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
+    """All paragraphs of a cell or note: also of tables inside it, and of its text boxes."""
+    for child in shown(holder):
+        if name_of(child) == "p":
+            yield child
+            for box in _paragraph(child).boxes:
+                yield from _paragraphs(box)
+        elif name_of(child) in _HOLDERS:
+            yield from _paragraphs(child)
+
+
+def _is_hidden(run: etree._Element) -> bool:
+    return _is_on(child_of(run, "rPr", "vanish"))
+
+
+def _is_on(element: etree._Element | None) -> bool:
+    return element is not None and value_of(element, "val").lower() not in ("0", "false", "off")
+
+
+def _inside(holder: etree._Element, name: str) -> Iterator[etree._Element]:
+    """The rows of a table or the cells of a row, also those inside content controls."""
+    for child in shown(holder):
+        if name_of(child) == name:
+            yield child
+        elif name_of(child) in _BLOCK_HOLDERS:
+            yield from _inside(child, name)
+
+
+def _cells(row: etree._Element) -> list[etree._Element]:
+    deleted = child_of(row, "trPr", "del") is not None
+    return [] if deleted else list(_inside(row, "tc"))
+
+
+def _goes_on(cell: etree._Element) -> bool:
+    """Whether the cell is the lower part of one that spans rows."""
+    merged = child_of(cell, "tcPr", "vMerge")
+    return merged is not None and value_of(merged, "val") != "restart"
+
+
+def _list_depth(element: etree._Element, style: _Style) -> int | None:
+    """How deep in lists the paragraph stands; None when it is no item."""
+    numbered = child_of(element, "pPr", "numPr")
+    number = child_of(numbered, "numId")
+    if number is None:
+        return 0 if style.listed else None
+    if value_of(number, "val") == "0":  # takes an item out of its style's list
+        return None
+    depth = value_of(child_of(numbered, "ilvl"), "val")
+    return min(int(depth), LEVELS) if depth.isdecimal() else 0
+
+
+def _outline(element: etree._Element | None) -> int:
+    """The heading level of ``w:outlineLvl``; 9 there means body text."""
+    level = value_of(element, "val")
+    return int(level) + 1 if level.isdecimal() and int(level) < LEVELS else 0
+
+
+def _styles(part: DocumentPart) -> dict[str, _Style]:
+    """Paragraph styles by id, with what they inherit."""
+    root = _related(part, "styles")
+    if root is None:
+        return {}
+    given = {value_of(one, "styleId"): one for one in root if name_of(one) == "style"}
+    return {name: _style(name, given) for name in given}
+
+
+def _style(name: str, given: Mapping[str, etree._Element]) -> _Style:
+    own = value_of(child_of(given[name], "name"), "val")
+    level, listed = 0, False
+    seen: set[str] = set()
+    while name in given and name not in seen:
+        seen.add(name)
+        element = given[name]
+        called = _HEADING_NAME.fullmatch(value_of(child_of(element, "name"), "val"))
+        outline = child_of(element, "pPr", "outlineLvl")
+        if not level and outline is not None and not _outline(outline):
+            break  # body text by its own word, whatever it is based on
+        level = level or _outline(outline) or (int(called.group(1)) if called else 0)
+        number = child_of(element, "pPr", "numPr", "numId")
+        listed = listed or (number is not None and value_of(number, "val") != "0")
+        name = value_of(child_of(element, "basedOn"), "val")
+    return _Style(name=own, level=level, listed=listed)
+
+
+def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:
+    """Footnotes and endnotes, by sort and id."""
+    found: dict[tuple[str, str], etree._Element] = {}
+    for sort in _NOTES.values():
+        root = _related(part, sort, uri)
+        if root is not None:
+            for note in elements(root, "footnote", "endnote"):
+                found[(sort, value_of(note, "id"))] = note
+    return found
+
+
+def _related(part: DocumentPart, sort: str, uri: str = "") -> etree._Element | None:
+    """The root of the part that is related to the document as ``sort``."""
+    for relation in part.rels.values():
+        if relation.reltype.rpartition("/")[2] == sort and not relation.is_external:
+            target = relation.target_part
+            element = getattr(target, "element", None)
+            return element if element is not None else parse(target.blob, uri)
+    return None

@@ -1,0 +1,1 @@
+"""Papers: the text layer of PDF files in reading order."""

@@ -1,0 +1,1 @@
+"""Text formats: Markdown, reStructuredText, records, feeds."""

@@ -1,0 +1,284 @@
+"""Markdown with front matter: pages, and entities of a knowledge commons.
+
+The stored text is what a reader of the rendered page sees, in plain characters: headings and
+paragraphs, ``- `` before list items, ``cell | cell`` table rows, code as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.token import Token
+
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.front_matter import (
+    FrontMatter,
+    entity_of,
+    moment,
+    split,
+    strings,
+    taxonomy_of,
+)
+from wellread.ingest.loaders.html.html import markup_text
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, require_text, title_from_name
+from wellread.ingest.loaders.text.templates import strip_templates
+from wellread.types import Document, Kind
+
+_NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
+_LABEL = "\ue000"  # begins the address of a link whose reference is defined nowhere
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")  # inside HTML many site generators read Markdown too
+_LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Fields of a page without a body that say nothing to a reader.
+_MACHINE_FIELDS = frozenset(
+    "id slug reference layout permalink url link uri canonical lang language source_type kind type "
+    "title date published published_at updated updated_at modified created media media_url video "
+    "audio draft weight".split()
+)
+_PAGE_KINDS: dict[str, Kind] = {"article": "article", "page": "page", "paper": "paper"}
+
+_parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+    """One page or, when the front matter describes a node of a graph, one entity."""
+    matter = split(decode(source), source.uri)
+    entity = entity_of(matter, source.uri)
+    blocks = Blocks()
+    tokens = parse(strip_templates(matter.body))
+    excerpt = matter.words("excerpt")
+    if excerpt and excerpt not in matter.body:
+        write(blocks, parse(excerpt), first_line=matter.lines.get("excerpt", 1))
+    write(blocks, tokens, first_line=matter.body_line)
+    if blocks.empty:
+        _write_fields(blocks, matter)
+    text, marks = blocks.build()
+    require_text(source, text)
+    kind: Kind = (
+        "entity" if entity else _PAGE_KINDS.get(matter.words("kind", "type").lower(), "page")
+    )
+    yield Document(
+        collection=source.collection,
+        uri=source.uri,
+        kind=kind,
+        title=title_of(matter, tokens, source.name),
+        text=text,
+        marks=marks,
+        url=matter.link("url", "link", "canonical", "permalink"),
+        source_type=matter.words("source_type") or "markdown",
+        language=matter.words("language", "lang"),
+        authors=matter.several("authors", "author"),
+        published_at=date_of(matter, source.name),
+        summary=plain_line(matter.words("summary", "excerpt", "description", "abstract")),
+        media_url=matter.link("media_url", "media", "video", "audio"),
+        taxonomy=taxonomy_of(matter, words_too=entity is not None),
+        entity=entity,
+    )
+
+
+def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
+    """The title: from the front matter, the first heading of level 1, or the file's name."""
+    given = plain_line(matter.words("title"))
+    if given:
+        return given
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open" and token.tag == "h1":
+            found = " ".join(inline_text(tokens[index + 1]).split())
+            if found:
+                return found
+    return title_from_name(name)
+
+
+def date_of(matter: FrontMatter, name: str) -> datetime | None:
+    """The date of publication: a field, or the date that a post's file name begins with."""
+    for field_name in ("published_at", "published", "date", "created"):
+        found = moment(matter.fields.get(field_name))
+        if found:
+            return found
+    named = _NAME_DATE.match(name)
+    return moment(named.group()) if named else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link in the body: where it leads, and the label of its reference, where it has them."""
+
+    href: str = ""
+    label: str = ""
+
+
+def parse(body: str) -> list[Token]:
+    """The tokens of ``body``. A link whose reference is defined nowhere becomes its text."""
+    labels = {
+        normalizeReference(label or text): label or text for text, label in _REFERENCE.findall(body)
+    }
+    given = {label: {"href": _LABEL + label, "title": ""} for label in labels}
+    noted: dict[str, Any] = {"references": given}
+    tokens = _parser.parse(body, noted)
+    # The parser keeps what was given before the definitions in the text; it notes those apart.
+    defined = {one["label"]: one["href"] for one in reversed(noted.get("duplicate_refs", []))}
+    for child in (child for token in tokens for child in token.children or ()):
+        href = str(child.attrGet("href") or "") if child.type == "link_open" else ""
+        if href.startswith(_LABEL):
+            key = href.removeprefix(_LABEL)
+            child.attrSet("href", defined.get(key, ""))
+            child.meta["label"] = " ".join(labels[key].split())
+    return tokens
+
+
+def links(tokens: Sequence[Token]) -> list[Link]:
+    """The links of parsed Markdown, in reading order; those in blocks of HTML too."""
+    inline = [
+        child
+        for token in tokens
+        for one in (_parser.parseInline(token.content) if token.type == "html_block" else [token])
+        for child in one.children or ()
+        if child.type == "link_open"
+    ]
+    found = [
+        Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
+        for child in inline
+    ]
+    return [link for link in found if link.href or link.label]
+
+
+def write(blocks: Blocks, tokens: Sequence[Token], first_line: int) -> None:
+    """Write parsed Markdown. ``first_line`` is the source line on which the body begins."""
+    writer = _Writer(blocks, first_line)
+    for token in tokens:
+        writer.take(token)
+
+
+def inline_text(token: Token) -> str:
+    """The words of an inline token: no emphasis marks, no link targets."""
+    return _lined(token)[0]
+
+
+def _lined(token: Token) -> tuple[str, list[tuple[int, int]]]:
+    """The words, and where in them each further source line begins (lines counted from 0)."""
+    lines: list[list[str]] = [[]]
+    ends: list[str] = []
+    for child in token.children or ():
+        if child.type in ("text", "code_inline", "image"):
+            lines[-1].append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            lines.append([])
+            ends.append("\n" if child.type == "hardbreak" else " ")
+        elif _LINE_BREAK.fullmatch(child.content):
+            lines[-1].append("\n")
+    text, places = "", []
+    for number, (pieces, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
+        words = re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip(" \t")
+        if not words:
+            continue
+        if text:
+            text += gap if not text.endswith("\n") and not words.startswith("\n") else ""
+            places.append((len(text), number))
+        text += words if text else words.lstrip()
+    return text.rstrip(), places
+
+
+class _Writer:
+    """Walks the flat list of tokens; keeps how deep in lists it is and the row it is in."""
+
+    def __init__(self, blocks: Blocks, first_line: int) -> None:
+        self._blocks = blocks
+        self._first_line = first_line
+        self._heading = 0
+        self._depth = 0
+        self._bullet = False  # the next text is the first of its list item
+        self._listed = False  # an item of the outermost open list has been written
+        self._tight = False  # the paragraph belongs to a list without blank lines
+        self._cells: list[str] | None = None
+        self._rows = 0
+        self._row_line: int | None = None
+
+    def take(self, token: Token) -> None:
+        if token.type.endswith("list_open"):
+            self._listed = self._listed and self._depth > 0
+            self._depth += 1
+        elif token.type.endswith("list_close"):
+            self._depth -= 1
+        elif token.type in ("list_item_open", "list_item_close"):
+            self._bullet = token.type == "list_item_open"
+        elif token.type == "paragraph_open":
+            self._tight = token.hidden
+        elif token.type == "heading_open":
+            self._heading = int(token.tag[1:])
+        elif token.type == "table_open":
+            self._rows = 0
+        elif token.type == "tr_open":
+            self._cells = []
+        elif token.type == "tr_close":
+            self._write_row()
+        elif token.type in ("fence", "code_block"):
+            self._tight = False
+            self._write_code(token)
+        elif token.type == "html_block":
+            self._tight = False
+            self._write_block(_BOLD.sub(r"\1", markup_text(token.content)), (), token)
+        elif token.type == "inline":
+            self._write_inline(token)
+
+    def _write_inline(self, token: Token) -> None:
+        if self._cells is not None:
+            self._cells.append(inline_text(token).replace("\n", " "))
+            self._row_line = self._line(token)
+        elif self._heading:
+            self._blocks.heading(self._heading, inline_text(token), self._line(token))
+            self._heading = 0
+        else:
+            self._write_block(*_lined(token), token)
+
+    def _write_block(self, text: str, places: Sequence[tuple[int, int]], token: Token) -> None:
+        if not text.strip():
+            return
+        gap, line = PARAGRAPH, self._line(token)
+        later = [(place, number + line) for place, number in places] if line else []
+        if self._bullet:
+            bullet = "  " * (self._depth - 1) + "- "
+            later = [(place + len(bullet), number) for place, number in later]
+            text = bullet + text
+            gap = "\n" if self._tight and self._listed else PARAGRAPH
+            self._bullet = False
+            self._listed = True
+        self._blocks.block(text, line, gap, later)
+
+    def _write_code(self, token: Token) -> None:
+        """Code keeps its lines; those of a fence begin below it."""
+        code = token.content.rstrip("\n")
+        below = 1 if token.type == "fence" else 0
+        breaks = [found.end() for found in re.finditer("\n", code)]
+        places = [(place, number + below) for number, place in enumerate([0, *breaks])]
+        self._write_block(code, places, token)
+
+    def _write_row(self) -> None:
+        cells, self._cells = self._cells or [], None
+        if any(cells):
+            gap = "\n" if self._rows else PARAGRAPH
+            self._blocks.block(" | ".join(cells), self._row_line, gap)
+            self._rows += 1
+
+    def _line(self, token: Token) -> int | None:
+        return token.map[0] + self._first_line if token.map else None
+
+
+def _write_fields(blocks: Blocks, matter: FrontMatter) -> None:
+    """A page without a body is what its fields say: title, aliases, and every sentence."""
+    blocks.block(plain_line(matter.words("title")), matter.lines.get("title"))
+    for name, value in matter.fields.items():
+        if name not in _MACHINE_FIELDS:
+            values = strings(value)
+            text = ", ".join(values) if len(values) > 1 else plain_line("".join(values))
+            blocks.block(text, matter.lines.get(name))
+
+
+def plain_line(text: str) -> str:
+    """One line of Markdown as plain words."""
+    return " ".join(inline_text(token) for token in _parser.parseInline(text)) if text else ""

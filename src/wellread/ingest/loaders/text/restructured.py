@@ -1,0 +1,327 @@
+"""reStructuredText: sections, paragraphs, lists, tables and code, with source lines.
+
+docutils parses with file access, raw markup and configuration files switched off.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from docutils import nodes
+from docutils.core import publish_doctree
+
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.front_matter import moment, names
+from wellread.ingest.loaders.plain import (
+    PARAGRAPH,
+    Blocks,
+    decode,
+    one_line,
+    require_text,
+    title_from_name,
+)
+from wellread.ingest.loaders.text.rst_lines import SourceLines
+from wellread.ingest.loaders.text.rst_words import words_kept
+from wellread.types import Document
+
+LOST = 3  # docutils' "error": from here on a message quotes source text that is nowhere else
+
+_SETTINGS = {
+    "_disable_config": True,
+    "file_insertion_enabled": False,
+    "raw_enabled": False,
+    "report_level": LOST,
+    "halt_level": 5,
+    "syntax_highlight": "none",
+    "smart_quotes": False,
+    "line_length_limit": 10_000_000,
+    "input_encoding": "unicode",
+}
+# What docutils could not resolve, as it is written: `title <target>`_, :role:`title`, word_
+_REFERENCE = re.compile(
+    r"(?::[\w:+.-]+:)?`(?P<title>.+?)(?:\s*<[^<>]*>)?`_{0,2}|(?P<word>\w[\w.-]*)__?"
+)
+_SKIPPED = (
+    nodes.comment,
+    nodes.substitution_definition,
+    nodes.raw,
+    nodes.image,
+    nodes.pending,
+    nodes.decoration,
+    nodes.docinfo,
+    nodes.transition,
+    nodes.meta,
+)
+_VERBATIM = (nodes.literal_block, nodes.doctest_block, nodes.math_block)
+_TAGS = frozenset({"tags", "keywords", "category", "categories"})
+
+
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+    """One page. The fields in front of the text give its facts."""
+    text = decode(source)
+    require_text(source, text)
+    settings = {**_SETTINGS, "warning_stream": io.StringIO()}
+    with words_kept(text):
+        tree = publish_doctree(text, settings_overrides=settings)
+    facts, title = _facts(tree), _title(tree)
+    writer = _Writer(SourceLines(text.split("\n")))
+    writer.walk(tree)
+    stored, marks = writer.blocks.build()
+    require_text(source, stored)
+    yield Document(
+        collection=source.collection,
+        uri=source.uri,
+        kind="page",
+        title=title or facts.title or title_from_name(source.name),
+        text=stored,
+        marks=marks,
+        source_type="rst",
+        language=facts.language,
+        authors=facts.authors,
+        published_at=facts.published_at,
+        summary=facts.summary,
+        taxonomy={"tags": facts.tags} if facts.tags else {},
+    )
+
+
+@dataclass(slots=True)
+class _Facts:
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    published_at: datetime | None = None
+    language: str = ""
+    summary: str = ""
+    tags: tuple[str, ...] = ()
+
+
+class _Writer:
+    """Walks the tree and writes blocks."""
+
+    def __init__(self, lines: SourceLines) -> None:
+        self.blocks = Blocks()
+        self._lines = lines
+        self._level = 0
+        self._depth = 0
+        self._lead = ""
+        self._gap = PARAGRAPH
+        self._writers: Mapping[type[nodes.Node], Callable[[nodes.Element], None]] = {
+            nodes.section: self._write_section,
+            nodes.bullet_list: self._write_list,
+            nodes.enumerated_list: self._write_list,
+            nodes.definition_list_item: self._write_definition,
+            nodes.field: self._write_pair,
+            nodes.option_list_item: self._write_pair,
+            nodes.line_block: self._write_verse,
+            nodes.table: self._write_table,
+            nodes.footnote: self._write_note,
+            nodes.citation: self._write_note,
+            nodes.system_message: self._write_lost,
+        }
+
+    def walk(self, holder: nodes.Element) -> None:
+        """Write everything that a reader sees below ``holder``."""
+        for node in holder.children:
+            if isinstance(node, _SKIPPED) or not isinstance(node, nodes.Element):
+                continue
+            if isinstance(node, nodes.title) and isinstance(holder, nodes.document):
+                self._level = 1
+                self.blocks.heading(1, _inline(node), self._lines.of(node, _inline(node)))
+            elif isinstance(node, nodes.subtitle) and isinstance(holder, nodes.document):
+                self._level = 2
+                self.blocks.heading(2, _inline(node), self._lines.of(node, _inline(node)))
+            elif writer := self._writers.get(type(node)):
+                writer(node)
+            elif isinstance(node, _VERBATIM):
+                self._write_verbatim(node)
+            elif isinstance(node, nodes.TextElement):
+                self._write_words(node)
+            else:
+                self.walk(node)
+
+    def _write_words(self, node: nodes.Element) -> None:
+        """A paragraph, or anything else that holds words."""
+        raw = _inline(node).strip()
+        if not raw:
+            return
+        lead, self._lead = self._lead, ""
+        line = self._lines.of(node, raw)
+        text = lead + raw.replace("\n", " ")
+        breaks = [found.start() + 1 for found in re.finditer("\n", raw)] if line else []
+        later = [(len(lead) + at, (line or 0) + count) for count, at in enumerate(breaks, 1)]
+        self.blocks.block(text, line, gap=self._gap, later=later)
+        self._gap = PARAGRAPH
+
+    def _write_verbatim(self, node: nodes.Element) -> None:
+        self._lead = ""
+        text = node.astext().strip("\n").rstrip()
+        line = self._lines.of(node, text, verbatim=True)
+        later: list[tuple[int, int]] = []
+        if line:
+            breaks = [found.end() for found in re.finditer("\n", text)]
+            later = [(at, line + count) for count, at in enumerate(breaks, 1)]
+        self.blocks.block(text, line, later=later)
+        self._gap = PARAGRAPH
+
+    def _write_section(self, node: nodes.Element) -> None:
+        if "system-messages" in node["classes"]:  # by docutils, at the end
+            return
+        self._level += 1
+        title = node.next_node(nodes.title)
+        if title is not None:
+            words = _inline(title)
+            self.blocks.heading(self._level, words, self._lines.of(title, words))
+            node.remove(title)
+        self.walk(node)
+        self._level -= 1
+
+    def _write_list(self, node: nodes.Element) -> None:
+        for count, item in enumerate(node.children):
+            self._lead = "  " * self._depth + _bullet(node, count)
+            if count or self._depth:
+                self._gap = "\n"
+            self._depth += 1
+            self.walk(item)
+            self._depth -= 1
+        self._lead = ""
+        self._gap = "\n" if self._depth else PARAGRAPH
+
+    def _write_definition(self, node: nodes.Element) -> None:
+        """The term on a line, what it means below it."""
+        for part in node.children:
+            if isinstance(part, nodes.definition):
+                self._gap = "\n"
+                self.walk(part)
+            elif not isinstance(part, nodes.classifier):
+                self._write_words(part)
+
+    def _write_pair(self, node: nodes.Element) -> None:
+        """``name: text``, of a field or an option."""
+        name, body = node.children[0], node.children[-1]
+        self._lead = f"{one_line(_inline(name))}: "
+        self.walk(body)
+        if self._lead:  # a name without a text
+            self.blocks.block(self._lead.removesuffix(": "), self._lines.of(node, self._lead))
+            self._lead = ""
+
+    def _write_verse(self, node: nodes.Element) -> None:
+        for line in node.findall(nodes.line):
+            self._write_words(line)
+            self._gap = "\n"
+        self._gap = PARAGRAPH
+
+    def _write_note(self, node: nodes.Element) -> None:
+        label = node.next_node(nodes.label)
+        self._lead = f"[{label.astext()}] " if isinstance(node, nodes.citation) else "* "
+        if label is not None:
+            node.remove(label)
+        self.walk(node)
+        self._lead = ""
+
+    def _write_lost(self, node: nodes.Element) -> None:
+        """Source text that docutils could not make sense of."""
+        if node.get("level", 0) >= LOST:
+            for block in node.findall(nodes.literal_block):
+                self._write_verbatim(block)
+
+    def _write_table(self, node: nodes.Element) -> None:
+        line = self._lines.of(node, "")
+        for part in node.children:
+            if isinstance(part, nodes.title):
+                self._write_words(part)
+        gap = PARAGRAPH
+        for row in node.findall(nodes.row):
+            cells = [one_line(_cell(entry)) for entry in row.children]
+            text = " | ".join(cells).rstrip(" |")
+            first = next((paragraph.line for paragraph in row.findall(nodes.paragraph)), None)
+            if line is not None:
+                # Cells of a CSV table are counted from the table's own first line.
+                inside = first is not None and first > line
+                line = (
+                    self._lines.near(int(first or 0), cells)
+                    if inside
+                    else self._lines.below(line, cells)
+                )
+            self.blocks.block(text, line, gap=gap)
+            gap = "\n" if text else gap
+        self._gap = PARAGRAPH
+
+
+def _bullet(node: nodes.Element, count: int) -> str:
+    if isinstance(node, nodes.bullet_list):
+        return "- "
+    number = int(node.get("start", 1)) + count
+    if node.get("enumtype") in ("loweralpha", "upperalpha") and number <= 26:
+        letter = chr(ord("a") + number - 1)
+        return f"{letter.upper() if node['enumtype'] == 'upperalpha' else letter}. "
+    return f"{number}. "
+
+
+def _inline(node: nodes.Node) -> str:
+    """The words of a node as a reader sees them; line breaks are those of the source."""
+    if isinstance(node, nodes.Text):
+        return str(node)
+    if isinstance(node, nodes.problematic):
+        written = node.astext()
+        found = _REFERENCE.fullmatch(written)
+        return (found["title"] or found["word"]) if found else written
+    if isinstance(node, nodes.citation_reference):
+        return f"[{node.astext()}]"
+    pieces = ""
+    for child in node.children:
+        if isinstance(child, nodes.footnote_reference):
+            pieces = pieces.rstrip(" ")
+        elif not isinstance(child, (nodes.generated, nodes.image, nodes.raw)):
+            pieces += _inline(child)
+    return pieces
+
+
+def _cell(entry: nodes.Element) -> str:
+    return " ".join(
+        _inline(node)
+        for node in entry.findall(nodes.TextElement, include_self=False)
+        if not isinstance(node.parent, nodes.TextElement)
+    )
+
+
+def _title(tree: nodes.document) -> str:
+    """The document's title: its only top section's, or that of the section it begins with."""
+    for node in tree.children:
+        if isinstance(node, nodes.title):
+            return one_line(_inline(node))
+        if isinstance(node, nodes.section):
+            return one_line(_inline(node.next_node(nodes.title)))
+        if not isinstance(node, (nodes.comment, nodes.target, nodes.docinfo, nodes.meta)):
+            return ""
+    return ""
+
+
+def _facts(tree: nodes.document) -> _Facts:
+    """Authors, date and tags of the field list in front of the text."""
+    facts = _Facts()
+    info = tree.next_node(nodes.docinfo)
+    for node in info.children if info is not None else ():
+        name, value = type(node).__name__, one_line(node.astext())
+        if isinstance(node, nodes.field):
+            name = node.children[0].astext().lower()
+            value = one_line(node.children[1].astext())
+        if name == "authors":
+            people = [names(one_line(child.astext())) for child in node.children]
+            facts.authors = tuple(person for found in people for person in found)
+        elif name == "author":
+            facts.authors = (*facts.authors, *names(value))
+        elif name in ("date", "published"):
+            facts.published_at = moment(value.strip("$ ").removeprefix("Date: "))
+        elif name in ("language", "lang"):
+            facts.language = value.lower()
+        elif name in ("summary", "description"):
+            facts.summary = value
+        elif name == "title":
+            facts.title = value
+        elif name in _TAGS:
+            found = [tag.strip() for tag in value.split(",")]
+            facts.tags = tuple(dict.fromkeys([*facts.tags, *(tag for tag in found if tag)]))
+    return facts

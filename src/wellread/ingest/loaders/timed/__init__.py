@@ -1,0 +1,1 @@
+"""Speech with times: captions, transcripts, what speech-to-text tools write."""

@@ -1,0 +1,1 @@
+"""Parser processes: a source goes in, its documents and passages come out."""

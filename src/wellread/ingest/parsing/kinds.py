@@ -1,0 +1,275 @@
+"""Which loader reads a source: by its content first, then by its extension.
+
+A loader's module is imported when it is first used, so that nobody pays for a parser that
+nothing needs.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import importlib
+import json
+import logging
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from wellread.errors import SourceError
+from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
+from wellread.ingest.loaders.office.archives import names_in
+from wellread.ingest.loaders.office.office_binary import is_office_binary
+from wellread.ingest.loaders.text.json_kinds import is_record, kind_of_json
+from wellread.ingest.loaders.text.question_records import asks, delimiter_of
+from wellread.ingest.loaders.timed import markdown_transcripts
+from wellread.ingest.settings import mapping
+from wellread.ingest.settings.mapping import ENTRIES, ENTRIES_VERSION, Reading
+from wellread.types import Document
+
+logger = logging.getLogger(__name__)
+
+HEAD_BYTES = 4096
+OPML = "opml"  # a list of feeds: no document, so no loader
+REASON_CHARACTERS = 200
+
+_XML_ROOT = re.compile(
+    rb"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*(?:\[.*?\])?[^>]*>\s*)*<(?:\w+:)?([A-Za-z]+)",
+    re.DOTALL | re.IGNORECASE,
+)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OFFICE_PARTS = (
+    (re.compile(r"word/document\d*\.xml"), "docx"),  # Word on the web numbers the part
+    (re.compile(r"ppt/presentation\d*\.xml"), "pptx"),
+    (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
+)
+_SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderEntry:
+    """One loader.
+
+    Attributes:
+        name: what it reads, in a word.
+        version: raised with every change of what it yields, so that sources are read again.
+        module: where its function ``load`` stands.
+    """
+
+    name: str
+    version: str
+    module: str
+
+    @property
+    def identity(self) -> str:
+        """Name and version, as the source record keeps it."""
+        return f"{self.name}/{self.version}"
+
+    @property
+    def function(self) -> Loader:
+        """The loader itself; imports its module (and the parser behind it)."""
+        found: Loader = importlib.import_module(self.module).load
+        return found
+
+
+def _entry(name: str, version: str, module: str) -> LoaderEntry:
+    return LoaderEntry(name=name, version=version, module=f"wellread.ingest.loaders.{module}")
+
+
+LOADERS = {
+    entry.name: entry
+    for entry in (
+        _entry("markdown", "2", "text.markdown_pages"),
+        _entry("markdown-transcript", "2", "timed.markdown_transcripts"),
+        _entry("html", "2", "html.html"),
+        _entry("text", "2", "plain"),
+        _entry("pdf", "2", "pdf.pdf"),
+        _entry("captions", "1", "timed.transcripts"),
+        _entry("speech", "1", "timed.speech"),
+        _entry("feed", "3", "text.feeds"),
+        _entry("records", "2", "text.records"),
+        _entry("rst", "1", "text.restructured"),
+        _entry("docx", "1", "office.office_docx"),
+        _entry("pptx", "1", "office.office_pptx"),
+        _entry("xlsx", "1", "office.office_xlsx"),
+        _entry("office-binary", "1", "office.office_binary"),
+    )
+}
+
+EXTENSIONS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".mkd": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".txt": "text",
+    ".text": "text",
+    ".pdf": "pdf",
+    ".vtt": "captions",
+    ".srt": "captions",
+    ".sbv": "captions",
+    ".rss": "feed",
+    ".atom": "feed",
+    ".jsonl": "records",
+    ".ndjson": "records",
+    ".opml": OPML,
+    ".rst": "rst",
+    ".rest": "rst",
+    ".docx": "docx",
+    ".docm": "docx",
+    ".pptx": "pptx",
+    ".pptm": "pptx",
+    ".ppsx": "pptx",
+    ".ppsm": "pptx",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+# Text formats whose first lines may look like another format (an HTML block, a JSON example).
+_OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
+
+
+def loader_for(source: Source) -> LoaderEntry | None:
+    """The loader for ``source``; None when the kind is not known and it should be skipped."""
+    return LOADERS.get(kind_of(source))
+
+
+def is_opml(source: Source) -> bool:
+    """Whether ``source`` is a list of feeds (see ``opml.feeds_of``)."""
+    return kind_of(source) == OPML
+
+
+def is_current(identity: str, reading: Reading | None = None) -> bool:
+    """Whether a source that was read as ``identity`` says would be read the same today."""
+    return any(identity_of(name, reading) == identity for name in (*LOADERS, ENTRIES))
+
+
+def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -> list[Document]:
+    """Every document of ``source``, whole or not at all.
+
+    Args:
+        reading: what the collection's settings say about it.
+
+    Raises:
+        SourceError: no loader fits, the source is broken, or it holds no text.
+    """
+    name = loader_name(source, reading)
+    entry = LOADERS.get(name)
+    if entry is None and name != ENTRIES:
+        raise SourceError(source.uri, "unknown kind of file")
+    loader = entry.function if entry else None
+    try:
+        if reading is not None:
+            documents = list(mapping.load(source, limits, reading, loader))
+        else:
+            documents = list(loader(source, limits)) if loader else []
+    except (SourceError, MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        # The one place that catches everything: parsers fed with hostile bytes raise whatever
+        # they stumble over, and one bad file must never stop the run.
+        logger.warning("%s: the %s loader failed", source.uri, name, exc_info=True)
+        reason = " ".join(f"cannot be parsed: {type(error).__name__}: {error}".split())
+        raise SourceError(source.uri, reason[:REASON_CHARACTERS]) from error
+    if any(not document.text.strip() for document in documents):
+        raise SourceError(source.uri, "no text")
+    return [_titled(document, source) for document in documents]
+
+
+def loader_name(source: Source, reading: Reading | None = None) -> str:
+    """Which loader reads ``source``; empty when it is left out or its kind is not known."""
+    detected = kind_of(source)
+    name = detected if detected in LOADERS else ""
+    return reading.loader_name(name) if reading is not None else name
+
+
+def identity_of(name: str, reading: Reading | None = None) -> str:
+    """What the source record keeps of how a source was read: loader, version, settings."""
+    entry = LOADERS.get(name)
+    base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
+    return f"{base}+{reading.identity}" if reading is not None and reading.identity else base
+
+
+def _titled(document: Document, source: Source) -> Document:
+    """The document with a title of one line; the file's name where it has none."""
+    title = " ".join(document.title.split()) or source.name
+    return document if title == document.title else replace(document, title=title)
+
+
+def kind_of(source: Source) -> str:
+    """The name of the loader that ``source`` is for, ``opml``, or nothing when it is unknown."""
+    by_extension = EXTENSIONS.get(PurePosixPath(source.name.lower()).suffix, "")
+    if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
+        return "pdf"
+    if binary := _kind_of_office(source):
+        return binary
+    if by_extension == "markdown":
+        return _markdown_kind(source)
+    if by_extension in _OWN_WORD:
+        return by_extension
+    return _kind_of_markup(source) or by_extension or _kind_of_lines(source)
+
+
+def _kind_of_office(source: Source) -> str:
+    if is_office_binary(source.data):
+        return "office-binary"
+    names = names_in(source.data)
+    return next(
+        (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
+    )
+
+
+def _markdown_kind(source: Source) -> str:
+    text = _text(source.data)
+    return "markdown-transcript" if markdown_transcripts.is_transcript(text) else "markdown"
+
+
+def _text(data: bytes) -> str:
+    """``data`` as text, good enough to tell what it is."""
+    encoding = "utf-16" if data.startswith(_UTF16_MARKS) else "utf-8-sig"
+    return data.decode(encoding, errors="replace").replace("\r\n", "\n")
+
+
+def _kind_of_markup(source: Source) -> str:
+    head = _text(source.data[:HEAD_BYTES]).encode()
+    if head.startswith(b"WEBVTT"):
+        return "captions"
+    root = _XML_ROOT.match(head)
+    tag = root.group(1).lower() if root else b""
+    if tag in (b"rss", b"feed", b"rdf"):
+        return "feed"
+    if tag == OPML.encode():
+        return OPML
+    is_page = tag in (b"html", b"head", b"body")
+    return "html" if is_page or head.lstrip().lower().startswith(b"<!doctype html") else ""
+
+
+def _kind_of_lines(source: Source) -> str:
+    """What the first lines of a file without a telling extension look like."""
+    head = _text(source.data[:HEAD_BYTES])
+    if kind := kind_of_json(source.data):
+        return kind
+    first = _text(source.data.split(b"\n", 1)[0]).strip()
+    table = source.name.lower().endswith(".csv")
+    if _asks(first) if table else _is_record(first):
+        return "records"
+    return "captions" if _SRT_START.match(head) and not table else ""
+
+
+def _asks(header: str) -> bool:
+    """Whether a CSV header names a question and what became of it."""
+    try:
+        columns = next(csv.reader([header], delimiter=delimiter_of(header)), [])
+    except csv.Error:
+        return False
+    return asks(columns)
+
+
+def _is_record(line: str) -> bool:
+    """Whether the line is a JSON object with words in it, as a list of records begins."""
+    if not (line.startswith("{") and line.endswith("}")):
+        return False
+    try:
+        return is_record(json.loads(line))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,217 @@
+"""One source, parsed: what a worker process is asked for and what it answers.
+
+Everything here runs in the worker. It reads the file itself, so that the bytes travel to no other
+process, and cuts the passages, so that the process that embeds has only to write them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from wellread.errors import SourceError
+from wellread.identity import document_id, passage_id, tagged_hash
+from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.parsing import kinds
+from wellread.ingest.parsing.passages import split
+from wellread.ingest.settings.mapping import Reading
+from wellread.models.word_pieces import count_tokens
+from wellread.types import Document, Passage, Span
+
+ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
+UNKNOWN_KIND = "not a kind of file that is read"
+LEFT_OUT = "left out by the collection's settings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParseRequest:
+    """One source to read.
+
+    Attributes:
+        path: the file to read; empty when the bytes come with the request.
+        known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
+        tokens: size of a passage.
+        reading: what the collection's settings say about it (``Reading.to_plain``); or empty.
+    """
+
+    uri: str
+    name: str
+    collection: str
+    path: str = ""
+    max_bytes: int = 0
+    known_digest: str = ""
+    known_loader: str = ""
+    limits: LoaderLimits = field(default_factory=LoaderLimits)
+    tokens: int = 200
+    reading: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A passage without what its document says already."""
+
+    start: int
+    end: int
+    context: str = ""
+    speakers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedDocument:
+    """A document with where its passages are."""
+
+    document: Document
+    version: str
+    cuts: tuple[Cut, ...] = ()
+
+    def passages(self) -> list[Passage]:
+        """The passages themselves, in reading order."""
+        text = self.document.text
+        known = document_id(self.document.collection, self.document.uri)
+        return [_passage(known, self.version, cut, text) for cut in self.cuts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """How it went; ``reason`` says why a source was skipped or failed.
+
+    Attributes:
+        size, mtime_ns: of the bytes that were read (0 when they came with the request).
+        memory: bytes that the worker took at its largest so far.
+    """
+
+    status: ParseStatus
+    digest: str = ""
+    loader: str = ""
+    reason: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    documents: tuple[ParsedDocument, ...] = ()
+    seconds: float = 0.0
+    memory: int = 0
+
+
+def parse(request: ParseRequest, data: bytes | None) -> Parsed:
+    """Read, load and cut one source; a bad one is a ``failed`` result, never an exception."""
+    try:
+        return _parse(request, data)
+    except SourceError as error:
+        return Parsed(status="failed", reason=error.reason)
+    except MemoryError:
+        return Parsed(status="failed", reason="takes more memory than a parser may have")
+    except RecursionError:
+        return Parsed(status="failed", reason="cannot be parsed: nested too deeply")
+
+
+def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
+    size = mtime_ns = 0
+    if data is None:
+        data, size, mtime_ns = _read(request)
+    source = Source(
+        uri=request.uri,
+        name=request.name,
+        data=data,
+        collection=request.collection,
+        path=Path(request.path) if request.path else None,
+    )
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    reading = Reading.from_plain(request.reading) if request.reading else None
+    name = kinds.loader_name(source, reading)
+    if not name:
+        return Parsed(
+            status="skipped",
+            reason=LEFT_OUT if reading and reading.rule and reading.rule.skip else UNKNOWN_KIND,
+            digest=digest,
+            loader=no_loader(reading),
+            size=size,
+            mtime_ns=mtime_ns,
+        )
+    identity = kinds.identity_of(name, reading)
+    same = (request.known_digest, request.known_loader) == (digest, identity)
+    documents: Sequence[Document] = () if same else kinds.load(source, request.limits, reading)
+    return Parsed(
+        status="unchanged" if same else "parsed",
+        digest=digest,
+        loader=identity,
+        size=size,
+        mtime_ns=mtime_ns,
+        documents=tuple(cut_up(document, request.tokens) for document in documents),
+    )
+
+
+def cut_up(document: Document, tokens: int) -> ParsedDocument:
+    """The document with its passages of about ``tokens`` word pieces."""
+    passages = split(document, tokens, count_tokens)
+    return ParsedDocument(
+        document=document,
+        version=passages[0].version if passages else "",
+        cuts=tuple(
+            Cut(
+                start=passage.span.start,
+                end=passage.span.end,
+                context=passage.context,
+                speakers=passage.speakers,
+            )
+            for passage in passages
+        ),
+    )
+
+
+def is_current(loader: str, reading: Reading | None = None) -> bool:
+    """Whether a source that was read, or skipped, by ``loader`` would fare the same today."""
+    return loader == no_loader(reading) or kinds.is_current(loader, reading)
+
+
+def no_loader(reading: Reading | None = None) -> str:
+    """What stands in place of the loader of a skipped source: which loaders there were."""
+    return tagged_hash("none", _all_loaders(), reading.identity if reading else "")
+
+
+@cache
+def _all_loaders() -> str:
+    return " ".join(sorted(entry.identity for entry in kinds.LOADERS.values()))
+
+
+def _read(request: ParseRequest) -> tuple[bytes, int, int]:
+    """The file's bytes with size and time of change.
+
+    Raises:
+        SourceError: it cannot be read, is too large, or changed while it was read.
+    """
+    try:
+        with open(request.path, "rb") as file:
+            before = os.fstat(file.fileno())
+            if request.max_bytes and before.st_size > request.max_bytes:
+                raise SourceError(
+                    request.uri,
+                    f"too large: {before.st_size:,} bytes, the limit is "
+                    f"{request.max_bytes:,} (sources.max_bytes)",
+                )
+            data = file.read(before.st_size + 1)
+            after = os.fstat(file.fileno())
+    except FileNotFoundError as error:
+        raise SourceError(request.uri, "went away before it was read") from error
+    except OSError as error:
+        raise SourceError(request.uri, f"cannot be read: {error.strerror}") from error
+    changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+    if changed or len(data) != after.st_size:
+        raise SourceError(request.uri, "changed while it was read; add it again")
+    return data, after.st_size, after.st_mtime_ns
+
+
+def _passage(known: str, version: str, cut: Cut, text: str) -> Passage:
+    span = Span(start=cut.start, end=cut.end)
+    return Passage(
+        id=passage_id(known, version, span),
+        document_id=known,
+        version=version,
+        span=span,
+        text=span.of(text),
+        context=cut.context,
+        speakers=cut.speakers,
+    )

@@ -1,0 +1,94 @@
+"""A parser process: reads requests on standard input, answers on standard output.
+
+Started by ``workers.py`` as ``python -m wellread.ingest.parsing.worker MEMORY``. A message is one
+line ``HEADER BYTES`` (two lengths), then a JSON header, then raw bytes (of a source that is no
+file). JSON and not pickle, so that a hostile file that takes over a parser cannot reach further.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from wellread.codec import from_plain, to_plain
+from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
+
+if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
+    import resource
+
+MEBIBYTE = 1 << 20
+
+
+def send(stream: IO[bytes], header: Any, payload: bytes = b"") -> None:
+    """Write one message."""
+    encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
+    stream.write(b"%d %d\n" % (len(encoded), len(payload)))
+    stream.write(encoded)
+    stream.write(payload)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> tuple[Any, bytes] | None:
+    """Read one message; None when the other side has ended, also in the middle of one."""
+    lengths = stream.readline().split()
+    if len(lengths) != 2:
+        return None
+    size, extra = int(lengths[0]), int(lengths[1])
+    encoded, payload = stream.read(size), stream.read(extra)
+    if len(encoded) != size or len(payload) != extra:
+        return None
+    return json.loads(encoded), payload
+
+
+def main() -> None:
+    """Answer until standard input ends."""
+    limit_memory(int(sys.argv[1]))
+    # What a parser prints must not get between the answers.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = sys.stdin.buffer
+    while (message := receive(requests)) is not None:
+        header, payload = message
+        request = from_plain(ParseRequest, header)
+        started = time.perf_counter()
+        parsed = parse(request, payload if not request.path else None)
+        send(answers, to_plain(replace(parsed, seconds=_since(started), memory=_memory())))
+
+
+def limit_memory(mebibytes: int) -> None:
+    """Refuse this process more address space than that, where the system can."""
+    if sys.platform == "linux" and mebibytes:
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MEBIBYTE, mebibytes * MEBIBYTE))
+
+
+def parsed_from(header: Any) -> Parsed:
+    """The answer that a worker sent."""
+    return from_plain(Parsed, header)
+
+
+def _since(started: float) -> float:
+    return round(time.perf_counter() - started, 4)
+
+
+def _memory() -> int:
+    """The largest resident size so far, in bytes; 0 where the system does not tell.
+
+    Linux keeps ``ru_maxrss`` over ``exec``, so that it would be the starting process's size.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)
+        return int(found.group(1)) * 1024 if found else 0
+    if sys.platform == "darwin":
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 0
+
+
+if __name__ == "__main__":
+    main()

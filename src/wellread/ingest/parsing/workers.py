@@ -1,0 +1,167 @@
+"""Parser processes under limits of time and memory, so that a hostile file cannot do harm.
+
+A process of its own per worker, and not a fork or a process pool of the standard library: it can
+be killed at once when it takes too long, it works the same on every system, and it never runs the
+caller's main module again. Idle processes are kept for the next run of the same program.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from wellread.codec import to_plain
+from wellread.ingest.parsing.parse import Parsed, ParseRequest
+from wellread.ingest.parsing.worker import parsed_from, receive, send
+
+MOST_WORKERS = 4
+# A worker that grew is replaced: some parsers never give memory back.
+LARGE_BYTES = 768 << 20
+END_SECONDS = 5.0
+
+_idle: list[_Worker] = []
+_idle_lock = threading.Lock()
+
+
+class WorkerPool:
+    """Parses sources in other processes, several at a time.
+
+    Args:
+        seconds: a source that takes longer fails.
+        memory: MiB of address space of one process (Linux).
+        workers: how many processes; 0 takes one per core, at most ``MOST_WORKERS``.
+    """
+
+    def __init__(self, *, seconds: float, memory: int, workers: int = 0) -> None:
+        self._seconds = seconds
+        self._memory = memory
+        self.size = workers or max(1, min(MOST_WORKERS, os.cpu_count() or 1))
+        self._threads = ThreadPoolExecutor(self.size, thread_name_prefix="parse")
+
+    def submit(self, request: ParseRequest, data: bytes | None = None) -> Future[Parsed]:
+        """Parse one source; the result is never an exception of the source's own making."""
+        return self._threads.submit(self._parse, request, data)
+
+    def close(self) -> None:
+        """Wait for what is being parsed, and leave the processes to the next run."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _parse(self, request: ParseRequest, data: bytes | None) -> Parsed:
+        worker = _take(self._memory)
+        parsed = worker.parse(request, data, self._seconds)
+        if worker.alive and parsed.memory < LARGE_BYTES:
+            _give_back(worker)
+        else:
+            worker.end()
+        return parsed
+
+
+class _Worker:
+    """One process and the pipes to it."""
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self._overdue = False
+        # One thread per process: the pool decides how much runs at a time.
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(  # noqa: S603 our own module, no shell
+            [sys.executable, "-m", "wellread.ingest.parsing.worker", str(memory)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+        )
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can take another source."""
+        return self._process.poll() is None and not self._overdue
+
+    def parse(self, request: ParseRequest, data: bytes | None, seconds: float) -> Parsed:
+        """Its answer, or why there is none."""
+        timer = threading.Timer(seconds, self._stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            stdin, stdout = self._process.stdin, self._process.stdout
+            if stdin is None or stdout is None:
+                raise OSError("the pipes to the parser are closed")
+            send(stdin, to_plain(request), data or b"")
+            message = receive(stdout)
+        except OSError:  # it died before it had read the request
+            message = None
+        finally:
+            timer.cancel()
+        if message is not None and not self._overdue:
+            return parsed_from(message[0])
+        return Parsed(status="failed", reason=self._why(seconds), seconds=seconds * self._overdue)
+
+    def end(self) -> None:
+        """End the process and close the pipes."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except OSError:  # what was still to be written to a dead process
+                    continue
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _stop(self) -> None:
+        self._overdue = True
+        self._process.kill()
+
+    def _why(self, seconds: float) -> str:
+        if self._overdue:
+            return f"took longer than {seconds:g} seconds to parse (sources.max_seconds)"
+        status = self._process.wait()
+        return (
+            "the parser crashed on it"
+            f" ({f'signal {-status}' if status < 0 else f'exit status {status}'};"
+            f" it may take {self.memory:,} MiB: sources.max_memory)"
+        )
+
+
+def _take(memory: int) -> _Worker:
+    with _idle_lock:
+        for place, worker in enumerate(_idle):
+            if worker.memory == memory and worker.alive:
+                return _idle.pop(place)
+    return _Worker(memory)
+
+
+def _give_back(worker: _Worker) -> None:
+    with _idle_lock:
+        if len(_idle) < MOST_WORKERS:
+            _idle.append(worker)
+            return
+    worker.end()
+
+
+@atexit.register
+def end_idle() -> None:
+    """End all idle processes. Runs when the program ends."""
+    with _idle_lock:
+        workers, _idle[:] = list(_idle), []
+    for worker in workers:
+        worker.end()

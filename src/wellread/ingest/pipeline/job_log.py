@@ -1,0 +1,134 @@
+"""Keeps the record of one run while it goes on: its job, and a line per source."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from filelock import FileLock, Timeout
+
+from wellread.errors import WellreadError
+from wellread.ingest.pipeline.run_report import SourceResult
+from wellread.ingest.sources.web.addresses import is_web, shown
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.jobs import Job, JobAction, JobItem
+
+JOBS_FOLDER = "jobs"
+SECONDS_BETWEEN = 0.5  # between two looks into the catalogue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How far a run is; ``vectors`` of its ``passages`` are found by meaning as well."""
+
+    total: int = 0
+    done: int = 0
+    passages: int = 0
+    vectors: int = 0
+
+
+class JobLog:
+    """One running job. Lines are kept back until the next look into the catalogue."""
+
+    def __init__(self, kb: KnowledgeBase, job: Job) -> None:
+        self._kb = kb
+        self.job = job
+        self._waiting: list[JobItem] = []
+        self._noted = 0
+        self._looked = 0.0
+        self.cancelled = False
+
+    def note(self, result: SourceResult) -> None:
+        """A source is done."""
+        self._waiting.append(
+            JobItem(
+                uri=result.uri,
+                status=result.status,
+                reason=result.reason,
+                seconds=result.seconds,
+                documents=result.documents,
+                passages=result.passages,
+            )
+        )
+
+    def look(self, counts: Counts) -> bool:
+        """Write down how far it is, now and then; whether the job is to stop."""
+        if time.monotonic() - self._looked >= SECONDS_BETWEEN:
+            self.write(counts)
+        return self.cancelled
+
+    def write(self, counts: Counts) -> None:
+        """Write down how far it is."""
+        jobs = self._kb.catalogue.jobs
+        waiting, self._waiting = self._waiting, []
+        jobs.note(self.job.id, self._noted, waiting)
+        self._noted += len(waiting)
+        self.cancelled |= jobs.progress(
+            self.job.id,
+            total=counts.total,
+            done=counts.done,
+            passages=counts.passages,
+            vectors=counts.vectors,
+        )
+        self._looked = time.monotonic()
+
+
+@contextmanager
+def job_log(
+    kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
+) -> Iterator[JobLog]:
+    """A job for the run inside; how it ended is written down, an exception included."""
+    end_dead_jobs(kb)
+    named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
+    job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
+    folder = kb.home / JOBS_FOLDER
+    folder.mkdir(exist_ok=True)
+    # Held while the process lives: this is how others see that it was killed.
+    lock = FileLock(folder / f"{job.id}.lock")
+    lock.acquire(timeout=0)
+    log = JobLog(kb, job)
+    try:
+        yield log
+        state = "cancelled" if log.cancelled else "done"
+        kb.catalogue.jobs.finish(job.id, "cancelled" if state == "cancelled" else "done")
+    except KeyboardInterrupt:
+        kb.catalogue.jobs.finish(job.id, "cancelled", "stopped from the keyboard")
+        raise
+    except WellreadError as error:
+        kb.catalogue.jobs.finish(job.id, "failed", str(error))
+        raise
+    finally:
+        lock.release()
+        (folder / f"{job.id}.lock").unlink(missing_ok=True)
+
+
+def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
+    """Mark jobs as interrupted whose process is gone; which they were."""
+    dead = dead_jobs(kb)
+    for job in dead:
+        kb.catalogue.jobs.finish(job.id, "interrupted", "its process ended before it was done")
+        (kb.home / JOBS_FOLDER / f"{job.id}.lock").unlink(missing_ok=True)
+    return dead
+
+
+def dead_jobs(kb: KnowledgeBase) -> list[Job]:
+    """The jobs that are noted as running and whose process is gone."""
+    return [job for job in kb.catalogue.jobs.newest(1_000, "running") if not _lives(kb, job)]
+
+
+def _lives(kb: KnowledgeBase, job: Job) -> bool:
+    if job.host != platform.node():
+        return True  # another machine's; its lock says nothing here
+    lock = FileLock(kb.home / JOBS_FOLDER / f"{job.id}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    except OSError:
+        return False  # not even a folder of locks
+    lock.release()
+    return False

@@ -1,0 +1,1 @@
+"""What there is to read: files, folders, globs, addresses; and what changes among them."""

@@ -1,0 +1,1 @@
+"""News items of different sources, joined into stories."""
