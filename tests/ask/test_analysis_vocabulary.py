@@ -12,8 +12,10 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import people, vocabulary_of
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.vocabulary import stamps_of
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, EntityFacts, Relation
 
@@ -72,6 +74,35 @@ def test_it_is_held_until_something_changes(kb: KnowledgeBase) -> None:
     put(kb, "two", authors=("Ben Hill",))
     after = vocabulary_of(kb)
     assert set(after.authors) - set(before.authors) == {"benhill", "ben", "hill"}
+
+
+def test_what_another_process_writes_is_seen(kb: KnowledgeBase) -> None:
+    put(kb, "one", authors=("Ada Moor",))
+    before = vocabulary_of(kb)
+    with open_kb(kb.home, embedder=ReadableEmbedder()) as other:
+        put(other, "two", authors=("Ben Hill",))
+        after = vocabulary_of(kb)
+        assert "benhill" in after.authors
+        other.catalogue.collection_settings.set_settings("main", {"relations": {}})
+        assert vocabulary_of(kb) is not after
+        other.catalogue.remove_sources("main", ["file:///two"])
+        assert set(vocabulary_of(kb).authors) == set(before.authors)
+        other.catalogue.remove_sources("main", ["file:///one"])
+    assert vocabulary_of(kb).collections == ()
+
+
+def test_what_is_unchanged_is_told_without_reading_its_documents(kb: KnowledgeBase) -> None:
+    for number in range(200):
+        put(kb, f"story {number}", authors=("Ada Moor",))
+    steps = []
+    database = Database(kb.home / CATALOGUE_FILE)
+    with database.read() as connection:
+        raw: Any = connection.connection.driver_connection
+        raw.set_progress_handler(lambda: steps.append(1), 1)
+        stamps_of(connection)
+        raw.set_progress_handler(None, 0)
+    database.close()
+    assert 0 < len(steps) < 200
 
 
 def test_collections_are_read_apart(kb: KnowledgeBase) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import delete, insert, select
 
 from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.schema_graph import collections
+from wellread.store.catalogue.vocabulary import touch
 
 
 class Collections:
@@ -31,8 +32,10 @@ class Collections:
         with self._database.write() as connection:
             connection.execute(delete(collections).where(collections.c.name == name))
             connection.execute(insert(collections), row)
+            touch(connection, [name])
 
     def forget(self, name: str) -> None:
         """Drop the settings of the collection; no error when it has none."""
         with self._database.write() as connection:
             connection.execute(delete(collections).where(collections.c.name == name))
+            touch(connection, [name])

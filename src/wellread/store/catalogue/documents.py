@@ -51,6 +51,7 @@ from wellread.store.catalogue.values import (
     VersionKey,
 )
 from wellread.store.catalogue.vectors import VectorDebt, owe
+from wellread.store.catalogue.vocabulary import touch, touch_documents
 
 Row = dict[str, Any]
 CONTENT = (texts, marks, passages, entities, relations, past_questions)
@@ -80,6 +81,7 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
         if hashes != (rows[known][0]["version"], rows[known][0]["facts"])
     ]
     mark_dirty(connection, changed)
+    touch(connection, (row["collection"] for row, _ in rows.values()))
     cited = cited_documents(connection, [known for known, _ in replaced])
     old = list(stored_texts(connection, cited))
     _clear(connection, list(before), CONTENT)
@@ -114,6 +116,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     titles = titles_at_rest(connection, versions)
     forget_described(connection, versions)
     mark_dirty(connection, versions)
+    touch_documents(connection, versions)
     for ids in chunks(versions):
         connection.execute(delete(documents).where(documents.c.id.in_(ids)))
         _forget_staged(connection, ids)

@@ -21,6 +21,7 @@ from wellread.store.catalogue.schema import answer_evidence, answers, documents,
 from wellread.store.catalogue.schema_graph import collections, stories
 from wellread.store.catalogue.schema_runs import jobs
 from wellread.store.catalogue.source_records import documents_of_sources
+from wellread.store.catalogue.vocabulary import touch
 
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
@@ -72,6 +73,7 @@ class Forgetting:
             connection.execute(delete(collections).where(collections.c.name == name))
             rules = properties.c.key == f"stories/{name}"  # by which its stories were made
             connection.execute(delete(properties).where(rules))
+            touch(connection, [name])
             ended = jobs.c.state != "running"
             connection.execute(delete(jobs).where(jobs.c.collection == name, ended))
             note_deletion(connection)

@@ -35,6 +35,7 @@ from wellread.store.catalogue.schema_graph import mention_scans, mentions, story
 from wellread.store.catalogue.schema_runs import vector_debts
 from wellread.store.catalogue.source_records import origins
 from wellread.store.catalogue.values import VersionKey
+from wellread.store.catalogue.vocabulary import touch_all
 
 DOCUMENTS_AT_ONCE = 50
 STREAM_ROWS = 2_000
@@ -232,6 +233,7 @@ class Integrity:
         with self._database.write() as connection:
             wrong = documents.c.passages != _passages()
             connection.execute(update(documents).where(wrong).values(passages=_passages()))
+            touch_all(connection)
 
     def void_debts(self) -> list[str]:
         """Documents whose noted debt of vectors is not of their live version."""

@@ -3,8 +3,9 @@
 Names need folding and loose matching, which no index of the database gives, and a walk over
 several hops would cost a query per step; so a network is read as a whole, once. What has changed
 is told by the hashes of the entities' facts (``identity.facts_of``), which are looked at again
-only when the database was written to at all. A column with resolved targets would be quicker to
-read when a process starts, and wrong between the arrival of an entity and the end of the run.
+only when some collection has another stamp (``vocabulary``). A column with resolved targets would
+be quicker to read when a process starts, and wrong between the arrival of an entity and the end
+of the run.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from wellread.store.catalogue.network import Network, RelationNames, RelationRow
 from wellread.store.catalogue.nodes import EntityNode, Nodes
 from wellread.store.catalogue.schema import documents, entities, relations
 from wellread.store.catalogue.schema_graph import collections as collection_settings
+from wellread.store.catalogue.vocabulary import stamps_of
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
-_CHANGES = "SELECT data_version, total_changes() FROM pragma_data_version"
 
 Stamps = dict[str, str]
 
@@ -107,12 +108,10 @@ def load_network(connection: Connection, collection: str) -> Network:
 def _stamps(connection: Connection) -> Stamps:
     """Collection with entities to a hash of all that its network is made of.
 
-    SQLite tells whether anything was written since this connection looked last, so the hashes
-    are read again only then.
+    The hashes are read again only when a collection has changed since this connection looked.
     """
-    sqlite = connection.dialect.name == "sqlite"
-    now = tuple(connection.exec_driver_sql(_CHANGES).one()) if sqlite else None
-    seen: tuple[tuple[int, ...], Stamps] | None = connection.info.get(SEEN)
+    now = stamps_of(connection)
+    seen: tuple[Stamps, Stamps] | None = connection.info.get(SEEN)
     if seen and now == seen[0]:
         return seen[1]
     facts: dict[str, list[str]] = {}
@@ -127,6 +126,5 @@ def _stamps(connection: Connection) -> Stamps:
         name: tagged_hash("net", settled.get(name, ""), "\n".join(sorted(found)))
         for name, found in facts.items()
     }
-    if now:
-        connection.info[SEEN] = (now, stamps)
+    connection.info[SEEN] = (now, stamps)
     return stamps

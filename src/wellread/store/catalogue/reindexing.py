@@ -33,6 +33,7 @@ from wellread.store.catalogue.database import Database
 from wellread.store.catalogue.schema import documents, index_writes, passages, properties
 from wellread.store.catalogue.schema_runs import next_documents, next_passages, vector_debts
 from wellread.store.catalogue.values import VersionKey
+from wellread.store.catalogue.vocabulary import touch_all
 from wellread.types import Document, Passage
 
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
@@ -257,6 +258,7 @@ class Reindexing:
                 connection.execute(delete(table))
             connection.execute(insert(passages).from_select(columns, staged))
             connection.execute(update(documents).values(passages=count))
+            touch_all(connection)
             _clear(connection)
             new = LiveIndex(
                 fingerprint=live.fingerprint,

@@ -1,7 +1,9 @@
 """The words in which questions may limit themselves: speakers, authors, kinds, taxonomy, titles.
 
 Each collection's words are read as a whole, once, and again only when its documents change, so
-that a question can be understood without a query per word.
+that a question can be understood without a query per word. Every transaction that changes
+documents or settings gives their collections another stamp (``touch``); a reader of any process
+that finds the stamp it knows need not look at a document.
 """
 
 from __future__ import annotations
@@ -12,17 +14,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
+from uuid import uuid4
 
-from sqlalchemy import Connection, Text, cast, func, select
+from sqlalchemy import Connection, Text, cast, func, select, text
+from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.identity import tagged_hash
+from wellread.store.catalogue.batches import chunks
 from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.schema import documents, entities, passages
-from wellread.store.catalogue.schema_graph import collections as collection_settings
+from wellread.store.catalogue.schema import documents, entities, passages, properties
 from wellread.types import Kind
 
-SEEN = "wellread.vocabulary"  # under which a pooled connection keeps what it saw last
-_CHANGES = "SELECT data_version, total_changes() FROM pragma_data_version"
+# The distinct values, from one look into the index for each: DISTINCT reads every row.
+_COLLECTIONS = text(
+    "WITH RECURSIVE there(name) AS (SELECT min(collection) FROM documents UNION ALL SELECT"
+    " (SELECT min(collection) FROM documents WHERE collection > there.name) FROM there"
+    " WHERE there.name IS NOT NULL) SELECT name FROM there WHERE name IS NOT NULL"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +77,7 @@ class Vocabularies:
         """
         found = []
         with self._database.read() as connection:
-            stamps = _stamps(connection)
+            stamps = stamps_of(connection)
             for name in dict.fromkeys(collections or sorted(stamps)):
                 if name not in stamps:
                     continue
@@ -160,28 +168,45 @@ def _published(connection: Connection, collection: str) -> tuple[date, date] | N
     return (first.date(), last.date()) if first and last else None
 
 
-def _stamps(connection: Connection) -> dict[str, str]:
-    """Collection to a hash of how many documents it has, when they changed last, its settings.
-
-    Read again only when the database was written to since this connection looked last.
-    """
-    sqlite = connection.dialect.name == "sqlite"
-    now = tuple(connection.exec_driver_sql(_CHANGES).one()) if sqlite else None
-    seen: tuple[tuple[int, ...], dict[str, str]] | None = connection.info.get(SEEN)
-    if seen and now == seen[0]:
-        return seen[1]
-    settings = (collection_settings.c.name, collection_settings.c.updated_at)
-    settled = {name: at.isoformat() for name, at in connection.execute(select(*settings))}
-    changed = select(
-        documents.c.collection,
-        func.count(),
-        func.max(documents.c.updated_at),
-        func.sum(documents.c.passages),
-    ).group_by(documents.c.collection)
-    stamps = {
-        name: tagged_hash("voc", settled.get(name, ""), str(count), str(at), str(parts))
-        for name, count, at, parts in connection.execute(changed)
-    }
-    if now:
-        connection.info[SEEN] = (now, stamps)
+def stamps_of(connection: Connection) -> dict[str, str]:
+    """Collection with documents to its stamp: another one whenever they or its settings change."""
+    names = {_key(name): name for name in connection.execute(_COLLECTIONS).scalars()}
+    stamps = dict.fromkeys(names.values(), "")
+    for keys in chunks(names):
+        rows = connection.execute(select(properties).where(properties.c.key.in_(keys)))
+        stamps |= {names[key]: str(value) for key, value in rows}
     return stamps
+
+
+def touch(connection: Connection, collections: Iterable[str]) -> None:
+    """Give these collections another stamp; part of the transaction that changes them."""
+    rows = [{"key": _key(name), "value": uuid4().hex} for name in sorted(set(collections))]
+    if rows:
+        made = postgresql if connection.dialect.name == "postgresql" else sqlite
+        statement = made.insert(properties)
+        put = {"value": statement.excluded.value}
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
+
+
+def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None:
+    """``touch`` for the collections of these documents, as long as they are there."""
+    touch(
+        connection,
+        (
+            name
+            for ids in chunks(document_ids)
+            for name in connection.execute(
+                select(documents.c.collection).where(documents.c.id.in_(ids)).distinct()
+            ).scalars()
+        ),
+    )
+
+
+def touch_all(connection: Connection) -> None:
+    """``touch`` for every collection that has documents."""
+    touch(connection, connection.execute(_COLLECTIONS).scalars())
+
+
+def _key(collection: str) -> str:
+    """Says nothing of the collection, so that nothing of it is left when it is removed."""
+    return tagged_hash("words", collection)
