@@ -24,11 +24,11 @@ PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
 WITH_LLM = {
-    f"models/{name}.py"
-    for name in ("anthropic", "failures", "google", "hosted", "openai_compatible", "prices")
-}
+    f"models/language/{name}.py"
+    for name in ("anthropic", "provider_errors", "google", "hosted", "openai_compatible")
+} | {"models/prices.py"}
 PROVIDERS = ("anthropic", "google", "openai")
-WITH_RERANK = {"models/cross_encoder.py"}
+WITH_RERANK = {"models/readers/cross_encoder.py"}
 # Only for plug-ins' tests: pytest is not installed with the package.
 TESTING = "testing/"
 
@@ -190,7 +190,7 @@ import sys
 for name in ("pydantic_ai", "openai", "tokenizers"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.tour, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.api.app, wellread.models.llm, wellread.models.open
+import wellread.serve.api.app, wellread.models.language.open_language_model, wellread.models.open
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

@@ -24,7 +24,7 @@ from benchmarks.sets.items import printed_strings
 from benchmarks.sets.reading import read_lines
 from wellread.ask.verify.support.support_features import Source, compare, readings
 from wellread.models.base import Purpose
-from wellread.models.local import LocalEmbedder
+from wellread.models.embedders.local_embedder import LocalEmbedder
 
 Label = Literal["supported", "partial", "contradicted", "none"]
 

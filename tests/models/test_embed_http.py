@@ -15,7 +15,7 @@ import pytest
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import Embedder
-from wellread.models.http import HttpEmbedder
+from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.open import open_embedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.post_server import PostServer, fixed, ok

@@ -14,13 +14,13 @@ import pytest
 
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
-from wellread.models.artefacts import Artefact
 from wellread.models.base import Embedder
-from wellread.models.local import LocalEmbedder
+from wellread.models.embedders.local_embedder import LocalEmbedder
+from wellread.models.embedders.static_embedder import StaticEmbedder
+from wellread.models.embedders.weights import SHA256, find_weights
+from wellread.models.model_files import Artefact
+from wellread.models.onnx_runtime import batches
 from wellread.models.open import open_embedder
-from wellread.models.runtime import batches
-from wellread.models.static import StaticEmbedder
-from wellread.models.weights import SHA256, find_weights
 from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract
 
@@ -102,7 +102,7 @@ def test_a_small_vocabulary_is_refused(home: Path) -> None:
 
 
 def test_distilling_tells_its_progress(home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="wellread.models.static"):
+    with caplog.at_level(logging.INFO, logger="wellread.models.embedders.static_embedder"):
         StaticEmbedder(home, vocabulary=2_300)
     assert "1301 of 1301" in caplog.text
 
@@ -162,7 +162,8 @@ def test_a_home_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 
 def test_two_processes_that_start_at_once_share_one_graph(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from wellread.models.local import LocalEmbedder; "
+        "import sys; from pathlib import Path; "
+        "from wellread.models.embedders.local_embedder import LocalEmbedder; "
         "v = LocalEmbedder(Path(sys.argv[1])).embed(['ferry'], 'query'); print(v.shape)"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -13,8 +13,8 @@ from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.kb import open_kb
 from wellread.models.judge import Case
-from wellread.models.judge_http import HttpJudge
 from wellread.models.open import open_judge
+from wellread.models.readers.judge_http import HttpJudge
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.post_server import PostServer, fixed, ok
 from wellread.testing.web_server import Reply

@@ -21,10 +21,10 @@ from tokenizers.processors import TemplateProcessing
 
 from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
-from wellread.models import judge_local
 from wellread.models.judge import Case
-from wellread.models.judge_local import WINDOW, LocalJudge, windows
 from wellread.models.open import open_judge
+from wellread.models.readers import judge_local
+from wellread.models.readers.judge_local import WINDOW, LocalJudge, windows
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 VOCABULARY = [*SPECIAL, *"ferry harbour leaves bread dough rises".split()]
@@ -205,7 +205,7 @@ def test_without_the_extra_the_hint_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("judge_local", "cross_encoder"):
-        monkeypatch.delitem(sys.modules, f"wellread.models.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"wellread.models.readers.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ModelError, match=r'pip install "wellread\[rerank\]"'):
         open_judge(VerificationSettings(judge="local", model_path=str(folder)), lambda: None)

@@ -16,8 +16,8 @@ from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.judge import Case
-from wellread.models.judge_model import ModelJudge, build_prompt, read_ruling
 from wellread.models.open import open_judge
+from wellread.models.readers.judge_model import ModelJudge, build_prompt, read_ruling
 
 FERRY = Case(claim="The ferry leaves at seven.", passages=("At seven the ferry leaves.",))
 BREAD = Case(claim="Bread rises.", passages=("Yeast is alive.", "Dough is soft."))

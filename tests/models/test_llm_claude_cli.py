@@ -17,8 +17,8 @@ import pytest
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.claude_cli import LONGEST_ARGUMENT
-from wellread.models.llm import open_model
+from wellread.models.language.claude_cli import LONGEST_ARGUMENT
+from wellread.models.language.open_language_model import open_model
 from wellread.testing.claude_program import (
     DEAFEN,
     SPAWN,

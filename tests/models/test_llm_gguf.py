@@ -23,7 +23,7 @@ from wellread.ask_settings import GenerationSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt
-from wellread.models.llm import open_model
+from wellread.models.language.open_language_model import open_model
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
 

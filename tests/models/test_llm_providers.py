@@ -14,7 +14,7 @@ import pytest
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt
-from wellread.models.llm import open_model
+from wellread.models.language.open_language_model import open_model
 from wellread.testing import anthropic_server, google_server, openai_server
 from wellread.testing.anthropic_server import AnthropicServer
 from wellread.testing.google_server import GoogleServer
@@ -344,7 +344,7 @@ def test_only_the_chosen_library_is_loaded() -> None:
     code = (
         "import sys\n"
         "from wellread.ask_settings import GenerationSettings\n"
-        "from wellread.models.llm import open_model\n"
+        "from wellread.models.language.open_language_model import open_model\n"
         f"open_model(GenerationSettings(model='anthropic:any'), {ENVIRON!r})\n"
         "libraries = 'openai', 'anthropic', 'google.genai'\n"
         "print(*[name for name in libraries if name in sys.modules])\n"

@@ -12,7 +12,7 @@ import pytest
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.llm import open_model
+from wellread.models.language.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 from wellread.testing.openai_server import (
     MODEL_NOT_FOUND,
@@ -236,7 +236,7 @@ def test_an_opened_model_retries_failures_of_the_server() -> None:
 
 def test_without_the_extra_the_hint_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("hosted", "openai_compatible", "anthropic", "google"):
-        monkeypatch.delitem(sys.modules, f"wellread.models.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"wellread.models.language.{name}", raising=False)
     for name in ("openai", "anthropic", "google.genai", "pydantic_ai", "pydantic_ai.direct"):
         monkeypatch.setitem(sys.modules, name, None)
     for model in ("openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"):

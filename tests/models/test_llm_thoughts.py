@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.models.thoughts import ThoughtFilter
+from wellread.models.language.reasoning_tags import ThoughtFilter
 
 
 def passed_on(pieces: list[str]) -> str:

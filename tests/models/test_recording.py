@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
-from wellread.models.cached import CachedEmbedder
+from wellread.models.embedders.cached_embedder import CachedEmbedder
 from wellread.models.judge import Case, Ruling
 from wellread.models.prices import Tariff
 from wellread.models.recording import (

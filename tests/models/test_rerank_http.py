@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
-from wellread.models import posting
+from wellread.models import json_http as posting
 from wellread.models.open import open_reranker
+from wellread.models.readers.rerank_http import HttpReranker, Wire
 from wellread.models.rerank import Reranker
-from wellread.models.rerank_http import HttpReranker, Wire
 from wellread.rerank_settings import RerankSettings
 from wellread.testing.post_server import PostServer, fixed, ok
 from wellread.testing.rerank import ReadableReranker, RerankerContract

@@ -23,10 +23,10 @@ from tokenizers.pre_tokenizers import Split
 from tokenizers.processors import TemplateProcessing
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
-from wellread.models import rerank_local
 from wellread.models.open import open_reranker
+from wellread.models.readers import rerank_local
+from wellread.models.readers.rerank_local import LocalReranker
 from wellread.models.rerank import Reranker
-from wellread.models.rerank_local import LocalReranker
 from wellread.rerank_settings import RerankSettings
 from wellread.testing.rerank import RerankerContract
 
@@ -359,7 +359,7 @@ def test_without_the_extra_the_hint_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("rerank_local", "cross_encoder"):
-        monkeypatch.delitem(sys.modules, f"wellread.models.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"wellread.models.readers.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     settings = RerankSettings(backend="local", model_path=str(folder))
     with pytest.raises(ModelError, match=r'pip install "wellread\[rerank\]"'):

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.llm import open_model
+from wellread.models.language.open_language_model import open_model
 from wellread.models.open import open_reranker
+from wellread.models.readers.rerank_model import ModelReranker, build_prompt, read_grades
 from wellread.models.rerank import Reranker
-from wellread.models.rerank_model import ModelReranker, build_prompt, read_grades
 from wellread.rerank_settings import RerankSettings
 from wellread.testing.llm import Broken, ScriptedModel
 from wellread.testing.openai_server import SERVER_ERROR, OpenAIServer

@@ -22,9 +22,9 @@ from wellread.kb.embedders import Embedders
 from wellread.kb.language_models import LanguageModels
 from wellread.kb.ledger import BudgetLedger
 from wellread.models.base import Embedder, LanguageModel
-from wellread.models.cached import CachedEmbedder, Closeable
+from wellread.models.embedders.cached_embedder import CachedEmbedder, Closeable
 from wellread.models.judge import Judge
-from wellread.models.llm import open_model
+from wellread.models.language.open_language_model import open_model
 from wellread.models.open import open_embedder, open_judge, open_reranker
 from wellread.models.recording import RecordedJudge, RecordedReranker
 from wellread.models.rerank import Reranker

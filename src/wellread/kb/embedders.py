@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from wellread.config import EmbeddingSettings
 from wellread.errors import FingerprintError, ModelError, SettingsError
 from wellread.models.base import Embedder
-from wellread.models.cached import CachedEmbedder
+from wellread.models.embedders.cached_embedder import CachedEmbedder
 from wellread.models.recording import Record, RecordedEmbedder
 from wellread.store.catalogue.reindexing import LiveIndex
 

@@ -28,16 +28,16 @@ def open_embedder(settings: EmbeddingSettings, home: Path) -> Embedder:
     if settings.backend == "http":
         return _http(settings)
     if settings.backend == "static":
-        from wellread.models.static import StaticEmbedder  # noqa: PLC0415
+        from wellread.models.embedders.static_embedder import StaticEmbedder  # noqa: PLC0415
 
         return StaticEmbedder(home, model_path=settings.model_path, threads=settings.threads)
-    from wellread.models.local import LocalEmbedder  # noqa: PLC0415
+    from wellread.models.embedders.local_embedder import LocalEmbedder  # noqa: PLC0415
 
     return LocalEmbedder(home, model_path=settings.model_path, threads=settings.threads)
 
 
 def _http(settings: EmbeddingSettings) -> Embedder:
-    from wellread.models.http import HttpEmbedder  # noqa: PLC0415
+    from wellread.models.embedders.http_embedder import HttpEmbedder  # noqa: PLC0415
 
     for name in ("url", "model"):
         if not getattr(settings, name):
@@ -75,7 +75,7 @@ def open_reranker(
     if settings.backend == "local":
         return _local_reranker(settings)
     if settings.backend == "model":
-        from wellread.models.rerank_model import ModelReranker  # noqa: PLC0415
+        from wellread.models.readers.rerank_model import ModelReranker  # noqa: PLC0415
 
         opened = model()
         if opened is None:
@@ -85,7 +85,7 @@ def open_reranker(
 
 
 def _http_reranker(settings: RerankSettings, environ: Mapping[str, str]) -> Reranker:
-    from wellread.models.rerank_http import HttpReranker  # noqa: PLC0415
+    from wellread.models.readers.rerank_http import HttpReranker  # noqa: PLC0415
 
     if not settings.url:
         raise _missing("http", "rerank.url")
@@ -104,7 +104,7 @@ def _local_reranker(settings: RerankSettings) -> Reranker:
     if not settings.model_path:
         raise _missing("local", "rerank.model_path")
     with _extra_for("rerank.backend"):
-        from wellread.models.rerank_local import LocalReranker  # noqa: PLC0415
+        from wellread.models.readers.rerank_local import LocalReranker  # noqa: PLC0415
     return LocalReranker(settings.model_path, threads=settings.threads, timeout=settings.timeout)
 
 
@@ -130,7 +130,7 @@ def open_judge(
     if settings.judge == "local":
         return _local_judge(settings)
     if settings.judge == "model":
-        from wellread.models.judge_model import ModelJudge  # noqa: PLC0415
+        from wellread.models.readers.judge_model import ModelJudge  # noqa: PLC0415
 
         opened = model()
         if opened is None:
@@ -140,7 +140,7 @@ def open_judge(
 
 
 def _http_judge(settings: VerificationSettings, environ: Mapping[str, str]) -> Judge:
-    from wellread.models.judge_http import HttpJudge  # noqa: PLC0415
+    from wellread.models.readers.judge_http import HttpJudge  # noqa: PLC0415
 
     if not settings.url:
         raise _missing("http", "verification.url", setting="verification.judge")
@@ -155,7 +155,7 @@ def _local_judge(settings: VerificationSettings) -> Judge:
     if not settings.model_path:
         raise _missing("local", "verification.model_path", setting="verification.judge")
     with _extra_for("verification.judge"):
-        from wellread.models.judge_local import LocalJudge  # noqa: PLC0415
+        from wellread.models.readers.judge_local import LocalJudge  # noqa: PLC0415
     return LocalJudge(settings.model_path, timeout=settings.timeout)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, JUDGE, RERANK, Call
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
-from wellread.models.cached import Closeable
+from wellread.models.embedders.cached_embedder import Closeable
 from wellread.models.judge import Case, Judge, Ruling
 from wellread.models.prices import (
     LISTED,

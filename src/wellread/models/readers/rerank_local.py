@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.cross_encoder import CrossEncoder
-from wellread.models.runtime import batches
+from wellread.models.onnx_runtime import batches
+from wellread.models.readers.cross_encoder import CrossEncoder
 
 HINT = (
     "rerank.model_path names a folder with the ONNX file of a cross-encoder and its tokenizer.json"

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.models.posting import Poster, Target, indexed, sendable, text_batches
+from wellread.models.json_http import Poster, Target, indexed, sendable, text_batches
 
 Wire = Literal["jina", "tei"]
 ROUTE = "rerank"

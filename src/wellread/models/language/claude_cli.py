@@ -26,9 +26,9 @@ from pathlib import Path
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.endpoint import CLAUDE_CLI
-from wellread.models.program import Program, ProgramError, output
-from wellread.models.thoughts import ThoughtFilter
+from wellread.models.language.endpoint import CLAUDE_CLI
+from wellread.models.language.program import Program, ProgramError, output
+from wellread.models.language.reasoning_tags import ThoughtFilter
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from wellread.errors import ModelError
-from wellread.models.artefacts import sha256_of
-from wellread.models.runtime import RUN_ERRORS, open_session
+from wellread.models.model_files import sha256_of
+from wellread.models.onnx_runtime import RUN_ERRORS, open_session
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 TOKENIZER_FILE = "tokenizer.json"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.models.base import Purpose
-from wellread.models.posting import BLANK, Poster, Target, indexed, sendable, text_batches
+from wellread.models.json_http import BLANK, Poster, Target, indexed, sendable, text_batches
 
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 100_000

@@ -8,8 +8,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 
-from wellread.models.endpoint import Endpoint
-from wellread.models.hosted import Wire
+from wellread.models.language.endpoint import Endpoint
+from wellread.models.language.hosted import Wire
 
 
 def _connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.cross_encoder import CrossEncoder
 from wellread.models.judge import Case, Ruling, ruling_of
-from wellread.models.runtime import batches
+from wellread.models.onnx_runtime import batches
+from wellread.models.readers.cross_encoder import CrossEncoder
 from wellread.text.sentences import sentence_spans
 
 HINT = (

@@ -9,8 +9,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.google import GoogleModel
 from pydantic_ai.providers.google import GoogleProvider
 
-from wellread.models.endpoint import Endpoint
-from wellread.models.hosted import Wire, certificates
+from wellread.models.language.endpoint import Endpoint
+from wellread.models.language.hosted import Wire, certificates
 
 
 def _connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
 from wellread.models.from_threads import wait_for
-from wellread.models.posting import sendable, text_batches
+from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
 
 BATCH_TEXTS = 40

@@ -21,7 +21,7 @@ from pydantic_ai.exceptions import (
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.endpoint import OPENAI, PLACEHOLDER_KEY, Endpoint
+from wellread.models.language.endpoint import OPENAI, PLACEHOLDER_KEY, Endpoint
 
 LONGEST_REASON = 300
 

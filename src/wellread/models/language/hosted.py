@@ -42,9 +42,9 @@ from pydantic_ai.settings import ModelSettings
 
 from wellread.ask_settings import GenerationSettings
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.endpoint import Endpoint
-from wellread.models.failures import Failures
-from wellread.models.thoughts import ThoughtFilter
+from wellread.models.language.endpoint import Endpoint
+from wellread.models.language.provider_errors import Failures
+from wellread.models.language.reasoning_tags import ThoughtFilter
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-from wellread.models.endpoint import Endpoint
-from wellread.models.hosted import Wire
+from wellread.models.language.endpoint import Endpoint
+from wellread.models.language.hosted import Wire
 
 
 def _connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:

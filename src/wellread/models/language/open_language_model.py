@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
-from wellread.models.claude_cli import ClaudeCommand
-from wellread.models.endpoint import Endpoint, command_model, endpoint_of
-from wellread.models.retrying import RetryingModel
+from wellread.models.language.claude_cli import ClaudeCommand
+from wellread.models.language.endpoint import Endpoint, command_model, endpoint_of
+from wellread.models.language.retrying import RetryingModel
 
 
 def open_model(
@@ -47,12 +47,12 @@ def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:
         # Heavy (a second each), and only there with the extra: none but the chosen one.
         match endpoint.provider.name:
             case "openai":
-                from wellread.models.openai_compatible import WIRE  # noqa: PLC0415
+                from wellread.models.language.openai_compatible import WIRE  # noqa: PLC0415
             case "anthropic":
-                from wellread.models.anthropic import WIRE  # noqa: PLC0415
+                from wellread.models.language.anthropic import WIRE  # noqa: PLC0415
             case "google":
-                from wellread.models.google import WIRE  # noqa: PLC0415
-        from wellread.models.hosted import HostedModel  # noqa: PLC0415
+                from wellread.models.language.google import WIRE  # noqa: PLC0415
+        from wellread.models.language.hosted import HostedModel  # noqa: PLC0415
     except ImportError as error:
         raise ModelError(
             f"{endpoint.identity} needs the extra 'llm', which cannot be imported: {error}",

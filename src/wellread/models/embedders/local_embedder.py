@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError
-from wellread.models.artefacts import Artefact
 from wellread.models.base import Purpose
-from wellread.models.runtime import RUN_ERRORS, batches, framed, open_session
-from wellread.models.weights import DIMENSIONS, MAX_PIECES, MODEL, SHORT, find_weights
+from wellread.models.embedders.weights import DIMENSIONS, MAX_PIECES, MODEL, SHORT, find_weights
+from wellread.models.model_files import Artefact
+from wellread.models.onnx_runtime import RUN_ERRORS, batches, framed, open_session
 from wellread.models.word_pieces import word_pieces
 
 REVISION = 1
@@ -92,7 +92,7 @@ class LocalEmbedder:
 
 def _build(source: Path) -> bytes:
     # onnx takes a while to import and is needed once per home.
-    from wellread.models.onnx_graph import build_graph  # noqa: PLC0415
+    from wellread.models.embedders.onnx_graph import build_graph  # noqa: PLC0415
 
     logger.info("building the graph of %s from %s", MODEL, source)
     return build_graph(source)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from wellread.errors import ModelError
+from wellread.models.json_http import Poster, Target, sendable
 from wellread.models.judge import Case, Ruling, ruling_of
-from wellread.models.posting import Poster, Target, sendable
 
 RETRIES = 1
 AT_ONCE = 4  # requests

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError
-from wellread.models.artefacts import Artefact
 from wellread.models.base import Purpose
-from wellread.models.weights import MODEL, SHORT
+from wellread.models.embedders.weights import MODEL, SHORT
+from wellread.models.model_files import Artefact
 from wellread.models.word_pieces import VOCABULARY, word_pieces
 
 DIMENSIONS = 256
@@ -138,7 +138,7 @@ def _blocks(pieces: Sequence[NDArray[np.int32]]) -> Iterator[Sequence[NDArray[np
 
 def _build(home: Path, model_path: str, threads: int, vocabulary: int) -> bytes:
     # onnxruntime takes a while to import and is needed for the distilling only.
-    from wellread.models.local import LocalEmbedder  # noqa: PLC0415
+    from wellread.models.embedders.local_embedder import LocalEmbedder  # noqa: PLC0415
 
     model = LocalEmbedder(home, model_path=model_path, threads=threads)
     ids = np.arange(FIRST_PIECE, vocabulary, dtype=np.int32)

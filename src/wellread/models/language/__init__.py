@@ -1,0 +1,1 @@
+"""Language models: what writes text, on servers or by a command line program."""

@@ -1,0 +1,1 @@
+"""Readers: what says how well texts fit a question or a claim."""
