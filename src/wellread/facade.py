@@ -1,0 +1,244 @@
+"""``Wellread``: one object to add material, ask it, search it and remove from it, in Python.
+
+Each method is one call of what the command line and the HTTP interface call as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, TypedDict, Unpack
+
+from wellread.answers import Answer, Event, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.search import SearchMode
+from wellread.config import default_home
+from wellread.errors import RequestError
+from wellread.ingest import run
+from wellread.ingest.checking.verify import VerifyReport, verify
+from wellread.ingest.remove import RemoveReport, remove_named
+from wellread.ingest.report import OnProgress, Report
+from wellread.kb import Given, KnowledgeBase, open_kb
+from wellread.library.passage_results import Result
+from wellread.library.searches import find
+from wellread.types import Filters, Mode
+
+
+class Asking(TypedDict, total=False):
+    """How a question is asked; every field may be left out.
+
+    Attributes:
+        filters: limits beside those in the question's own words, such as
+            ``Filters(collections=("notes",))``.
+        mode: how thoroughly to look; ``auto`` decides by the question.
+        session_id: the conversation that the question belongs to, so that "and in 2024?" is
+            understood.
+        strict: whether sentences that the sources do not support are taken out; without it the
+            setting ``citations.strict`` decides.
+        max_clusters: most stories that news is told from.
+        owner: whose question it is; a session is private to its owner.
+        fresh: whether to write anew what was answered before.
+    """
+
+    filters: Filters
+    mode: Mode
+    session_id: str
+    strict: bool | None
+    max_clusters: int | None
+    owner: str
+    fresh: bool
+
+
+class Wellread:
+    """A knowledge base in a folder, its home.
+
+    ::
+
+        with Wellread("my-home") as wr:
+            wr.add("notes", "talk.vtt")
+            print(wr.ask("Who runs the tool library?").text)
+
+    Args:
+        home: the folder, made when it is not there; without it ``$WELLREAD_HOME``, or else
+            ``~/.wellread``.
+        settings: settings that stand above the home's own, as ``{section: {name: value}}``.
+        parts: an embedder, models or a reranker in place of those that the settings name.
+
+    Raises:
+        SettingsError: a setting is unknown or out of range.
+        StoreError: the home cannot be made.
+    """
+
+    def __init__(
+        self,
+        home: str | Path | None = None,
+        *,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        **parts: Unpack[Given],
+    ) -> None:
+        self.kb: KnowledgeBase = open_kb(
+            Path(home) if home is not None else default_home(), overrides=settings, **parts
+        )
+
+    def add(
+        self,
+        *inputs: str | Path,
+        collection: str = "default",
+        settings_file: str | Path | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Report:
+        """Read files, folders, globs, web pages and feeds into a collection.
+
+        What is unchanged since the last time is not read again. One bad source never stops the
+        others: its row of the report says why it failed.
+
+        Args:
+            inputs: paths, globs and addresses.
+            collection: where the documents go; questions can be limited to it.
+            settings_file: how fields and links of a foreign archive map to Wellread's
+                (docs/collections.md).
+            on_progress: is told now and then how far the run is.
+
+        Returns:
+            How every source fared.
+
+        Raises:
+            SettingsError: the settings file cannot be understood.
+            StoreError: a store refused (disk full); what was written before stays.
+            ModelError: the embedder failed; what was written is found by its words.
+        """
+        return run.add(
+            self.kb,
+            [str(given) for given in inputs],
+            collection=collection,
+            settings=Path(settings_file) if settings_file is not None else None,
+            on_progress=on_progress,
+        )
+
+    def ask(self, question: str, **how: Unpack[Asking]) -> Answer:
+        """Answer a question, with a citation and a verdict for each sentence.
+
+        Args:
+            question: in words.
+            how: the fields of ``Asking``.
+
+        Returns:
+            The answer. Where the material holds none, it says so: ``answered_by`` is ``none``.
+
+        Raises:
+            RequestError: the question is empty or too long, or an event loop runs in this thread.
+            UnknownCollectionError: a filter names a collection that is not there.
+            FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.ask_async(question, **how))
+        raise RequestError(
+            "an event loop is running in this thread",
+            hint="await ask_async(…) in async code and in notebooks",
+        )
+
+    async def ask_async(self, question: str, **how: Unpack[Asking]) -> Answer:
+        """``ask`` for async code: nothing blocks the event loop.
+
+        Args:
+            question: in words.
+            how: the fields of ``Asking``.
+
+        Returns:
+            The answer.
+
+        Raises:
+            RequestError, UnknownCollectionError: as ``ask``.
+            FingerprintError, StoreError, ModelError: as ``ask``.
+        """
+        return await final(self.stream(question, **how))
+
+    def stream(self, question: str, **how: Unpack[Asking]) -> AsyncIterator[Event]:
+        """Answer a question and tell of it on the way.
+
+        Args:
+            question: in words.
+            how: the fields of ``Asking``.
+
+        Returns:
+            Steps as they end, pieces of a model's draft as they are written, sentences with their
+            verdicts; a ``FinalEvent`` with the answer is the last.
+
+        Raises:
+            RequestError, UnknownCollectionError: as ``ask``.
+            FingerprintError, StoreError, ModelError: as ``ask``.
+        """
+        return answer(self.kb, Question(text=question, **how))
+
+    def search(
+        self,
+        query: str,
+        *,
+        filters: Filters | None = None,
+        mode: SearchMode = "hybrid",
+        limit: int = 10,
+    ) -> Sequence[Result]:
+        """Find passages by their words, their meaning, or both.
+
+        Args:
+            query: words to look for.
+            filters: what the search is limited to; of speakers, only their own words are shown.
+            mode: ``text``, ``vector`` or ``hybrid``.
+            limit: most passages.
+
+        Returns:
+            Passages with their places, the best first.
+
+        Raises:
+            RequestError: the query is empty.
+            UnknownCollectionError, UnknownNameError: a filter names what is not there.
+            StoreError, ModelError: a part of the home cannot be used.
+        """
+        return find(self.kb, query, filters or Filters(), mode=mode, limit=limit).results
+
+    def remove(
+        self, *names: str | Path, collection: str = "default", prove: bool = True
+    ) -> RemoveReport:
+        """Remove sources and documents from index, graph, stories and stored answers.
+
+        Args:
+            names: paths, folders, addresses, document ids or titles.
+            collection: where they are.
+            prove: whether to take the bytes off the disk and to look for traces in every store.
+
+        Returns:
+            What went, and the traces that were found.
+
+        Raises:
+            SourceError: a name fits nothing, or several documents; then nothing is removed.
+            StoreError: a store refused.
+        """
+        return remove_named(self.kb, collection, [str(name) for name in names], prove=prove)
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare all stores with each other, row by row.
+
+        Args:
+            repair: whether to mend what can be mended.
+
+        Returns:
+            Counts and problems.
+
+        Raises:
+            StoreError: the catalogue cannot be read, or another run is writing.
+            ModelError: rows lack vectors, and the embedder failed.
+        """
+        return verify(self.kb, repair=repair)
+
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is no error."""
+        self.kb.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

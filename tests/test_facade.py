@@ -1,0 +1,144 @@
+"""The way in from Python: ``from wellread import Wellread``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from inspect import getdoc, signature
+from pathlib import Path
+
+import pytest
+
+import wellread
+from wellread import Filters, Wellread, WellreadError
+from wellread.answers import FinalEvent
+from wellread.errors import RequestError, SourceError, UnknownCollectionError
+from wellread.testing.embedding import ReadableEmbedder
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PRINTED = {
+    "add_and_ask": "holds forty loaves|2,300 euros|Meeting, 00:41 · Piet|does not say",
+    "ask_async": "built in 1874|one euro|step: retrieval|supported: The savings|01:15 · Marta",
+    "search_and_upkeep": "00:41 · Piet|1 updated, 1 unchanged|traces left: 0|agree|refused: there",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "ferry.md").write_text("# The ferry\n\nThe ferry Osprey carries ninety passengers.\n")
+    (folder / "mill.md").write_text("# The mill\n\nThe mill was sold to the weavers in 1911.\n")
+    return folder
+
+
+@pytest.fixture
+def wr(tmp_path: Path) -> Iterator[Wellread]:
+    with Wellread(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def test_added_material_is_asked_and_searched(wr: Wellread, notes: Path) -> None:
+    assert wr.add(notes).counts()["added"] == 2
+    answer = wr.ask("How many passengers does the ferry Osprey carry?")
+    assert "ninety" in answer.text
+    assert answer.citations[0].quote in (notes / "ferry.md").read_text()
+    assert [result.hit.document.title for result in wr.search("mill weavers", limit=1)] == [
+        "The mill"
+    ]
+
+
+async def test_async_code_gets_the_same_answer_and_its_events(wr: Wellread, notes: Path) -> None:
+    wr.add(notes)
+    question = "How many passengers does the ferry Osprey carry?"
+    events = [event async for event in wr.stream(question)]
+    assert isinstance(events[-1], FinalEvent)
+    assert (await wr.ask_async(question)).text == events[-1].answer.text
+    with pytest.raises(RequestError, match="ask_async"):
+        wr.ask(question)
+
+
+def test_how_a_question_is_asked_is_passed_on(wr: Wellread, notes: Path) -> None:
+    wr.add(notes / "ferry.md", collection="boats")
+    wr.add(notes / "mill.md", collection="land")
+    question = "How many passengers does the ferry Osprey carry?"
+    assert wr.ask(question, filters=Filters(collections=("land",))).answered_by == "none"
+    first = wr.ask(question)
+    assert wr.ask("And who owns it?", session_id=first.session_id).session_id == first.session_id
+    assert (wr.ask(question).cached, wr.ask(question, fresh=True).cached) == (True, False)
+    with pytest.raises(UnknownCollectionError):
+        wr.ask(question, filters=Filters(collections=("sea",)))
+
+
+def test_what_is_removed_is_found_no_more(wr: Wellread, notes: Path) -> None:
+    wr.add(notes)
+    gone = wr.remove(notes / "mill.md")
+    assert (gone.documents, gone.traces) == (1, ())
+    assert all(result.hit.document.title == "The ferry" for result in wr.search("mill weavers"))
+    with pytest.raises(SourceError):
+        wr.remove("nowhere.md")
+    assert wr.verify().clean
+
+
+def test_settings_stand_above_those_of_the_home(tmp_path: Path, notes: Path) -> None:
+    asked = {"qa": {"enabled": False}}
+    with Wellread(tmp_path / "home", settings=asked, embedder=ReadableEmbedder()) as wr:
+        wr.add(notes)
+        with pytest.raises(WellreadError, match="switched off"):
+            wr.ask("How many passengers?")
+
+
+def test_without_a_home_the_environment_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_HOME", str(tmp_path / "from-environment"))
+    with Wellread() as wr:
+        assert wr.kb.home == tmp_path / "from-environment"
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    """And every public name is there when it is asked for."""
+    code = (
+        "import sys, wellread; heavy = {'lancedb', 'onnxruntime', 'numpy', 'pydantic', 'sqlalchemy'"
+        "} & sys.modules.keys(); assert not heavy, heavy; print(*(getattr(wellread, name).__name__"
+        " for name in wellread.__all__))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == wellread.__all__
+    assert set(wellread.__all__) <= set(dir(wellread))
+    with pytest.raises(AttributeError):
+        _ = wellread.nothing_of_that_name
+
+
+def test_every_public_method_says_what_it_takes_gives_and_raises() -> None:
+    methods = {
+        name: method
+        for name, method in vars(Wellread).items()
+        if not name.startswith("_") and name != "close"
+    }
+    assert {"add", "ask", "ask_async", "stream", "search", "remove", "verify"} == set(methods)
+    for name, method in methods.items():
+        documented = getdoc(method) or ""
+        assert all(f"{part}:\n" in documented for part in ("Args", "Returns", "Raises")), name
+        for given in list(signature(method).parameters)[1:]:
+            assert re.search(rf"^    {given}: ", documented, re.MULTILINE), (name, given)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_examples_run(path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for expected in PRINTED[path.stem].split("|"):
+        assert expected in done.stdout
