@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 OLDEST = "22.3"  # Python 3.11.0 brings it; 3.11.7 brings 23.2.1
-EVERYTHING = "import wellread.facade, wellread.serve.api.app, wellread.ingest.loaders.html"
+EVERYTHING = "import wellread.facade, wellread.serve.api.app, wellread.ingest.loaders.html.html"
 
 
 @pytest.mark.skipif("WELLREAD_INSTALL" not in os.environ, reason="needs a package index")

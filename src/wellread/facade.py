@@ -16,12 +16,11 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.config import default_home
 from wellread.errors import RequestError
 from wellread.ingest import run
-from wellread.ingest.checking.verify import VerifyReport, verify
+from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.ingest.remove import RemoveReport, remove_named
-from wellread.ingest.report import OnProgress, Report
+from wellread.ingest.pipeline.run_report import OnProgress, Report
 from wellread.kb import Given, KnowledgeBase, open_kb
-from wellread.library.passage_results import Result
-from wellread.library.searches import find
+from wellread.library.searches import Result, find
 from wellread.types import Filters, Mode
 
 
