@@ -34,7 +34,7 @@ from wellread.ingest.stories.story_clusters import Clusters
 from wellread.ingest.stories.story_refresh import refresh
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Span
 
 DEV, TEST = 0, 1

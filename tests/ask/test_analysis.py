@@ -14,7 +14,7 @@ from wellread.ask.understand.entity_forms import forms_of
 from wellread.ask.understand.vocabulary import Vocabulary, people
 from wellread.errors import RequestError
 from wellread.questions import Analysis
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Mode
 

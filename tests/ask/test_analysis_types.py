@@ -11,7 +11,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.entity_forms import forms_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import Analysis, QuestionType
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
 
 NODES = [

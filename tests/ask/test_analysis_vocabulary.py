@@ -13,9 +13,9 @@ from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import people, vocabulary_of
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
-from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
-from wellread.store.catalogue.vocabulary import stamps_of
+from wellread.store.catalogue.documents.vocabularies import stamps_of
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.database import Database
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, EntityFacts, Relation
 

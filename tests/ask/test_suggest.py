@@ -6,7 +6,7 @@ import pytest
 
 from wellread.ask.deliver.suggestions import Around, Linked, suggestions
 from wellread.questions import Analysis
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.types import DocumentFacts, Filters, Hit, Kind, Passage, Span
 
 ASKED = "How do I repair an old kettle?"

@@ -22,8 +22,8 @@ from wellread.ingest.linking.mention_linking import MOST_PER_ENTITY, link_mentio
 from wellread.ingest.linking.name_finder import NameFinder
 from wellread.ingest.linking.name_forms import forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.mention_scans import MentionScans, NamedEntity
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.graph.mention_scans import MentionScans, NamedEntity
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
@@ -368,7 +368,7 @@ KILLED = """
 import os, signal, sys
 from wellread.ingest.linking import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.mention_scans import MentionScans
+from wellread.store.catalogue.graph.mention_scans import MentionScans
 mentions.BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):

@@ -38,9 +38,9 @@ from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow
-from wellread.store.catalogue.values import SourceRecord
-from wellread.store.lance import LanceIndex
-from wellread.store.lance_tables import table_name
+from wellread.store.index.lance import LanceIndex
+from wellread.store.index.lance_tables import table_name
+from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Document, Filters
 

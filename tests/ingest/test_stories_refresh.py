@@ -13,9 +13,9 @@ from wellread.errors import StoreError
 from wellread.ingest.stories import story_refresh as making
 from wellread.ingest.stories.story_refresh import StoryReport, refresh
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.catalogue.stories import Stories
-from wellread.store.catalogue.story_rows import ItemRecord, Story
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.stories.story_records import Stories
+from wellread.store.catalogue.stories.story_rows import ItemRecord, Story
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Kind
 

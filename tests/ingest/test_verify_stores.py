@@ -24,9 +24,9 @@ from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
 from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint
-from wellread.store.catalogue.bodies import Body
-from wellread.store.catalogue.integrity import Integrity
-from wellread.store.lance_tables import table_name
+from wellread.store.catalogue.documents.integrity import Integrity
+from wellread.store.catalogue.documents.raw_reads import Body
+from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, LineMark, Locator, Passage, Span
 

@@ -19,7 +19,7 @@ from wellread.ingest.reindex import ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.serve.cli import app
-from wellread.store.catalogue.reindexing import LiveIndex
+from wellread.store.catalogue.runs.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
 NOTICE = "the settings ask for"

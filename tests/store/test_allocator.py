@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from wellread.store.allocator import bound_arenas
+from wellread.store.index.allocator import bound_arenas
 
 # Every thread allocates while all others live, so that each would have an arena of its own.
 COUNTING = """
 import ctypes, sys, threading
-from wellread.store.allocator import bound_arenas
+from wellread.store.index.allocator import bound_arenas
 if sys.argv[1] == "bound":
     assert bound_arenas()
 libc = ctypes.CDLL(None)

@@ -24,7 +24,7 @@ from wellread.answers import (
 )
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Box, Document, Locator, Span
 
 TEXT = "The ferry runs at noon."

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.schema import PIECE
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.document_tables import PIECE
 from wellread.types import (
     Box,
     Document,
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_said(
 def test_documents_come_in_the_order_of_their_ids_and_all_of_them(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wellread.store.catalogue.integrity.DOCUMENTS_AT_ONCE", 3)
+    monkeypatch.setattr("wellread.store.catalogue.documents.integrity.DOCUMENTS_AT_ONCE", 3)
     for number in range(8):
         document = Document(
             collection="more", uri=f"file:///{number}", kind="page", title="", text="kelp"

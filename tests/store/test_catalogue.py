@@ -19,8 +19,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.schema import PIECE
-from wellread.store.catalogue.values import (
+from wellread.store.schema.catalogue_values import (
     CollectionFacts,
     DocumentChange,
     PendingWrite,
@@ -28,6 +27,7 @@ from wellread.store.catalogue.values import (
     SourceRecord,
     VersionKey,
 )
+from wellread.store.schema.document_tables import PIECE
 from wellread.types import (
     Document,
     EntityFacts,

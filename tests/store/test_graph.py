@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.mention_scans import FoundName, forget_described, forget_entities
-from wellread.store.catalogue.network import Neighbour
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.graph.mention_scans import (
+    FoundName,
+    forget_described,
+    forget_entities,
+)
+from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.text.names import key_of, loose_key
 from wellread.types import Document, EntityFacts, Relation, Span
 
@@ -406,8 +410,8 @@ def test_reach_gives_each_entity_once_with_a_shortest_way(catalogue: Catalogue) 
 def test_ways_are_those_that_a_plain_search_finds(
     tmp_path_factory: pytest.TempPathFactory, pairs: set[tuple[int, int]], hops: int
 ) -> None:
-    from wellread.store.catalogue.network import Network, RelationNames, RelationRow
-    from wellread.store.catalogue.nodes import EntityNode, Nodes
+    from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes
+    from wellread.store.catalogue.graph.relation_network import Network, RelationNames, RelationRow
 
     nodes = [
         EntityNode(
@@ -477,7 +481,7 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
 def test_the_network_is_kept_while_no_entity_changes(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wellread.store.catalogue import networks
+    from wellread.store.catalogue.graph import held_networks as networks
 
     loaded: list[str] = []
     load = networks.load_network
@@ -610,7 +614,7 @@ def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> N
 def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> None:
     from sqlalchemy import update
 
-    from wellread.store.catalogue.schema_graph import mention_scans
+    from wellread.store.schema.graph_tables import mention_scans
 
     note = article("note", "Osprey left.")
     put(catalogue, entity("osprey"), note)
@@ -627,7 +631,7 @@ def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> No
 def stored(catalogue: Catalogue) -> set[tuple[str, str]]:
     from sqlalchemy import select
 
-    from wellread.store.catalogue.schema_graph import mentions
+    from wellread.store.schema.graph_tables import mentions
 
     with catalogue._database.read() as connection:
         rows = connection.execute(select(mentions.c.document_id, mentions.c.entity_id)).all()

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from wellread.errors import StoreError
-from wellread.store import lance
 from wellread.store.base import Fingerprint
-from wellread.store.lance import LanceIndex
-from wellread.store.lance_tables import drop_other_indexes, table_name
+from wellread.store.index import lance
+from wellread.store.index.lance import LanceIndex
+from wellread.store.index.lance_tables import drop_other_indexes, table_name
 from wellread.testing.index import IndexContract
 from wellread.testing.index_model import DIMENSIONS, OpenIndex, axes, held, ids, make_row, write
 from wellread.testing.index_search import ANY
@@ -76,7 +76,7 @@ def test_a_reader_sees_what_another_process_wrote(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"
         "from wellread.store.base import Fingerprint\n"
-        "from wellread.store.lance import LanceIndex\n"
+        "from wellread.store.index.lance import LanceIndex\n"
         "from wellread.testing.index_model import make_row, write\n"
         "made = Fingerprint(embedder='words', dimensions=8, chunking='c1')\n"
         "index = LanceIndex.open(pathlib.Path(sys.argv[1]), made)\n"

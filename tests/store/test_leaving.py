@@ -11,10 +11,10 @@ import pytest
 from wellread.identity import document_id, version_of
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.jobs import JobItem
-from wellread.store.catalogue.mention_scans import FoundName, MentionScans
-from wellread.store.catalogue.story_rows import ItemRecord
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.catalogue.graph.mention_scans import FoundName, MentionScans
+from wellread.store.catalogue.runs.job_records import JobItem
+from wellread.store.catalogue.stories.story_rows import ItemRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts, Passage, Span
 
 NEXT = Fingerprint(embedder="another", dimensions=4, chunking="c")

@@ -11,7 +11,7 @@ import pytest
 from wellread.answers import Answer, Confidence, Related
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 

@@ -9,11 +9,8 @@ from sqlalchemy import select, update
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.schema import documents
-from wellread.store.catalogue.schema_graph import stories, story_items
-from wellread.store.catalogue.stories import Stories, mark_dirty
-from wellread.store.catalogue.story_rows import (
+from wellread.store.catalogue.stories.story_records import Stories, mark_dirty
+from wellread.store.catalogue.stories.story_rows import (
     ItemKey,
     ItemRecord,
     StoryText,
@@ -21,7 +18,10 @@ from wellread.store.catalogue.story_rows import (
     item_name,
     key_of,
 )
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import documents
+from wellread.store.schema.graph_tables import stories, story_items
 from wellread.types import Document, Span
 
 NEWS = "news"

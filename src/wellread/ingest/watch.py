@@ -33,7 +33,7 @@ from wellread.ingest.sources.selection import Selection
 from wellread.ingest.sources.web.addresses import is_web
 from wellread.ingest.sources.web.polling import Polls
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 
 logger = logging.getLogger(__name__)
 

@@ -30,9 +30,9 @@ from wellread.models.recording import RecordedJudge, RecordedReranker
 from wellread.models.rerank import Reranker
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.reindexing import LiveIndex
-from wellread.store.lance import LanceIndex
-from wellread.store.lance_tables import drop_other_indexes, other_indexes
+from wellread.store.catalogue.runs.reindexing import LiveIndex
+from wellread.store.index.lance import LanceIndex
+from wellread.store.index.lance_tables import drop_other_indexes, other_indexes
 
 CATALOGUE_FILE = "catalogue.db"
 INDEX_FOLDER = "index"

@@ -18,8 +18,8 @@ from wellread.ask.verify.check_claims import verify
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
-from wellread.store.catalogue.removed import BLANK
-from wellread.store.catalogue.values import StoredAnswer
+from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.parsed import parse
 from wellread.types import Document, DocumentFacts, Hit, Passage, Span
 

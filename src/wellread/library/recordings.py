@@ -9,7 +9,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values, named_document, near
 from wellread.library.speaker_turns import Turn, turns_of
-from wellread.store.catalogue.listings import ListedDocument, Order
+from wellread.store.catalogue.documents.listings import ListedDocument, Order
 from wellread.text.names import key_of
 from wellread.types import Document, Filters, Mark, SpeakerMark, TimeMark
 

@@ -13,7 +13,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library import timeline_entries as entries
 from wellread.library.named_things import near
 from wellread.library.timeline_entries import Entry
-from wellread.store.catalogue.story_rows import Story
+from wellread.store.catalogue.stories.story_rows import Story
 from wellread.text.names import key_of
 from wellread.types import Filters
 

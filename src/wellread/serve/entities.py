@@ -23,9 +23,9 @@ from wellread.serve.api.entity_schemas import (
 from wellread.serve.api.schemas import PlaceBody, SpanBody
 from wellread.serve.present import view_url
 from wellread.serve.problems import Problem, problem_of_status
-from wellread.store.catalogue.mentions import MentioningDocument, MentionTotal
-from wellread.store.catalogue.network import Neighbour
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.mention_reads import MentioningDocument, MentionTotal
+from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 

@@ -26,7 +26,7 @@ from wellread.serve.api.explain_schemas import (
 )
 from wellread.serve.api.schemas import RankBody
 from wellread.serve.terminal import harmless
-from wellread.store.catalogue.network import Path
+from wellread.store.catalogue.graph.relation_network import Path
 from wellread.types import Filters
 
 LISTED = 5  # candidates of each list that the terminal shows

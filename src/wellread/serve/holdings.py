@@ -8,7 +8,7 @@ from pathlib import Path
 
 from wellread.kb import KnowledgeBase
 from wellread.store.base import Fingerprint
-from wellread.store.catalogue.values import KindCount
+from wellread.store.schema.catalogue_values import KindCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from wellread.serve.api import lookup_schemas as schemas
 from wellread.serve.api.schemas import PlaceBody, RankBody, SourceBody, SpanBody
 from wellread.serve.present import view_url
 from wellread.serve.timeline import Unit, periods, unit_for
-from wellread.store.catalogue.listings import DocumentPage, ListedDocument
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.types import DocumentFacts, Filters, Locator, Span
 
 MOST_PERIODS = 1_000

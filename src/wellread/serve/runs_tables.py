@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wellread.ingest.backup import BackupReport
     from wellread.ingest.pipeline.run_report import Report
     from wellread.ingest.remove import RemoveReport
-    from wellread.store.catalogue.jobs import ItemStatus, Job, JobItem
+    from wellread.store.catalogue.runs.job_records import ItemStatus, Job, JobItem
 
 _STATE_STYLE = {
     "running": "cyan",
@@ -35,7 +35,7 @@ def item_status(given: str) -> ItemStatus | None:
     Raises:
         SourceError: there is no such status.
     """
-    from wellread.store.catalogue import jobs  # noqa: PLC0415 - loads the stores
+    from wellread.store.catalogue.runs import job_records as jobs  # noqa: PLC0415 - loads the stores
 
     if not given:
         return None

@@ -8,8 +8,8 @@ from wellread.library.recheck import Rechecked
 from wellread.locators import format_time
 from wellread.serve.api import stored_schemas as schemas
 from wellread.serve.present import answer_body
-from wellread.store.catalogue.sessions import SessionFacts
-from wellread.store.catalogue.values import StoredAnswer
+from wellread.store.catalogue.asking.session_records import SessionFacts
+from wellread.store.schema.catalogue_values import StoredAnswer
 
 # Who asks as long as there are no users: everybody who reaches this machine's home.
 OWNER = ""

@@ -13,8 +13,8 @@ from rich.text import Text
 from wellread.answers import Answer
 from wellread.library.recheck import Rechecked
 from wellread.serve.terminal import harmless
-from wellread.store.catalogue.sessions import SessionFacts
-from wellread.store.catalogue.values import StoredAnswer
+from wellread.store.catalogue.asking.session_records import SessionFacts
+from wellread.store.schema.catalogue_values import StoredAnswer
 
 INDENT = 4
 

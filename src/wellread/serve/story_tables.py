@@ -16,7 +16,7 @@ from wellread.serve.timeline import bucketed, periods, sparkline, unit_for
 
 if TYPE_CHECKING:
     from wellread.ask.retrieve.story_search import FoundStory
-    from wellread.store.catalogue.story_rows import Story, StoryItem
+    from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 
 SHORT_ID = 12
 SPARK_WIDTH = 16

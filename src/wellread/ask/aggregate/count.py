@@ -10,8 +10,8 @@ from wellread.ask.aggregate.relation_words import related
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.aggregate.topic_terms import Holding, documents_about
 from wellread.ask.retrieve.retrieval import Row
-from wellread.store.catalogue.censuses import Entry
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

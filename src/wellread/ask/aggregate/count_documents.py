@@ -10,7 +10,7 @@ from wellread.ask.aggregate.countable_nouns import said
 from wellread.ask.aggregate.rows import DOCUMENTS, NAMED, amount, document_rows, there_are
 from wellread.ask.aggregate.topic_terms import documents_about
 from wellread.ask.retrieve.retrieval import Row
-from wellread.store.catalogue.censuses import FIELDS, Entry
+from wellread.store.catalogue.documents.aggregates import FIELDS, Entry
 
 MOST_ROWS = 20_000  # of a count; a list has all
 UNDATED = "without a date"

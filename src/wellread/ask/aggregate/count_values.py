@@ -5,7 +5,7 @@ from __future__ import annotations
 from wellread.ask.aggregate.count import Count, Result, entries_of, narrowed
 from wellread.ask.aggregate.rows import day, value_rows
 from wellread.ask.retrieve.retrieval import Row
-from wellread.store.catalogue.story_rows import Story
+from wellread.store.catalogue.stories.story_rows import Story
 
 
 def count_values(count: Count) -> Result:

@@ -12,7 +12,7 @@ from wellread.ask.aggregate.scope import Scope
 from wellread.ask.deliver.render import QUOTED, first_sentence
 from wellread.ask.retrieve.retrieval import Place, Row
 from wellread.headlines import shortened
-from wellread.store.catalogue.story_rows import Story, StoryItem
+from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.invisible import visible
 from wellread.types import Filters, Span
 

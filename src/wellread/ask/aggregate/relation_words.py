@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from wellread.ask.aggregate.question_pieces import Item, place_of
 from wellread.questions import NamedEntity
-from wellread.store.catalogue.graph import Graph
-from wellread.store.catalogue.network import Neighbour, Side
+from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.graph.relation_network import Neighbour, Side
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from wellread.ask.retrieve.retrieval import Row
-from wellread.store.catalogue.censuses import Entry
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 
 DOCUMENTS = ("Title", "Date", "Kind")
 NAMED = (*DOCUMENTS, "Named")

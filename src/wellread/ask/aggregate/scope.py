@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.censuses import Entry
+from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.types import Filters, Span
 
 Pair = tuple[str, str]

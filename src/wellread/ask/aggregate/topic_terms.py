@@ -10,7 +10,7 @@ from wellread.ask.aggregate.question_pieces import Item
 from wellread.ask.aggregate.scope import Scope
 from wellread.ask.aggregate.word_holders import holding, tokens
 from wellread.questions import NamedEntity
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.tokens import key_of
 
 MOST_READ = 20_000  # documents of a scope whose texts are searched for a name that is known

@@ -17,8 +17,8 @@ from wellread.ask.deliver.reply import RELATED, RELATED_SIMILARITY, Reply
 from wellread.ask.deliver.suggestions import Around, Linked, suggestions
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.network import Neighbour
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.invisible import visible
 from wellread.types import DocumentFacts, Filters, Hit
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from wellread.questions import Analysis
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.invisible import visible
 from wellread.text.names import singular
 from wellread.text.parsed import parse

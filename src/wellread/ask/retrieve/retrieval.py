@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from wellread.store.catalogue.network import Path
+from wellread.store.catalogue.graph.relation_network import Path
 from wellread.types import Filters, Hit, Span
 
 AggregateKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.understand.everyday import EVERYDAY
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.tokens import ARTICLES, key_of, key_of_words, tokens_of

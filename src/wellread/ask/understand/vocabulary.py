@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 from wellread.ask.understand.entity_forms import Named, forms_of
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.graph import Graph
-from wellread.store.catalogue.vocabulary import CollectionWords
+from wellread.store.catalogue.documents.vocabularies import CollectionWords
+from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.text.tokens import key_of
 
 MOST_TITLE_WORDS = 8  # of a document whose date a question may refer to

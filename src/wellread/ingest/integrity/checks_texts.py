@@ -20,8 +20,8 @@ from wellread.ingest.integrity.damage import (
 from wellread.ingest.parsing.passages import split
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.store.catalogue.bodies import Body, StoredPassage
-from wellread.store.catalogue.values import DocumentChange, SourceChange
+from wellread.store.catalogue.documents.raw_reads import Body, StoredPassage
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange
 from wellread.types import Span
 
 

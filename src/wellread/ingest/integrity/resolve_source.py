@@ -10,7 +10,7 @@ from wellread.ingest.pipeline.deletions import with_entries
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.ingest.sources.web.addresses import is_web
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import DocumentFacts
 
 DOCUMENT_ID = "doc_"

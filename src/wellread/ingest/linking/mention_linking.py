@@ -17,7 +17,12 @@ from wellread.identity import tagged_hash
 from wellread.ingest.linking.name_finder import NameFinder
 from wellread.ingest.linking.name_forms import Form, claimed, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.mention_scans import FoundName, MentionScans, NamedEntity, Unscanned
+from wellread.store.catalogue.graph.mention_scans import (
+    FoundName,
+    MentionScans,
+    NamedEntity,
+    Unscanned,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import ahocorasick
 
 from wellread.ingest.linking.folded_text import HYPHENS, fold
 from wellread.ingest.linking.name_forms import UNSPACED, Form
-from wellread.store.catalogue.mention_scans import FoundName
+from wellread.store.catalogue.graph.mention_scans import FoundName
 from wellread.types import Span
 
 _APOSTROPHES = "'’ʼ"

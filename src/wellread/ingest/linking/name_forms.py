@@ -15,7 +15,7 @@ from typing import Literal
 
 from wellread.ingest.linking.common_words import COMMON_WORDS, STOP_WORDS
 from wellread.ingest.linking.folded_text import fold
-from wellread.store.catalogue.mention_scans import NamedEntity
+from wellread.store.catalogue.graph.mention_scans import NamedEntity
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 
 Case = Literal["any", "exact", "inside"]  # inside: exact, and not the first word of a sentence

@@ -10,7 +10,7 @@ from wellread.identity import document_id, facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.ingest.pipeline.commit import Fresh, write_window, writing
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

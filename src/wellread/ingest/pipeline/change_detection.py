@@ -12,7 +12,7 @@ from wellread.ingest.pipeline.run_report import SourceResult, Status
 from wellread.ingest.pipeline.web_pages import Outcome
 from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.sources.discover import Found, FoundFile
-from wellread.store.catalogue.values import SourceRecord, SourceStatus
+from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
 
 Judged = tuple[SourceResult, list[ReadSource], list[SourceRecord]]
 

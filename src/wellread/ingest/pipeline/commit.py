@@ -26,7 +26,7 @@ from wellread.errors import StoreError
 from wellread.ingest.pipeline.index_rows import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.store.base import Index
-from wellread.store.catalogue.values import SourceChange, VersionKey
+from wellread.store.schema.catalogue_values import SourceChange, VersionKey
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from wellread.ingest.sources.discover import Found, FoundBytes, Input, local_pat
 from wellread.ingest.sources.selection import Selection
 from wellread.ingest.sources.web.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.web.entries import ENTRY_LOADER
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 
 EMPTY = (
     "nothing was found there any more, so {count:,} sources of it were kept; "

@@ -15,7 +15,7 @@ from wellread.errors import WellreadError
 from wellread.ingest.pipeline.run_report import SourceResult
 from wellread.ingest.sources.web.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.jobs import Job, JobAction, JobItem
+from wellread.store.catalogue.runs.job_records import Job, JobAction, JobItem
 
 JOBS_FOLDER = "jobs"
 SECONDS_BETWEEN = 0.5  # between two looks into the catalogue

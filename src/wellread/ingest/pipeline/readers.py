@@ -18,7 +18,7 @@ from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.sources.discover import Found, FoundBytes, FoundFile, FoundPage
 from wellread.ingest.sources.web.fetching import fetcher_for
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 
 AHEAD = 3  # sources given out per parser before the first of them is back
 

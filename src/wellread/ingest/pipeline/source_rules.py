@@ -11,7 +11,7 @@ from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.settings.prepared import prepare
 from wellread.ingest.sources.discover import Found, FoundFile
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 
 
 def settings_for(

@@ -19,7 +19,7 @@ from wellread.ingest.sources.discover import FoundPage, feeds_in, is_feed_list
 from wellread.ingest.sources.web.addresses import FetchError
 from wellread.ingest.sources.web.entries import ENTRY_LOADER, follow_entries
 from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified
-from wellread.store.catalogue.values import SourceRecord
+from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import Document
 
 FETCHES_AT_ONCE = 8  # of different hosts; one host is asked one thing at a time

@@ -27,7 +27,7 @@ from wellread.ingest.stories.story_words import (
     unpacked_signature,
 )
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.story_rows import ItemRecord, WaitingDocument
+from wellread.store.catalogue.stories.story_rows import ItemRecord, WaitingDocument
 from wellread.types import Span
 
 logger = logging.getLogger(__name__)

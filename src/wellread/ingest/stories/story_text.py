@@ -23,7 +23,7 @@ from wellread.ingest.stories.story_words import (
     spoken,
     unpacked,
 )
-from wellread.store.catalogue.story_rows import (
+from wellread.store.catalogue.stories.story_rows import (
     ItemRecord,
     Material,
     StoryText,

@@ -17,7 +17,7 @@ from wellread.ask.write.drafting import EXTRACTIVE
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.bibtex import bibtex
 from wellread.library.bibliography.works import csl_item, works_of
-from wellread.store.catalogue.values import StoredAnswer
+from wellread.store.schema.catalogue_values import StoredAnswer
 
 Format = Literal["markdown", "csl-json", "bibtex"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.serve.runs_tables import item_body, job_body
-from wellread.store.catalogue.jobs import ItemStatus, Job
+from wellread.store.catalogue.runs.job_records import ItemStatus, Job
 
 
 class JobBody(BaseModel):

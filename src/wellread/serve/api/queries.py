@@ -13,7 +13,7 @@ from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
 from wellread.serve.dates import first_moment, last_moment
 from wellread.serve.timeline import Unit
-from wellread.store.catalogue.listings import Order
+from wellread.store.catalogue.documents.listings import Order
 from wellread.types import Filters, Kind
 
 MOST_RESULTS = 200

@@ -24,7 +24,7 @@ from wellread.serve.api.stored_schemas import (
 )
 from wellread.serve.problems import QA_SWITCHED_OFF
 from wellread.serve.stored import OWNER, query_body, session_body, session_detail_body
-from wellread.store.catalogue.sessions import SessionFacts
+from wellread.store.catalogue.asking.session_records import SessionFacts
 
 
 def sessions_router(kb: KnowledgeBase) -> APIRouter:

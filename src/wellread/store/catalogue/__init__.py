@@ -16,33 +16,30 @@ from sqlalchemy import bindparam, delete, insert, inspect, select, text, update
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
-from wellread.store.catalogue import (  # noqa: F401 - fills the metadata
-    answers,
-    documents,
-    lookup,
-    overviews,
-    pending,
-    schema_asking,
-    schema_graph,
-    schema_runs,
-    source_records,
+from wellread.store.catalogue import document_writes
+from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking.answer_cache import AnswerCache
+from wellread.store.catalogue.asking.call_records import Calls
+from wellread.store.catalogue.asking.erasure import Forgetting
+from wellread.store.catalogue.asking.past_question_records import PastQuestions
+from wellread.store.catalogue.asking.session_records import Sessions
+from wellread.store.catalogue.documents import lookup, pending, source_records, summaries
+from wellread.store.catalogue.documents.aggregates import Censuses
+from wellread.store.catalogue.documents.collection_settings import Collections
+from wellread.store.catalogue.documents.integrity import Integrity
+from wellread.store.catalogue.documents.listings import Listings
+from wellread.store.catalogue.documents.vocabularies import Vocabularies
+from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.runs.job_records import Jobs
+from wellread.store.catalogue.runs.reindexing import Reindexing
+from wellread.store.catalogue.runs.vector_debts import Vectors
+from wellread.store.catalogue.stories.story_records import Stories
+from wellread.store.schema import (  # noqa: F401 - fills the metadata
+    asking_tables,
+    graph_tables,
+    run_tables,
 )
-from wellread.store.catalogue.answer_cache import AnswerCache
-from wellread.store.catalogue.calls import Calls
-from wellread.store.catalogue.censuses import Censuses
-from wellread.store.catalogue.collections import Collections
-from wellread.store.catalogue.database import Database
-from wellread.store.catalogue.forgetting import Forgetting
-from wellread.store.catalogue.graph import Graph
-from wellread.store.catalogue.integrity import Integrity
-from wellread.store.catalogue.jobs import Jobs
-from wellread.store.catalogue.listings import Listings
-from wellread.store.catalogue.past_questions import PastQuestions
-from wellread.store.catalogue.reindexing import Reindexing
-from wellread.store.catalogue.schema import HEAD, properties, sources
-from wellread.store.catalogue.sessions import Sessions
-from wellread.store.catalogue.stories import Stories
-from wellread.store.catalogue.values import (
+from wellread.store.schema.catalogue_values import (
     CollectionFacts,
     Gap,
     KindCount,
@@ -53,8 +50,8 @@ from wellread.store.catalogue.values import (
     StoredAnswer,
     VersionKey,
 )
-from wellread.store.catalogue.vectors import Vectors
-from wellread.store.catalogue.vocabulary import Vocabularies
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import HEAD, properties, sources
 from wellread.types import Document, DocumentFacts, Mark, Passage, Span
 
 FINGERPRINT = "fingerprint"
@@ -92,7 +89,7 @@ class Catalogue:
             current = connection.execute(CURRENT).scalar() if there else None
             if current != HEAD:
                 # Alembic takes a tenth of a second to load, and is needed once per release.
-                from wellread.store.catalogue.upgrade import upgrade  # noqa: PLC0415
+                from wellread.store.schema.upgrade import upgrade  # noqa: PLC0415
 
                 database.lock_schema(connection)
                 upgrade(connection)
@@ -107,7 +104,7 @@ class Catalogue:
     def sources(self, collection: str) -> dict[str, SourceRecord]:
         """Uri to what is known of each source of the collection."""
         with self._database.read() as connection:
-            return overviews.source_records(connection, collection)
+            return summaries.source_records(connection, collection)
 
     def record_source(self, record: SourceRecord) -> None:
         """Keep what was seen of one source, without a change of its documents."""
@@ -157,7 +154,7 @@ class Catalogue:
         that rest on them become stale.
         """
         with self._database.write() as connection:
-            documents.commit_changes(connection, changes)
+            document_writes.commit_changes(connection, changes)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:
         """Delete sources with their documents; the versions whose index rows are to go.
@@ -167,7 +164,7 @@ class Catalogue:
         names = list(uris)
         with self._database.write() as connection:
             gone = source_records.documents_of_sources(connection, collection, names)
-            documents.delete_documents(connection, gone)
+            document_writes.delete_documents(connection, gone)
             source_records.delete_sources(connection, collection, names)
         self._database.forget_deleted()
         return list(gone.items())
@@ -177,7 +174,7 @@ class Catalogue:
         with self._database.write() as connection:
             gone = lookup.live_versions(connection, document_ids)
             origins = source_records.origins(connection, gone)
-            documents.delete_documents(connection, gone)
+            document_writes.delete_documents(connection, gone)
             source_records.leave_out_emptied(connection, origins)
         self._database.forget_deleted()
         return list(gone.items())
@@ -270,44 +267,44 @@ class Catalogue:
     def entity_names(self, collections: Iterable[str]) -> dict[str, str]:
         """Case-folded id, title or alias of each entity in the collections to its id."""
         with self._database.read() as connection:
-            return overviews.entity_names(connection, collections)
+            return summaries.entity_names(connection, collections)
 
     def collections(self) -> list[CollectionFacts]:
         """Every collection with its counts, by name."""
         with self._database.read() as connection:
-            return overviews.collection_facts(connection)
+            return summaries.collection_facts(connection)
 
     def stats(self) -> list[KindCount]:
         """Counts of every kind in every collection."""
         with self._database.read() as connection:
-            return overviews.kind_counts(connection)
+            return summaries.kind_counts(connection)
 
     # --- answers and gaps ---
 
     def record_answer(self, answer: Answer) -> None:
         """Keep an answer with what it rests on; one of the same id is replaced."""
         with self._database.write() as connection:
-            answers.record_answer(connection, answer)
+            answer_records.record_answer(connection, answer)
 
     def answer(self, answer_id: str) -> Answer | None:
         """The whole answer, or None."""
         with self._database.read() as connection:
-            return answers.find_answer(connection, answer_id)
+            return answer_records.find_answer(connection, answer_id)
 
     def answers(self, limit: int = 100) -> list[StoredAnswer]:
         """Facts about the newest answers, newest first."""
         with self._database.read() as connection:
-            return answers.list_answers(connection, limit)
+            return answer_records.list_answers(connection, limit)
 
     def record_gap(self, question: str, reason: str) -> None:
         """Keep a question that could not be answered."""
         with self._database.write() as connection:
-            answers.record_gap(connection, question, reason)
+            answer_records.record_gap(connection, question, reason)
 
     def gaps(self, limit: int = 1_000) -> list[Gap]:
         """The newest gaps, newest first."""
         with self._database.read() as connection:
-            return answers.list_gaps(connection, limit)
+            return answer_records.list_gaps(connection, limit)
 
     # --- properties ---
 

@@ -1,10 +1,10 @@
-"""Alembic's entry: runs migrations on the connection that ``catalogue.upgrade`` hands over."""
+"""Alembic's entry: runs migrations on the connection that ``schema.upgrade`` hands over."""
 
 from __future__ import annotations
 
 from alembic import context
 
-from wellread.store.catalogue.schema import metadata
+from wellread.store.schema.document_tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

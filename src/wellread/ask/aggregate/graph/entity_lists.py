@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wellread.ask.aggregate.graph.verbalize import listing
 from wellread.ask.retrieve.retrieval import AggregateResult, Row
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.names import plural
 from wellread.text.sentences import sentence_spans
 from wellread.types import Hit

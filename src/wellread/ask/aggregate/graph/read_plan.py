@@ -14,8 +14,8 @@ from wellread.ask.aggregate.graph.walk import Attributes
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, NamedEntity
-from wellread.store.catalogue.graph import Graph
-from wellread.store.catalogue.network import RelationKind
+from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.graph.relation_network import RelationKind
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Span
 

@@ -17,7 +17,7 @@ from wellread.ask.aggregate.graph.relation_phrases import (
     same_side,
     starts_with,
 )
-from wellread.store.catalogue.network import Direction, RelationKind
+from wellread.store.catalogue.graph.relation_network import Direction, RelationKind
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 _AGENTS = frozenset({"by", "in", "from"})  # after a passive: who does it, or where

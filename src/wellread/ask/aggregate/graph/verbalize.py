@@ -8,8 +8,8 @@ from wellread.ask.aggregate.graph.graph_plan import Hop, Plan
 from wellread.ask.aggregate.graph.relation_families import BOTH_WAYS
 from wellread.ask.aggregate.graph.relation_phrases import PREPOSITIONS, is_participle
 from wellread.ask.aggregate.graph.walk import Reached, Walked
-from wellread.store.catalogue.network import Neighbour, Path
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import Neighbour, Path
 from wellread.text.names import plural
 
 MOST_NAMED = 12  # of the answers in the sentence; the rows hold all

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from wellread.ask.aggregate.graph.graph_plan import Hop, Plan
 from wellread.questions import NamedEntity
-from wellread.store.catalogue.graph import MOST_HOPS, Graph
-from wellread.store.catalogue.network import Direction, Edge, Neighbour, Path
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_graph import MOST_HOPS, Graph
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import Direction, Edge, Neighbour, Path
 
 MOST_NODES = 5_000  # that one hop starts from
 MOST_PATHS = 10

@@ -15,7 +15,7 @@ from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.censuses import Part
+from wellread.store.catalogue.documents.aggregates import Part
 from wellread.types import Span
 
 STRATEGY = "coverage of the catalogue"

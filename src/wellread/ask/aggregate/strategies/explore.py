@@ -26,7 +26,7 @@ from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of

@@ -15,8 +15,8 @@ from wellread.ask.retrieve.search import check_collections, look
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
-from wellread.store.catalogue.network import Path
-from wellread.store.catalogue.nodes import EntityNode
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.relation_network import Path
 from wellread.types import Filters, Hit
 
 STRATEGY = "graph"

@@ -20,7 +20,7 @@ from wellread.ask.aggregate.topic_terms import Topic, documents_about, nodes_of,
 from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.store.catalogue.censuses import Entry
+from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.parsed import parse
 from wellread.types import Span
 

@@ -1,0 +1,1 @@
+"""Answers, sessions, calls of models, and the removal of deleted words from them."""

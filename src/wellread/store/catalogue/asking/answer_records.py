@@ -1,0 +1,352 @@
+"""Answers that were given, what they rest on, and the questions that stayed open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from wellread.answers import Answer
+from wellread.codec import from_plain, to_plain
+from wellread.headlines import shortened
+from wellread.store.catalogue.asking.cache_rows import forget_cached
+from wellread.store.catalogue.asking.redaction import RemovedWords, blacked
+from wellread.store.catalogue.asking.redaction_answers import (
+    NAMED,
+    named,
+    without_markers,
+    without_names,
+)
+from wellread.store.catalogue.asking.redaction_rows import REMOVED, listed, without_rows
+from wellread.store.schema.asking_tables import sessions
+from wellread.store.schema.catalogue_values import Gap, StoredAnswer
+from wellread.store.schema.chunked import chunks
+from wellread.store.schema.document_tables import answer_evidence, answers, documents, gaps, texts
+from wellread.types import Locator
+
+Plain = dict[str, Any]
+FACTS = [column for column in answers.c if column.name != "body"]
+TITLE = 80  # characters of a first question that name a session
+
+
+def record_answer(connection: Connection, answer: Answer) -> None:
+    """Keep ``answer`` with the spans that it cites; one of the same id is replaced.
+
+    It is stale from the start when a source changed or went while it was being written. Its
+    session is made when there is none yet.
+    """
+    body, stale = _as_it_stands(connection, answer)
+    now = datetime.now(UTC)
+    connection.execute(delete(answers).where(answers.c.id == answer.id))
+    connection.execute(
+        insert(answers),
+        {
+            "id": answer.id,
+            "created_at": now,
+            "session_id": answer.session_id,
+            "question": body["question"],
+            "answered_by": answer.answered_by,
+            "confidence": answer.confidence.score,
+            "stale": stale,
+            "body": body,
+            "owner": answer.owner,
+        },
+    )
+    _write_evidence(connection, answer)
+    _seen(connection, answer, now)
+
+
+def rewrite_answer(connection: Connection, answer: Answer, *, stale: bool) -> None:
+    """Keep ``answer`` as it was found to be now, in place of what was recorded of it."""
+    body, outdated = _as_it_stands(connection, answer)
+    _rewrite(connection, answer.id, body, stale=stale or outdated)
+    connection.execute(delete(answer_evidence).where(answer_evidence.c.answer_id == answer.id))
+    _write_evidence(connection, answer)
+
+
+def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
+    """The body to keep, without what is not there any more, and whether that was something."""
+    body = to_plain(answer)
+    in_rows = listed(body)
+    beside = {one.id: one.title for one in answer.related if one.kind == "document" and one.id}
+    live = _live(
+        connection, {*in_rows, *beside, *(citation.document_id for citation in answer.citations)}
+    )
+    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    ids = {one.document_id for one in passed} | in_rows.difference(live)
+    titles = beside | {one.document_id: one.title for one in answer.citations}
+    lost = (ids | set(beside)).difference(live)
+    if ids or lost:
+        removed = RemovedWords(
+            [one.quote for one in passed], stored_texts(connection, ids.intersection(live))
+        )
+        gone = {known: titles.get(known, "") for known in lost}
+        body = forgotten(body, ids, removed, gone=gone)
+    return body, bool(ids)
+
+
+def _write_evidence(connection: Connection, answer: Answer) -> None:
+    """What the answer cites; then what it only lists, and what it only names."""
+    evidence = [
+        (one.document_id, one.version, one.source_span.start, one.source_span.end)
+        for one in answer.citations
+    ]
+    # What only a row of the table rests on has no place, since nothing is quoted of it.
+    table = answer.table.documents if answer.table else ()
+    in_rows = {known for row in table for known in row}
+    live = _live(connection, in_rows)
+    seen = {known for known, *_ in evidence}
+    evidence += [(known, live[known], 0, 0) for known in sorted(in_rows - seen) if known in live]
+    beside = named(connection, answer.related) - seen - in_rows
+    evidence += [(known, NAMED, 0, 0) for known in sorted(_live(connection, beside))]
+    if evidence:
+        names = ("document_id", "version", "start", "end")
+        connection.execute(
+            insert(answer_evidence),
+            [
+                {"answer_id": answer.id, "ordinal": ordinal} | dict(zip(names, each, strict=True))
+                for ordinal, each in enumerate(evidence)
+            ],
+        )
+
+
+def _seen(connection: Connection, answer: Answer, now: datetime) -> None:
+    """The session of ``answer`` was used; its first question names it."""
+    if not answer.session_id:
+        return
+    mine = (sessions.c.id == answer.session_id, sessions.c.owner == answer.owner)
+    done = connection.execute(update(sessions).where(*mine).values(seen_at=now))
+    if done.rowcount:
+        return
+    connection.execute(
+        insert(sessions),
+        {
+            "id": answer.session_id,
+            "owner": answer.owner,
+            "title": shortened(answer.question, TITLE),
+            "created_at": now,
+            "seen_at": now,
+        },
+    )
+
+
+def find_answer(connection: Connection, answer_id: str) -> Answer | None:
+    """The whole answer."""
+    row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).first()
+    return from_plain(Answer, row.body) if row else None
+
+
+def list_answers(connection: Connection, limit: int) -> list[StoredAnswer]:
+    """Facts about the newest answers, newest first."""
+    order = (answers.c.created_at.desc(), answers.c.id)
+    return [
+        StoredAnswer(**row._mapping)
+        for row in connection.execute(select(*FACTS).order_by(*order).limit(limit))
+    ]
+
+
+def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
+    """Those of the documents that an answer quotes."""
+    return {known for known, _ in _resting(connection, document_ids, quoted=True)}
+
+
+def titles_at_rest(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
+    """Those of the documents that an answer rests on or names, with their titles."""
+    ids = sorted({known for known, _ in _resting(connection, document_ids, named=True)})
+    columns = (documents.c.id, documents.c.title)
+    return {
+        row.id: row.title
+        for some in chunks(ids)
+        for row in connection.execute(select(*columns).where(documents.c.id.in_(some)))
+    }
+
+
+def forget_documents(
+    connection: Connection,
+    document_ids: Iterable[str],
+    removed: RemovedWords,
+    gone: Mapping[str, str] | None = None,
+) -> None:
+    """Mark the answers that rest on these documents and take out what they quote of them.
+
+    Args:
+        gone: those that are not there any more, with their titles; the others have new versions.
+    """
+    ids = set(document_ids)
+    lost = gone or {}
+    resting = {answer_id for _, answer_id in _resting(connection, ids)}
+    naming = {answer_id for _, answer_id in _resting(connection, lost, named=True)}
+    for answer_id in sorted(resting | naming):
+        row = connection.execute(
+            select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
+        ).one()
+        body = forgotten(row.body, ids, removed, gone=lost)
+        _rewrite(connection, answer_id, body, stale=row.stale or answer_id in resting)
+    if lost:
+        names = (answer_evidence.c.version == NAMED,)
+        for some in chunks(sorted(lost)):
+            those = answer_evidence.c.document_id.in_(some)
+            connection.execute(delete(answer_evidence).where(those, *names))
+    _forget_titles(connection, removed)
+
+
+def forget_words(connection: Connection, removed: RemovedWords) -> int:
+    """Take quotations out of every answer and every gap; how many answers had some.
+
+    For what answers say of documents without citing them.
+    """
+    if not removed:
+        return 0
+    changed = 0
+    known = list(connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars())
+    for answer_id in known:
+        row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
+        body = forgotten(row.body, set(), removed, gone={})
+        if body != row.body:
+            _rewrite(connection, answer_id, body, stale=True)
+            changed += 1
+    for gap in connection.execute(select(gaps)).all():
+        said = {"question": removed.blanked(gap.question), "reason": removed.blanked(gap.reason)}
+        if said != {"question": gap.question, "reason": gap.reason}:
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+    _forget_titles(connection, removed)
+    return changed
+
+
+def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
+    """Take quotations out of what sessions are called."""
+    if not removed:
+        return
+    for row in connection.execute(select(sessions.c.id, sessions.c.title)).all():
+        title = removed.blanked(row.title)
+        if title != row.title:
+            mine = sessions.c.id == row.id
+            connection.execute(update(sessions).where(mine).values(title=title))
+
+
+def forgotten(
+    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, gone: Mapping[str, str]
+) -> Plain:
+    """An answer's body without what it took from these documents.
+
+    Quotes that are said nowhere any more become empty, with the links that carry their words. A
+    sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
+    that all spans still fit the text. Of documents that are ``gone``, title, address and place go
+    as well, the rows of a table that rest on nothing else, and what names them beside the text.
+    """
+    body = without_names(without_rows(body, gone), gone)
+    ids = set(document_ids)
+    lost = {
+        cited["id"]
+        for cited in body["citations"]
+        if cited["document_id"] in gone
+        or (cited["document_id"] in ids and not removed.still_said(cited["quote"]))
+    }
+    text: str = removed.blanked(body["text"])
+    for sentence in body["sentences"]:
+        verbatim = sentence["verdict"]["method"] == "verbatim"
+        if verbatim and lost.intersection(sentence["citations"]):
+            start, end = sentence["span"]["start"], sentence["span"]["end"]
+            text = text[:start] + blacked(text[start:end]) + text[end:]
+    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
+    text = without_markers(body, text, unnamed)
+    sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
+    blanked = removed.blanked_in({**body, "sentences": sentences})
+    citations = [
+        _without_quote(cited, named=cited["document_id"] not in gone)
+        if cited["id"] in lost
+        else cited
+        for cited in blanked["citations"]
+    ]
+    return {**blanked, "text": text, "citations": citations}
+
+
+def _following(sentence: Plain, before: str, after: str) -> Plain:
+    """A sentence of the answer with its words as they are in the text now."""
+    start, end = sentence["span"]["start"], sentence["span"]["end"]
+    same = sentence["text"] == before[start:end]
+    return {**sentence, "text": after[start:end]} if same else sentence
+
+
+def _without_quote(cited: Plain, *, named: bool) -> Plain:
+    if named:
+        return {**cited, "quote": "", "link": cited["url"]}
+    place = to_plain(Locator(label=""))
+    return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
+
+
+def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool) -> None:
+    if stale:
+        forget_cached(connection, [answer_id])
+    values = {"body": body, "question": body["question"], "stale": stale}
+    connection.execute(update(answers).where(answers.c.id == answer_id).values(**values))
+
+
+def record_gap(connection: Connection, question: str, reason: str) -> None:
+    """Keep a question that could not be answered."""
+    values = {"question": question, "reason": reason, "created_at": datetime.now(UTC)}
+    connection.execute(insert(gaps), values)
+
+
+def forget_questions(connection: Connection, bodies: Iterable[Plain]) -> None:
+    """Delete the gaps that these answers filed, unless another answer has the same question."""
+    for asked in {_asked(body) for body in bodies}:
+        same = select(answers.c.id).where(answers.c.question == asked).limit(1)
+        if connection.execute(same).first() is None:
+            connection.execute(delete(gaps).where(gaps.c.question == asked))
+
+
+def _asked(body: Plain) -> str:
+    """The question as a gap has it."""
+    return str(body.get("standalone") or body["question"])
+
+
+def list_gaps(connection: Connection, limit: int) -> list[Gap]:
+    """The newest gaps, newest first."""
+    statement = select(gaps).order_by(gaps.c.id.desc()).limit(limit)
+    return [Gap(**row._mapping) for row in connection.execute(statement)]
+
+
+def stored_texts(connection: Connection, document_ids: Iterable[str]) -> Iterator[str]:
+    """The words of documents: text, title and summary."""
+    facts = select(documents.c.title, documents.c.summary)
+    pieces = select(texts.c.text).order_by(texts.c.piece)
+    for known in sorted(document_ids):
+        yield "".join(connection.execute(pieces.where(texts.c.document_id == known)).scalars())
+        for row in connection.execute(facts.where(documents.c.id == known)):
+            yield from row
+
+
+def _resting(
+    connection: Connection,
+    document_ids: Iterable[str],
+    *,
+    quoted: bool = False,
+    named: bool = False,
+) -> Iterator[tuple[str, str]]:
+    """Document and answer, for every answer that rests on one of the documents.
+
+    Args:
+        quoted: only those that quote it.
+        named: also those that only name it.
+    """
+    columns = (answer_evidence.c.document_id, answer_evidence.c.answer_id)
+    for ids in chunks(sorted(document_ids)):
+        statement = select(*columns).where(answer_evidence.c.document_id.in_(ids)).distinct()
+        if not named:
+            statement = statement.where(answer_evidence.c.version != NAMED)
+        if quoted:
+            statement = statement.where(answer_evidence.c.end > answer_evidence.c.start)
+        for row in connection.execute(statement):
+            yield row.document_id, row.answer_id
+
+
+def _live(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
+    columns = (documents.c.id, documents.c.version)
+    return {
+        row.id: row.version
+        for ids in chunks(sorted(document_ids))
+        for row in connection.execute(select(*columns).where(documents.c.id.in_(ids)))
+    }

@@ -1,0 +1,209 @@
+"""Making deletes true: words in answers, and bytes that a database keeps of deleted rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+
+from sqlalchemy import Connection, delete, exists, func, select, text, update
+
+from wellread.errors import StoreError
+from wellread.store.catalogue.asking.answer_records import (
+    Plain,
+    forget_documents,
+    forget_words,
+    stored_texts,
+)
+from wellread.store.catalogue.asking.cache_rows import forget_cached
+from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.asking.redaction_answers import NAMED
+from wellread.store.catalogue.asking.redaction_rows import REMOVED, listed
+from wellread.store.catalogue.documents.pending import DELETED, note_deletion
+from wellread.store.catalogue.documents.source_records import documents_of_sources
+from wellread.store.catalogue.documents.vocabularies import touch
+from wellread.store.schema.chunked import chunks
+from wellread.store.schema.database import BUSY_SECONDS, Database
+from wellread.store.schema.document_tables import (
+    answer_evidence,
+    answers,
+    documents,
+    properties,
+    sources,
+)
+from wellread.store.schema.graph_tables import collections, stories
+from wellread.store.schema.run_tables import jobs
+
+REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
+
+
+class Forgetting:
+    """What is left of deleted documents. Every method raises StoreError on failure."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # --- words ---
+
+    def texts(self, document_ids: Iterable[str]) -> list[str]:
+        """The words of documents: text, title and summary of each."""
+        with self._database.read() as connection:
+            return list(stored_texts(connection, document_ids))
+
+    def words(self, texts: Iterable[str]) -> int:
+        """Take what answers and gaps quote of removed texts out of them; how many answers had it.
+
+        Deleting a document does so for the answers that cite it; this is for all the others.
+        """
+        removed = RemovedWords(texts)
+        with self._database.write() as connection:
+            return forget_words(connection, removed)
+
+    # --- what is there ---
+
+    def knows(self, collection: str) -> bool:
+        """Whether anything is kept under that name."""
+        named = (
+            select(documents.c.id).where(documents.c.collection == collection),
+            select(sources.c.uri).where(sources.c.collection == collection),
+            select(collections.c.name).where(collections.c.name == collection),
+        )
+        with self._database.read() as connection:
+            return any(connection.execute(each.limit(1)).first() for each in named)
+
+    def yielded(self, collection: str, uris: Iterable[str]) -> list[str]:
+        """The ids of the documents that sources yielded."""
+        with self._database.read() as connection:
+            return list(documents_of_sources(connection, collection, uris))
+
+    def collection(self, name: str) -> None:
+        """Forget what is kept of a collection beside its documents: sources to job logs."""
+        with self._database.write() as connection:
+            connection.execute(delete(sources).where(sources.c.collection == name))
+            connection.execute(delete(stories).where(stories.c.collection == name))
+            connection.execute(delete(collections).where(collections.c.name == name))
+            rules = properties.c.key == f"stories/{name}"  # by which its stories were made
+            connection.execute(delete(properties).where(rules))
+            touch(connection, [name])
+            ended = jobs.c.state != "running"
+            connection.execute(delete(jobs).where(jobs.c.collection == name, ended))
+            note_deletion(connection)
+
+    def stale_answers(self) -> int:
+        """How many answers rest on what has changed or gone."""
+        statement = select(func.count()).where(answers.c.stale.is_(True))
+        with self._database.read() as connection:
+            return int(connection.execute(statement).scalar() or 0)
+
+    # --- answers that rest on what is not live ---
+
+    def fresh_but_outdated(self) -> list[str]:
+        """Answers that cite what is not live and are not marked stale."""
+        live = exists().where(
+            documents.c.id == answer_evidence.c.document_id,
+            documents.c.version == answer_evidence.c.version,
+        )
+        statement = (
+            select(answers.c.id)
+            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
+            .where(answers.c.stale.is_(False), ~live, answer_evidence.c.version != NAMED)
+            .distinct()
+            .order_by(answers.c.id)
+        )
+        with self._database.read() as connection:
+            return list(connection.execute(statement).scalars())
+
+    def mark_stale(self, answer_ids: Iterable[str]) -> None:
+        """These answers rest on what has changed or gone."""
+        with self._database.write() as connection:
+            for ids in chunks(answer_ids):
+                connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
+                forget_cached(connection, ids)
+
+    def quoting_removed(self) -> dict[str, set[str]]:
+        """Answer id to documents that are not there any more and that it still quotes or lists."""
+        there = exists().where(documents.c.id == answer_evidence.c.document_id)
+        gone = (
+            select(answers.c.id)
+            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
+            .where(~there)
+            .distinct()
+        )
+        found: dict[str, set[str]] = {}
+        with self._database.read() as connection:
+            for answer_id in connection.execute(gone).scalars().all():
+                body = _body(connection, answer_id)
+                lost = {
+                    each["document_id"]
+                    for each in body["citations"]
+                    if each["quote"] or each["title"] != REMOVED
+                } | listed(body)
+                lost |= {each["id"] for each in body["related"] if each["kind"] == "document"}
+                lost.discard("")
+                for ids in chunks(sorted(lost)):
+                    known = select(documents.c.id).where(documents.c.id.in_(ids))
+                    lost.difference_update(connection.execute(known).scalars())
+                if lost:
+                    found[answer_id] = lost
+        return found
+
+    def forget_quotes(self) -> None:
+        """Take what answers quote of documents that are not there out of them."""
+        for answer_id, lost in self.quoting_removed().items():
+            with self._database.write() as connection:
+                body = _body(connection, answer_id)
+                cited = body["citations"]
+                quotes = [each["quote"] for each in cited if each["document_id"] in lost]
+                titles = {each["id"]: each["title"] for each in body["related"]}
+                titles |= {each["document_id"]: each["title"] for each in cited}
+                gone = {known: titles.get(known, "") for known in lost}
+                forget_documents(connection, lost, RemovedWords(quotes), gone)
+
+    # --- bytes ---
+
+    def rewritten(self) -> bool:
+        """Whether nothing was deleted or replaced since the file was rewritten."""
+        statement = select(properties.c.key).where(properties.c.key == DELETED)
+        with self._database.read() as connection:
+            return connection.execute(statement).first() is None
+
+    def rewrite(self) -> bool:
+        """Write the database's file anew, so that no byte of deleted rows is left in it.
+
+        SQLite overwrites what it deletes, but where it moved rows between pages before, copies of
+        them stay in the gaps. Other databases than SQLite are told to take back the space; when
+        its bytes are overwritten is up to them. False when a busy reader needs some of the old
+        bytes, so that it has to be done again.
+        """
+        if self.rewritten():
+            return True
+        path = self._database.path
+        if path is None:
+            with self._database.engine.connect() as plain:
+                connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+                connection.execute(text("VACUUM"))
+        else:
+            try:
+                with closing(
+                    sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+                ) as plain_connection:
+                    for pragma in REWRITE_PRAGMAS:
+                        plain_connection.execute(f"PRAGMA {pragma}")
+                    plain_connection.execute("VACUUM")
+            except sqlite3.Error as error:
+                raise StoreError(
+                    f"could not rewrite the catalogue: {error}",
+                    hint="check that the disk has room for a second copy of it",
+                ) from error
+        if not self._database.forget_deleted():
+            return False
+        with self._database.write() as connection:
+            connection.execute(delete(properties).where(properties.c.key == DELETED))
+        return True
+
+
+def _body(connection: Connection, answer_id: str) -> Plain:
+    body: Plain = connection.execute(
+        select(answers.c.body).where(answers.c.id == answer_id)
+    ).scalar_one()
+    return body

@@ -1,0 +1,1 @@
+"""Documents, passages and sources as they are stored: looked up, listed, counted, checked."""

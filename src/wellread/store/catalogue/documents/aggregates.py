@@ -1,0 +1,323 @@
+"""Exhaustive reading: everything in the catalogue that meets some limits, counted and grouped.
+
+Nothing here is ranked or cut. Every method takes ``limits``: a document counts when it meets all
+of them, each as ``Filters`` says; so two authors or two values of one dimension can be asked for
+at once. Names of people are compared as the index does, without regard to case.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Literal, get_args
+
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Select,
+    TableValuedAlias,
+    Text,
+    and_,
+    cast,
+    exists,
+    extract,
+    false,
+    func,
+    literal,
+    select,
+    true,
+)
+
+from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.schema.chunked import rows_in
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import documents, passages, texts
+from wellread.store.schema.graph_tables import mention_scans, mentions
+from wellread.types import Filters, Kind
+
+Limits = Sequence[Filters]
+Field = Literal["collection", "kind", "source_type", "language", "author", "speaker"]
+FIELDS: tuple[Field, ...] = get_args(Field)
+Part = Literal["collection", "kind", "source_type", "language", "year"]
+EntityKey = tuple[str, str]  # (collection, entity id)
+
+_LISTED = (
+    documents.c.id,
+    documents.c.collection,
+    documents.c.kind,
+    documents.c.title,
+    documents.c.source_type,
+    documents.c.published_at,
+)
+_PARTS: dict[Part, ColumnElement[Any]] = {
+    "collection": documents.c.collection,
+    "kind": documents.c.kind,
+    "source_type": documents.c.source_type,
+    "language": documents.c.language,
+    "year": extract("year", documents.c.published_at),
+}
+_IN_ORDER = (documents.c.published_at.asc().nulls_last(), documents.c.title, documents.c.id)
+# A mention counts while the scan that found it read the live version.
+_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
+    mention_scans,
+    and_(
+        mention_scans.c.document_id == documents.c.id,
+        mention_scans.c.version == documents.c.version,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A document as a list shows it."""
+
+    id: str
+    collection: str
+    kind: Kind
+    title: str
+    source_type: str
+    published_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """How much there is, and from when; the dates are None when no document has one."""
+
+    documents: int
+    passages: int
+    dated: int
+    first: datetime | None
+    last: datetime | None
+
+
+class Censuses:
+    """Exhaustive queries. Every method raises StoreError on failure."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def totals(self, limits: Limits = ()) -> Totals:
+        """How many documents meet the limits, and from when they are."""
+        when = documents.c.published_at
+        counts: tuple[Any, ...] = (func.count(), func.sum(documents.c.passages), func.count(when))
+        statement = select(*counts, func.min(when), func.max(when))
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            row = connection.execute(statement.where(where)).one()
+        return Totals(
+            documents=row[0], passages=int(row[1] or 0), dated=row[2], first=row[3], last=row[4]
+        )
+
+    def entries(self, limits: Limits = ()) -> list[Entry]:
+        """The documents that meet the limits: by date, those without one last, then by title."""
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            rows = connection.execute(select(*_LISTED).where(where).order_by(*_IN_ORDER)).all()
+        return [
+            Entry(
+                id=known,
+                collection=collection,
+                kind=kind,
+                title=title,
+                source_type=source_type,
+                published_at=published_at,
+            )
+            for known, collection, kind, title, source_type, published_at in rows
+        ]
+
+    def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
+        """Each value of the field to the ids of its documents; documents without one are left out.
+
+        Of names that differ by case only, the first spelling stands for all.
+        """
+        with self._database.read() as connection:
+            where = meeting(connection, limits)
+            rows = connection.execute(_having(connection, field).where(where).order_by(*_IN_ORDER))
+            found: dict[str, dict[str, None]] = {}
+            spelling: dict[str, str] = {}
+            for value, known, *_ in rows:
+                if value:
+                    shown = spelling.setdefault(value.casefold(), value)
+                    found.setdefault(shown, {})[known] = None
+        return {value: list(found[value]) for value in sorted(found, key=str.casefold)}
+
+    def sizes(self, by: Sequence[Part], limits: Limits = ()) -> dict[tuple[str, ...], int]:
+        """Each combination of values to its number of documents; no value is an empty string.
+
+        Far cheaper than ``values`` where there are very many documents.
+        """
+        columns = [_PARTS[name] for name in by]
+        with self._database.read() as connection:
+            statement = (
+                select(*columns, func.count())
+                .where(meeting(connection, limits))
+                .group_by(*columns)
+                .order_by(*columns)
+            )
+            return {
+                tuple("" if value is None else str(value) for value in row[:-1]): row[-1]
+                for row in connection.execute(statement)
+            }
+
+    def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
+        """Each (dimension, value) to its number of documents, sorted."""
+        with self._database.read() as connection:
+            dimension, value = _taxonomy_tables(connection)
+            columns = (dimension.c.key, value.c.value)
+            statement = (
+                select(*columns, func.count(documents.c.id.distinct()))
+                .select_from(documents.join(dimension, true()).join(value, true()))
+                .where(meeting(connection, limits))
+                .group_by(*columns)
+                .order_by(*columns)
+            )
+            return {(row[0], row[1]): row[2] for row in connection.execute(statement)}
+
+    def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
+        """Each (dimension, value) to the ids of its documents, sorted."""
+        with self._database.read() as connection:
+            dimension, value = _taxonomy_tables(connection)
+            statement = (
+                select(dimension.c.key, value.c.value, documents.c.id)
+                .select_from(documents.join(dimension, true()).join(value, true()))
+                .where(meeting(connection, limits))
+                .order_by(dimension.c.key, value.c.value, *_IN_ORDER)
+            )
+            found: dict[tuple[str, str], dict[str, None]] = {}
+            for name, word, known in connection.execute(statement):
+                found.setdefault((name, word), {})[known] = None
+        return {pair: list(known) for pair, known in found.items()}
+
+    def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
+        """The ids of the documents that name the entity: under which names, and how often."""
+        found: dict[str, dict[str, int]] = {}
+        with self._database.read() as connection:
+            statement = (
+                select(documents.c.id, mentions.c.name, func.count())
+                .select_from(_MENTIONS)
+                .where(_of(entity), meeting(connection, limits))
+                .group_by(documents.c.id, mentions.c.name)
+                .order_by(documents.c.id, mentions.c.name)
+            )
+            for known, name, count in connection.execute(statement):
+                found.setdefault(known, {})[name] = count
+        return found
+
+    def named_in(self, collection: str, document_ids: Iterable[str]) -> dict[str, int]:
+        """The ids of entities that the documents name, and in how many of them."""
+        wanted = literal(list(document_ids), JSON())
+        with self._database.read() as connection:
+            inside = select(_each(connection, wanted).c.value)
+            return _named_in(connection, collection, inside)
+
+    def texts(self, document_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """(Document id, title and whole text) of each of the documents, streamed in batches."""
+        statement = (
+            select(documents.c.id, documents.c.title, texts.c.text)
+            .join(texts, texts.c.document_id == documents.c.id)
+            .where(documents.c.id.in_(VALUES))
+            .order_by(documents.c.id, texts.c.piece)
+        )
+        with self._database.read() as connection:
+            rows = rows_in(connection, statement, document_ids)
+            for (known, title), pieces in groupby(rows, key=lambda row: (row[0], row[1])):
+                yield known, f"{title}\n{''.join(row[2] for row in pieces)}"
+
+
+def meeting(connection: Connection, limits: Limits) -> ColumnElement[bool]:
+    """The condition on ``documents`` that all of the limits are met."""
+    return and_(true(), *(part for one in limits for part in _parts(connection, one)))
+
+
+def _parts(connection: Connection, one: Filters) -> Iterator[ColumnElement[bool]]:
+    plain = {
+        "collection": one.collections,
+        "kind": one.kinds,
+        "source_type": one.source_types,
+        "language": one.languages,
+    }
+    yield from (documents.c[name].in_(values) for name, values in plain.items() if values)
+    if one.document_ids:
+        wanted = _each(connection, literal(list(one.document_ids), JSON()))
+        yield documents.c.id.in_(select(wanted.c.value))
+    if one.published_from:
+        yield documents.c.published_at >= one.published_from
+    if one.published_to:
+        yield documents.c.published_at <= one.published_to
+    if one.authors:
+        names = _spellings(connection, select(cast(documents.c.authors, Text)), one.authors)
+        person = _each(connection, documents.c.authors)
+        yield exists().select_from(person).where(person.c.value.in_(names)) if names else false()
+    if one.speakers:
+        names = _spellings(connection, select(cast(passages.c.speakers, Text)), one.speakers)
+        person = _each(connection, passages.c.speakers)
+        speaks = select(passages.c.document_id).select_from(passages.join(person, true()))
+        yield documents.c.id.in_(speaks.where(person.c.value.in_(names))) if names else false()
+    wanted_words: dict[str, list[str]] = {}
+    for dimension, word in one.taxonomy:
+        wanted_words.setdefault(dimension, []).append(word)
+    for dimension, words in wanted_words.items():
+        key, value = _taxonomy_tables(connection)
+        found = exists().select_from(key.join(value, true()))
+        yield found.where(key.c.key == dimension, value.c.value.in_(words))
+
+
+def _having(connection: Connection, field: Field) -> Select[Any]:
+    """Value, document id and what ``_IN_ORDER`` needs, a row for each value of each document."""
+    rest = (documents.c.id, documents.c.published_at, documents.c.title)
+    if field == "author":
+        person = _each(connection, documents.c.authors)
+        return select(person.c.value, *rest).select_from(documents.join(person, true()))
+    if field == "speaker":
+        person = _each(connection, passages.c.speakers)
+        spoken = documents.join(passages, passages.c.document_id == documents.c.id)
+        return select(person.c.value, *rest).select_from(spoken.join(person, true())).distinct()
+    return select(documents.c[field], *rest)
+
+
+def _each(connection: Connection, values: ColumnElement[Any]) -> TableValuedAlias:
+    """A JSON list as a table with the column ``value``."""
+    sqlite = connection.dialect.name == "sqlite"
+    spread = func.json_each(values) if sqlite else func.json_array_elements_text(values)
+    return spread.table_valued("value", joins_implicitly=True).alias()
+
+
+def _taxonomy_tables(connection: Connection) -> tuple[TableValuedAlias, TableValuedAlias]:
+    """The taxonomy of a document as tables: the dimensions (``key``), and the values of each."""
+    dimension = func.json_each(documents.c.taxonomy).table_valued(
+        "key", "value", joins_implicitly=True
+    )
+    lateral = dimension.alias()
+    return lateral, _each(connection, lateral.c.value)
+
+
+def _spellings(connection: Connection, statement: Select[Any], names: Sequence[str]) -> list[str]:
+    """How the names are written in the catalogue; databases fold the case of ASCII only."""
+    wanted = {name.casefold() for name in names}
+    lists = connection.execute(statement.distinct()).scalars()
+    held = {name for plain in lists for name in json.loads(plain)}
+    return sorted(name for name in held if name.casefold() in wanted)
+
+
+def _of(entity: EntityKey) -> ColumnElement[bool]:
+    collection, known = entity
+    return and_(documents.c.collection == collection, mentions.c.entity_id == known)
+
+
+def _named_in(connection: Connection, collection: str, inside: Select[Any]) -> dict[str, int]:
+    count = func.count(mentions.c.document_id.distinct())
+    statement = (
+        select(mentions.c.entity_id, count)
+        .select_from(_MENTIONS)
+        .where(
+            documents.c.collection == collection,
+            documents.c.id.in_(inside),
+        )
+        .group_by(mentions.c.entity_id)
+        .order_by(count.desc(), mentions.c.entity_id)
+    )
+    return {row[0]: row[1] for row in connection.execute(statement)}

@@ -1,0 +1,313 @@
+"""Reading documents, passages and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import BindParameter, Connection, bindparam, select
+
+from wellread.codec import from_plain, marks_from_blob, marks_over
+from wellread.errors import StoreError
+from wellread.store.base import IndexKey
+from wellread.store.schema.catalogue_values import (
+    PassageRow,
+)
+from wellread.store.schema.chunked import rows_in
+from wellread.store.schema.document_tables import (
+    PIECE,
+    documents,
+    entities,
+    marks,
+    passages,
+    past_questions,
+    relations,
+    texts,
+)
+from wellread.types import (
+    Document,
+    DocumentFacts,
+    EntityFacts,
+    Mark,
+    Passage,
+    PastQuestion,
+    Relation,
+    Span,
+)
+
+STREAM_ROWS = 5_000
+VALUES: BindParameter[Any] = bindparam("values", expanding=True)
+
+_FACTS = select(  # in the order of ``_document_facts``
+    documents.c.id,
+    documents.c.version,
+    documents.c.collection,
+    documents.c.uri,
+    documents.c.kind,
+    documents.c.title,
+    documents.c.url,
+    documents.c.source_type,
+    documents.c.language,
+    documents.c.authors,
+    documents.c.published_at,
+    documents.c.media_url,
+    documents.c.characters,
+)
+_PASSAGE = (
+    passages.c.id,
+    passages.c.document_id,
+    passages.c.version,
+    passages.c.start,
+    passages.c.end,
+    passages.c.context,
+    passages.c.speakers,
+)
+_WHOLE_PASSAGE = (
+    select(*_PASSAGE, texts.c.text)
+    .outerjoin_from(
+        passages,
+        texts,
+        (texts.c.document_id == passages.c.document_id)
+        & texts.c.piece.between(passages.c.start // PIECE, (passages.c.end - 1) // PIECE),
+    )
+    .order_by(passages.c.document_id, passages.c.ordinal, texts.c.piece)
+)
+_PIECES = (
+    select(texts.c.text)
+    .where(
+        texts.c.document_id == bindparam("known"),
+        texts.c.piece.between(bindparam("first"), bindparam("last")),
+    )
+    .order_by(texts.c.piece)
+)
+
+
+def live_versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Document id to live version; unknown documents are left out."""
+    statement = select(documents.c.id, documents.c.version).where(documents.c.id.in_(VALUES))
+    return {row.id: row.version for row in rows_in(connection, statement, ids)}
+
+
+def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Document id to live version and hash of facts; unknown documents are left out."""
+    columns = (documents.c.id, documents.c.version, documents.c.facts)
+    statement = select(*columns).where(documents.c.id.in_(VALUES))
+    return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
+
+
+def document_ids(connection: Connection) -> Iterator[str]:
+    """The id of every document, streamed."""
+    found = connection.execution_options(yield_per=STREAM_ROWS).execute(select(documents.c.id))
+    yield from found.scalars()
+
+
+def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts]:
+    """Document id to its facts; unknown documents are left out."""
+    statement = _FACTS.where(documents.c.id.in_(VALUES))
+    return {row.id: _document_facts(row) for row in rows_in(connection, statement, ids)}
+
+
+def list_documents(
+    connection: Connection, collection: str, limit: int, offset: int
+) -> list[DocumentFacts]:
+    """Facts of a collection's documents, by uri."""
+    statement = (
+        _FACTS.where(documents.c.collection == collection)
+        .order_by(documents.c.uri)
+        .limit(limit)
+        .offset(offset)
+    )
+    return [_document_facts(row) for row in connection.execute(statement)]
+
+
+def find(connection: Connection, collection: str, uri: str) -> DocumentFacts | None:
+    """Facts of the document known by (collection, uri)."""
+    statement = _FACTS.where(documents.c.collection == collection, documents.c.uri == uri)
+    row = connection.execute(statement).first()
+    return _document_facts(row) if row else None
+
+
+def document(connection: Connection, known: str) -> Document | None:
+    """The whole document, or None."""
+    statement = (
+        select(documents, marks.c.blob)
+        .join_from(documents, marks, marks.c.document_id == documents.c.id)
+        .where(documents.c.id == known)
+    )
+    row = connection.execute(statement).first()
+    if row is None:
+        return None
+    return Document(
+        collection=row.collection,
+        uri=row.uri,
+        kind=row.kind,
+        title=row.title,
+        text=_text(connection, known),
+        marks=marks_from_blob(row.blob),
+        url=row.url,
+        source_type=row.source_type,
+        language=row.language,
+        authors=tuple(row.authors),
+        published_at=row.published_at,
+        summary=row.summary,
+        media_url=row.media_url,
+        taxonomy={name: tuple(values) for name, values in row.taxonomy.items()},
+        entity=_entity(connection, known),
+        past_question=_past_question(connection, known),
+    )
+
+
+def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[str]:
+    """The text of each span of the live version of its document.
+
+    Raises:
+        StoreError: a document is not there.
+    """
+    found: list[str] = []
+    for known, span in spans:
+        first = span.start // PIECE
+        last = max(first, (span.end - 1) // PIECE)
+        values = {"known": known, "first": first, "last": last}
+        pieces = connection.execute(_PIECES, values).scalars().all()
+        if not pieces:
+            raise StoreError(
+                f"there is no character {span.start} of document {known} in the catalogue",
+                hint="it was changed or removed in the meantime; ask again",
+            )
+        found.append("".join(pieces)[span.start - first * PIECE : span.end - first * PIECE])
+    return found
+
+
+def whole_passages(connection: Connection, ids: Iterable[str]) -> dict[str, Passage]:
+    """Passage id to passage with its text; passages that are not live are left out."""
+    statement = _WHOLE_PASSAGE.where(passages.c.id.in_(VALUES))
+    return {passage.id: passage for passage in _passages(rows_in(connection, statement, ids))}
+
+
+def passages_of(connection: Connection, ids: Iterable[str]) -> list[Passage]:
+    """All passages of documents with their texts, in reading order document by document."""
+    statement = _WHOLE_PASSAGE.where(passages.c.document_id.in_(VALUES))
+    return list(_passages(rows_in(connection, statement, ids)))
+
+
+def neighbours(connection: Connection, passage_id: str, before: int, after: int) -> list[Passage]:
+    """The passage with those around it, in reading order; empty when it is not live."""
+    middle = connection.execute(
+        select(passages.c.document_id, passages.c.ordinal).where(passages.c.id == passage_id)
+    ).first()
+    if middle is None:
+        return []
+    around = passages.c.ordinal.between(middle.ordinal - before, middle.ordinal + after)
+    statement = _WHOLE_PASSAGE.where(passages.c.document_id == middle.document_id, around)
+    return list(_passages(connection.execute(statement)))
+
+
+def passage_rows(connection: Connection, known: str) -> list[PassageRow]:
+    """All passages of a document, in reading order."""
+    statement = (
+        select(*_PASSAGE, passages.c.ordinal)
+        .where(passages.c.document_id == known)
+        .order_by(passages.c.ordinal)
+    )
+    return [
+        PassageRow(
+            id=row.id,
+            document_id=row.document_id,
+            version=row.version,
+            ordinal=row.ordinal,
+            span=Span(start=row.start, end=row.end),
+            context=row.context,
+            speakers=tuple(row.speakers),
+        )
+        for row in connection.execute(statement)
+    ]
+
+
+def passage_keys(connection: Connection) -> Iterator[IndexKey]:
+    """The key of every live passage, streamed."""
+    statement = select(passages.c.id, passages.c.document_id, passages.c.version)
+    for row in connection.execution_options(yield_per=STREAM_ROWS).execute(statement):
+        yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
+
+
+def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
+    """Document id to its marks."""
+    return {known: marks_from_blob(blob) for known, blob in _blobs(connection, ids)}
+
+
+def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[tuple[Mark, ...]]:
+    """The marks that share a character with each span; none for an unknown document."""
+    blobs = dict(_blobs(connection, (known for known, _ in spans)))
+    return [marks_over(blobs[known], span) if known in blobs else () for known, span in spans]
+
+
+def _document_facts(row: Any) -> DocumentFacts:
+    return DocumentFacts(
+        id=row[0],
+        version=row[1],
+        collection=row[2],
+        uri=row[3],
+        kind=row[4],
+        title=row[5],
+        url=row[6],
+        source_type=row[7],
+        language=row[8],
+        authors=tuple(row[9]),
+        published_at=row[10],
+        media_url=row[11],
+        characters=row[12],
+    )
+
+
+def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
+    """Passages from their rows, of which there is one per piece of text, in order."""
+    for _, group in groupby(rows, key=itemgetter(0)):
+        pieces = list(group)
+        known, document_id, version, start, end, context, speakers, _ = pieces[0]
+        text = "".join(row[-1] or "" for row in pieces)
+        place = start % PIECE
+        yield Passage(
+            id=known,
+            document_id=document_id,
+            version=version,
+            span=Span(start=start, end=end),
+            text=text[place : place + end - start],
+            context=context,
+            speakers=tuple(speakers),
+        )
+
+
+def _text(connection: Connection, known: str) -> str:
+    statement = select(texts.c.text).where(texts.c.document_id == known).order_by(texts.c.piece)
+    return "".join(connection.execute(statement).scalars())
+
+
+def _blobs(connection: Connection, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    statement = select(marks.c.document_id, marks.c.blob).where(marks.c.document_id.in_(VALUES))
+    for row in rows_in(connection, statement, ids):
+        yield row.document_id, row.blob
+
+
+def _entity(connection: Connection, known: str) -> EntityFacts | None:
+    row = connection.execute(select(entities).where(entities.c.document_id == known)).first()
+    if row is None:
+        return None
+    edges = connection.execute(
+        select(relations.c.type, relations.c.target)
+        .where(relations.c.document_id == known)
+        .order_by(relations.c.ordinal)
+    )
+    return EntityFacts(
+        entity_id=row.entity_id,
+        entity_type=row.entity_type,
+        aliases=tuple(row.aliases),
+        relations=tuple(Relation(type=edge.type, target=edge.target) for edge in edges),
+    )
+
+
+def _past_question(connection: Connection, known: str) -> PastQuestion | None:
+    statement = select(past_questions.c.body).where(past_questions.c.document_id == known)
+    row = connection.execute(statement).first()
+    return from_plain(PastQuestion, row.body) if row else None

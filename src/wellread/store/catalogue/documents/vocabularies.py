@@ -1,0 +1,212 @@
+"""The words in which questions may limit themselves: speakers, authors, kinds, taxonomy, titles.
+
+Each collection's words are read as a whole, once, and again only when its documents change, so
+that a question can be understood without a query per word. Every transaction that changes
+documents or settings gives their collections another stamp (``touch``); a reader of any process
+that finds the stamp it knows need not look at a document.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Text, cast, func, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+
+from wellread.identity import tagged_hash
+from wellread.store.schema.chunked import chunks
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import documents, entities, passages, properties
+from wellread.types import Kind
+
+# The distinct values, from one look into the index for each: DISTINCT reads every row.
+_COLLECTIONS = text(
+    "WITH RECURSIVE there(name) AS (SELECT min(collection) FROM documents UNION ALL SELECT"
+    " (SELECT min(collection) FROM documents WHERE collection > there.name) FROM there"
+    " WHERE there.name IS NOT NULL) SELECT name FROM there WHERE name IS NOT NULL"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionWords:
+    """What the documents of one collection are described with.
+
+    Attributes:
+        stamp: another one means that the words may have changed.
+        speakers, authors: name as written to how many passages or documents have it.
+        taxonomy: dimension to its values, each with the number of its documents.
+        dated: (title or alias of an entity, or title of a document) to its date of publication;
+            left out where two documents disagree.
+        published: the first and the last day of publication; None when nothing is dated.
+    """
+
+    collection: str
+    stamp: str
+    kinds: Mapping[Kind, int]
+    source_types: Mapping[str, int]
+    languages: Mapping[str, int]
+    authors: Mapping[str, int]
+    speakers: Mapping[str, int]
+    taxonomy: Mapping[str, Mapping[str, int]]
+    entity_types: Mapping[str, int]
+    dated: Mapping[str, date]
+    published: tuple[date, date] | None
+
+
+class Vocabularies:
+    """The words of each collection that was asked for. May be called from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._held: dict[str, CollectionWords] = {}
+
+    def of(self, collections: Sequence[str] = ()) -> list[CollectionWords]:
+        """The words of the collections (none: of all) as they are now; unknown ones are left out.
+
+        The same object comes back as long as nothing has changed.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        found = []
+        with self._database.read() as connection:
+            stamps = stamps_of(connection)
+            for name in dict.fromkeys(collections or sorted(stamps)):
+                if name not in stamps:
+                    continue
+                held = self._held.get(name)
+                if held is None or held.stamp != stamps[name]:
+                    held = _load(connection, name, stamps[name])
+                    with self._lock:
+                        self._held[name] = held
+                found.append(held)
+        return found
+
+
+def _load(connection: Connection, collection: str, stamp: str) -> CollectionWords:
+    inside = documents.c.collection == collection
+
+    def counted(column: Any) -> dict[Any, int]:
+        statement = select(column, func.count()).where(inside).group_by(column).order_by(column)
+        return {value: count for value, count in connection.execute(statement) if value}
+
+    # As text, because PostgreSQL cannot compare JSON.
+    spoken = cast(passages.c.speakers, Text)
+    speakers = connection.execute(
+        select(spoken, func.count())
+        .join_from(passages, documents, documents.c.id == passages.c.document_id)
+        .where(inside)
+        .group_by(spoken)
+    )
+    types = connection.execute(
+        select(entities.c.entity_type, func.count())
+        .join_from(entities, documents, documents.c.id == entities.c.document_id)
+        .where(inside)
+        .group_by(entities.c.entity_type)
+        .order_by(entities.c.entity_type)
+    )
+    return CollectionWords(
+        collection=collection,
+        stamp=stamp,
+        kinds=counted(documents.c.kind),
+        source_types=counted(documents.c.source_type),
+        languages=counted(documents.c.language),
+        authors=_unfolded(counted(cast(documents.c.authors, Text)).items()),
+        speakers=_unfolded((names, count) for names, count in speakers),
+        taxonomy=_taxonomy(counted(cast(documents.c.taxonomy, Text))),
+        entity_types={name: count for name, count in types if name},
+        dated=_dated(connection, collection),
+        published=_published(connection, collection),
+    )
+
+
+def _unfolded(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts per list of names (as JSON) to counts per name, by name."""
+    found: dict[str, int] = {}
+    for names, count in rows:
+        for name in json.loads(names) if names else ():
+            found[name] = found.get(name, 0) + count
+    return dict(sorted(found.items()))
+
+
+def _taxonomy(rows: Mapping[str, int]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for assigned, count in rows.items():
+        for dimension, values in json.loads(assigned).items():
+            counts = found.setdefault(dimension, {})
+            for value in values:
+                counts[value] = counts.get(value, 0) + count
+    return {name: dict(sorted(values.items())) for name, values in sorted(found.items())}
+
+
+def _dated(connection: Connection, collection: str) -> dict[str, date]:
+    statement = (
+        select(documents.c.title, documents.c.published_at, entities.c.aliases)
+        .outerjoin_from(documents, entities, entities.c.document_id == documents.c.id)
+        .where(documents.c.collection == collection, documents.c.published_at.is_not(None))
+    )
+    found: dict[str, date] = {}
+    disputed = set()
+    for title, moment, aliases in connection.execute(statement):
+        for name in (title, *(aliases or ())):
+            if found.setdefault(name, moment.date()) != moment.date():
+                disputed.add(name)
+    return {name: day for name, day in found.items() if name not in disputed}
+
+
+def _published(connection: Connection, collection: str) -> tuple[date, date] | None:
+    moments = (func.min(documents.c.published_at), func.max(documents.c.published_at))
+    inside = documents.c.collection == collection
+    first, last = connection.execute(select(*moments).where(inside)).one()
+    return (first.date(), last.date()) if first and last else None
+
+
+def stamps_of(connection: Connection) -> dict[str, str]:
+    """Collection with documents to its stamp: another one whenever they or its settings change."""
+    names = {_key(name): name for name in connection.execute(_COLLECTIONS).scalars()}
+    stamps = dict.fromkeys(names.values(), "")
+    for keys in chunks(names):
+        rows = connection.execute(select(properties).where(properties.c.key.in_(keys)))
+        stamps |= {names[key]: str(value) for key, value in rows}
+    return stamps
+
+
+def touch(connection: Connection, collections: Iterable[str]) -> None:
+    """Give these collections another stamp; part of the transaction that changes them."""
+    rows = [{"key": _key(name), "value": uuid4().hex} for name in sorted(set(collections))]
+    if rows:
+        made = postgresql if connection.dialect.name == "postgresql" else sqlite
+        statement = made.insert(properties)
+        put = {"value": statement.excluded.value}
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
+
+
+def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None:
+    """``touch`` for the collections of these documents, as long as they are there."""
+    touch(
+        connection,
+        (
+            name
+            for ids in chunks(document_ids)
+            for name in connection.execute(
+                select(documents.c.collection).where(documents.c.id.in_(ids)).distinct()
+            ).scalars()
+        ),
+    )
+
+
+def touch_all(connection: Connection) -> None:
+    """``touch`` for every collection that has documents."""
+    touch(connection, connection.execute(_COLLECTIONS).scalars())
+
+
+def _key(collection: str) -> str:
+    """Says nothing of the collection, so that nothing of it is left when it is removed."""
+    return tagged_hash("words", collection)

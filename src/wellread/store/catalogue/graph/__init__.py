@@ -1,0 +1,1 @@
+"""Entities, the relations between them, and where documents mention them."""

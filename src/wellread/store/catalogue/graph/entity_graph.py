@@ -1,0 +1,285 @@
+"""The graph of entities: names resolved, edges in both directions, ways between, mentions.
+
+Relations are stored as sources say them; what they point to is resolved when they are read
+(``relation_network.py``), so nothing has to be rewritten when one arrives, is renamed or goes.
+
+A graph ends at the border of its collection. ``collections`` are names; none means all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Literal
+
+from rapidfuzz import fuzz, process, utils
+from sqlalchemy import select
+
+from wellread.store.catalogue.graph import mention_reads
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.held_networks import HeldNetworks
+from wellread.store.catalogue.graph.mention_reads import Mention, MentioningDocument, MentionTotal
+from wellread.store.catalogue.graph.mention_scans import MentionScans
+from wellread.store.catalogue.graph.relation_network import (
+    Direction,
+    Edge,
+    Neighbour,
+    Network,
+    Path,
+    RelationKind,
+)
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import documents
+
+Period = Literal["week", "month", "quarter", "year"]
+MOST_HOPS = 4
+LEAST_LIKENESS = 70.0  # of 100, for a name to be offered in place of one that is not there
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityMentions:
+    """An entity that a document names, with the places in reading order."""
+
+    node: EntityNode
+    places: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodCount:
+    """How many documents of a period name an entity, and how often."""
+
+    start: date
+    documents: int
+    mentions: int
+
+
+class Graph:
+    """Entities, relations and mentions. Every method raises StoreError on failure."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held = HeldNetworks()
+        self.scans = MentionScans(database)
+
+    # --- entities ---
+
+    def resolve(self, collections: Sequence[str], name: str) -> list[EntityNode]:
+        """Who is called ``name``: by id, title, alias or address, in that order.
+
+        Case, Unicode forms, white space and a leading article do not count. Hyphens and plurals
+        do not when nothing fits better and they lead to one entity only.
+        """
+        with self._networks(collections) as networks:
+            return [node for network in networks for node in network.nodes.find(name)]
+
+    def near(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
+        """Entities with a name that looks like ``name``, the most alike first."""
+        found: dict[tuple[str, str], tuple[float, EntityNode]] = {}
+        with self._networks(collections) as networks:
+            for network in networks:
+                for other, likeness, _ in process.extract(
+                    name,
+                    network.nodes.names.keys(),
+                    scorer=fuzz.WRatio,
+                    processor=utils.default_process,
+                    limit=4 * limit,
+                    score_cutoff=LEAST_LIKENESS,
+                ):
+                    node = network.nodes.by_id[network.nodes.names[other]]
+                    found.setdefault((network.collection, node.id), (likeness, node))
+        best = sorted(found.values(), key=lambda one: (-one[0], one[1].title))
+        return [node for _, node in best[:limit]]
+
+    def entity(self, collection: str, entity_id: str) -> EntityNode | None:
+        """The entity with exactly this id, or None."""
+        with self._networks([collection]) as networks:
+            return next((one.nodes.by_id.get(entity_id) for one in networks), None)
+
+    def entities(
+        self, collections: Sequence[str], types: Sequence[str] | None = None
+    ) -> list[EntityNode]:
+        """The entities of the collections, or those of some types, by type and title."""
+        with self._networks(collections) as networks:
+            found = [node for network in networks for node in network.nodes.by_id.values()]
+        return sorted(
+            (node for node in found if types is None or node.type in types),
+            key=lambda node: (node.type, node.title.casefold(), node.collection, node.id),
+        )
+
+    # --- edges ---
+
+    def neighbours(
+        self,
+        collections: Sequence[str],
+        entity_id: str,
+        types: Sequence[str] | None = None,
+        direction: Direction = "both",
+    ) -> list[Neighbour]:
+        """What the entity is related to, also what is not there yet; outgoing edges first.
+
+        Args:
+            types: relation types or their inverses; None takes all.
+            direction: of the relation as it is named in ``types``: ``used_by`` outwards is
+                ``uses`` inwards. Relations that read the same from both sides have no direction.
+        """
+        with self._networks(collections) as networks:
+            return [
+                one
+                for network in networks
+                if entity_id in network.nodes.by_id
+                for one in network.neighbours(entity_id, types, direction)
+            ]
+
+    def edges(self, collections: Sequence[str], types: Sequence[str] | None = None) -> list[Edge]:
+        """Every edge, or those of some types; the name of an inverse does as well.
+
+        Two that say the same (``a uses b`` and ``b used_by a``) are one edge.
+        """
+        with self._networks(collections) as networks:
+            return [edge for network in networks for edge in network.edges(types)]
+
+    def degrees(self, collections: Sequence[str]) -> dict[tuple[str, str], int]:
+        """(Collection, entity id) to how many edges it has, in and out."""
+        with self._networks(collections) as networks:
+            return {
+                (network.collection, known): network.degree(known)
+                for network in networks
+                for known in network.nodes.by_id
+            }
+
+    def relation_kinds(self, collections: Sequence[str]) -> list[RelationKind]:
+        """The relation types that are declared or in use, with their inverses, by name."""
+        found: dict[tuple[str, str], RelationKind] = {}
+        with self._networks(collections) as networks:
+            for kind in (kind for network in networks for kind in network.kinds()):
+                before = found.get((kind.type, kind.inverse))
+                words = dict.fromkeys([*(before.words if before else ()), *kind.words])
+                edges = kind.edges + (before.edges if before else 0)
+                found[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
+        return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
+
+    def paths(
+        self,
+        collections: Sequence[str],
+        start: str,
+        end: str,
+        hops: int = MOST_HOPS,
+        limit: int = 10,
+    ) -> list[Path]:
+        """Ways of at most ``hops`` (four) edges between two entities, shortest first.
+
+        Edges are walked in both directions; every step says how it reads.
+        """
+        with self._networks(collections) as networks:
+            found = [
+                path
+                for network in networks
+                for path in network.paths(start, end, min(hops, MOST_HOPS), limit)
+            ]
+        return sorted(found, key=lambda path: len(path.steps))[:limit]
+
+    def reach(
+        self,
+        collections: Sequence[str],
+        entity_id: str,
+        hops: int,
+        types: Sequence[str] | None = None,
+        limit: int = 100,
+    ) -> list[Path]:
+        """The entities within some hops, nearest first, each with a shortest way to it."""
+        with self._networks(collections) as networks:
+            found = [
+                path
+                for network in networks
+                for path in network.reach(entity_id, min(hops, MOST_HOPS), types, limit)
+            ]
+        return sorted(found, key=lambda path: len(path.steps))[:limit]
+
+    # --- mentions ---
+
+    def mentions_of(
+        self, collections: Sequence[str], entity_id: str, limit: int = 100
+    ) -> list[Mention]:
+        """Places that name the entity: the newest documents first, each in reading order."""
+        with self._database.read() as connection:
+            return mention_reads.mentions_of(connection, collections, entity_id, limit)
+
+    def documents_mentioning(
+        self, collections: Sequence[str], entity_id: str, limit: int = 20
+    ) -> list[MentioningDocument]:
+        """Documents that name the entity most often, newer ones first among equals."""
+        with self._database.read() as connection:
+            return mention_reads.documents_mentioning(connection, collections, entity_id, limit)
+
+    def mention_total(self, collections: Sequence[str], entity_id: str) -> MentionTotal:
+        """How many documents name the entity, and how often altogether."""
+        with self._database.read() as connection:
+            return mention_reads.total_of(connection, collections, entity_id)
+
+    def mention_totals(self, collections: Sequence[str]) -> dict[tuple[str, str], MentionTotal]:
+        """(Collection, entity id) to how often it is named, for all that are."""
+        with self._database.read() as connection:
+            return mention_reads.totals(connection, collections)
+
+    def mention_counts(
+        self, collections: Sequence[str], entity_id: str, period: Period = "month"
+    ) -> list[PeriodCount]:
+        """Counts by date of publication, from the first period with a mention to the last.
+
+        Periods between them without a mention are there with zeros; documents without a date
+        are not counted.
+        """
+        with self._database.read() as connection:
+            dated = mention_reads.dated_counts(connection, collections, entity_id)
+        counts: dict[date, tuple[int, int]] = {}
+        for moment, count in dated:
+            start = _period_start(moment.date(), period)
+            inside, many = counts.get(start, (0, 0))
+            counts[start] = (inside + 1, many + count)
+        found: list[PeriodCount] = []
+        start = min(counts, default=date.max)
+        while counts and start <= max(counts):
+            inside, many = counts.get(start, (0, 0))
+            found.append(PeriodCount(start=start, documents=inside, mentions=many))
+            start = _next_period(start, period)
+        return found
+
+    def entities_in(self, document_id: str) -> list[EntityMentions]:
+        """The entities that the document names, most often named first."""
+        with self._database.read() as connection:
+            places: dict[str, list[Mention]] = {}
+            for place in mention_reads.mentions_in(connection, document_id):
+                places.setdefault(place.entity_id, []).append(place)
+            inside = documents.c.id == document_id
+            collection = connection.execute(select(documents.c.collection).where(inside)).scalar()
+            networks = self._held.of(connection, [collection]) if collection and places else []
+        found = [
+            EntityMentions(node=network.nodes.by_id[known], places=tuple(spots))
+            for network in networks
+            for known, spots in places.items()
+            if known in network.nodes.by_id
+        ]
+        return sorted(found, key=lambda one: (-len(one.places), one.places[0].span.start))
+
+    @contextmanager
+    def _networks(self, collections: Sequence[str]) -> Iterator[list[Network]]:
+        """The networks of the collections as they are now, all from one snapshot."""
+        with self._database.read() as connection:
+            yield self._held.of(connection, collections)
+
+
+def _period_start(day: date, period: Period) -> date:
+    if period == "week":
+        return date.fromordinal(day.toordinal() - day.weekday())
+    if period == "month":
+        return day.replace(day=1)
+    if period == "quarter":
+        return date(day.year, 3 * ((day.month - 1) // 3) + 1, 1)
+    return date(day.year, 1, 1)
+
+
+def _next_period(start: date, period: Period) -> date:
+    days = {"week": 7, "month": 31, "quarter": 92, "year": 366}[period]
+    return _period_start(date.fromordinal(start.toordinal() + days), period)

@@ -1,0 +1,1 @@
+"""Jobs of ingest, vectors that are still to come, and which index is live."""

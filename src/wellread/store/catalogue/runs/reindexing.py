@@ -1,0 +1,327 @@
+"""Which index is live, and the one that is being made beside it.
+
+A document is listed in ``next_documents`` with its version once all its rows are in the index in
+the making; without a version its rows may be there or half there. So ``next_passages`` always
+says what that index may hold, and a killed attempt can be taken up where it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+
+from wellread.codec import from_plain, to_plain
+from wellread.store.base import Fingerprint, IndexKey
+from wellread.store.catalogue.documents import lookup
+from wellread.store.catalogue.documents.vocabularies import touch_all
+from wellread.store.schema.catalogue_values import VersionKey
+from wellread.store.schema.chunked import chunks
+from wellread.store.schema.database import Database
+from wellread.store.schema.document_tables import documents, index_writes, passages, properties
+from wellread.store.schema.run_tables import next_documents, next_passages, vector_debts
+from wellread.types import Document, Passage
+
+FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
+STREAM_ROWS = 5_000
+UNFINISHED = ""  # in place of a version: not all rows are in the index yet
+VALUES: BindParameter[Any] = bindparam("values", expanding=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveIndex:
+    """The index in use.
+
+    Attributes:
+        embedder: the settings that open its embedder again; empty where they are not known.
+        switches: how often another index has taken the place of the live one.
+    """
+
+    fingerprint: Fingerprint
+    embedder: Mapping[str, str] = field(default_factory=dict)
+    switches: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edition:
+    """One state of a document: its version, and a hash of its facts (title, date, tags)."""
+
+    document: Document
+    document_id: str
+    version: str
+    facts: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much a set of documents is; ``passages`` as the live index has them."""
+
+    documents: int = 0
+    characters: int = 0
+    passages: int = 0
+
+
+class Reindexing:
+    """The live index and the next one. Every method raises StoreError on failure."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    # --- which index is live ---
+
+    def live(self) -> LiveIndex | None:
+        """The index in use; None before the first ingest."""
+        with self._database.read() as connection:
+            return _live(connection)
+
+    def claim(self, wanted: LiveIndex) -> LiveIndex:
+        """Make ``wanted`` the live index unless there is one; the live index."""
+        with self._database.write() as connection:
+            live = _live(connection)
+            if live is None:
+                _make_live(connection, wanted)
+            return live or wanted
+
+    # --- the attempt ---
+
+    def attempt(self) -> Fingerprint | None:
+        """What is being made, or was being made when it was stopped or killed."""
+        with self._database.read() as connection:
+            plain = _property(connection, NEXT)
+        return from_plain(Fingerprint, plain) if plain is not None else None
+
+    def begin(self, fingerprint: Fingerprint) -> None:
+        """An index of ``fingerprint`` is going to be made; what was staged is forgotten."""
+        with self._database.write() as connection:
+            _clear(connection)
+            _set(connection, NEXT, to_plain(fingerprint))
+
+    def abandon(self) -> None:
+        """No index is being made any more; what was staged is forgotten."""
+        with self._database.write() as connection:
+            _clear(connection)
+
+    # --- how far it is ---
+
+    def whole(self) -> Extent:
+        """All live documents."""
+        with self._database.read() as connection:
+            return _extent(connection, None)
+
+    def done(self) -> Extent:
+        """The live documents that are in the next index already."""
+        with self._database.read() as connection:
+            return _extent(connection, _CURRENT)
+
+    def missing(self, after: str, limit: int) -> list[str]:
+        """Ids of live documents that are not listed, in order, beyond ``after``."""
+        statement = (
+            select(documents.c.id)
+            .outerjoin_from(
+                documents, next_documents, next_documents.c.document_id == documents.c.id
+            )
+            .where(next_documents.c.document_id.is_(None), documents.c.id > after)
+            .order_by(documents.c.id)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return list(connection.execute(statement).scalars())
+
+    def stale(self, limit: int) -> dict[str, list[str]]:
+        """Listed documents that are not (any more) as they are live, with their staged versions."""
+        statement = (
+            select(next_documents.c.document_id)
+            .outerjoin_from(next_documents, documents, _CURRENT)
+            .where(documents.c.id.is_(None))
+            .order_by(next_documents.c.document_id)
+            .limit(limit)
+        )
+        staged = (
+            select(next_passages.c.document_id, next_passages.c.version)
+            .where(next_passages.c.document_id.in_(VALUES))
+            .distinct()
+        )
+        with self._database.read() as connection:
+            found: dict[str, list[str]] = {
+                known: [] for known in connection.execute(statement).scalars()
+            }
+            for ids in chunks(found):
+                for row in connection.execute(staged, {"values": ids}):
+                    found[row.document_id].append(row.version)
+        return found
+
+    def editions(self, document_ids: Iterable[str]) -> Iterator[Edition]:
+        """The documents as they are live; those that go or change just now are left out."""
+        for known in document_ids:
+            with self._database.read() as connection:
+                before = lookup.live_hashes(connection, [known])
+                document = lookup.document(connection, known)
+                after = lookup.live_hashes(connection, [known])
+            if document is not None and before and before == after:
+                version, facts = before[known]
+                yield Edition(document=document, document_id=known, version=version, facts=facts)
+
+    # --- staging ---
+
+    def intend(self, new: Sequence[tuple[Edition, Sequence[Passage]]]) -> None:
+        """The rows of these documents are about to be written to the next index."""
+        listed = [
+            {"document_id": edition.document_id, "version": UNFINISHED, "facts": edition.facts}
+            for edition, _ in new
+        ]
+        rows = [
+            {
+                "id": passage.id,
+                "document_id": passage.document_id,
+                "version": passage.version,
+                "ordinal": ordinal,
+                "start": passage.span.start,
+                "end": passage.span.end,
+                "context": passage.context,
+                "speakers": passage.speakers,
+            }
+            for _, parts in new
+            for ordinal, passage in enumerate(parts)
+        ]
+        with self._database.write() as connection:
+            if listed:
+                connection.execute(insert(next_documents), listed)
+            if rows:
+                connection.execute(insert(next_passages), rows)
+
+    def stage(self, keys: Sequence[VersionKey]) -> None:
+        """All rows of these documents are in the next index."""
+        if not keys:
+            return
+        statement = (
+            update(next_documents)
+            .where(next_documents.c.document_id == bindparam("d"))
+            .values(version=bindparam("v"))
+        )
+        with self._database.write() as connection:
+            connection.execute(statement, [{"d": known, "v": version} for known, version in keys])
+
+    def doubt(self, document_ids: Iterable[str]) -> None:
+        """The rows of these documents may be missing or wrong from now on."""
+        with self._database.write() as connection:
+            for ids in chunks(document_ids):
+                which = next_documents.c.document_id.in_(ids)
+                connection.execute(update(next_documents).where(which).values(version=UNFINISHED))
+
+    def forget(self, document_ids: Iterable[str]) -> None:
+        """The next index holds no rows of these documents."""
+        with self._database.write() as connection:
+            for ids in chunks(document_ids):
+                for table in (next_passages, next_documents):
+                    connection.execute(delete(table).where(table.c.document_id.in_(ids)))
+
+    def passage_keys(self) -> Iterator[IndexKey]:
+        """The key of every passage that the next index should hold, streamed."""
+        rows = next_passages.c
+        statement = select(rows.id, rows.document_id, rows.version)
+        with self._database.read() as connection:
+            for row in connection.execution_options(yield_per=STREAM_ROWS).execute(statement):
+                yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
+
+    # --- the switch ---
+
+    def switch(self, live: LiveIndex) -> LiveIndex:
+        """Make the next index the live one, with its passages, in one transaction.
+
+        What was noted about the old one - rows to remove, vectors to come - is void.
+        """
+        columns = [column.name for column in passages.c]
+        staged = select(*(next_passages.c[name] for name in columns))
+        count = (
+            select(func.count())
+            .where(passages.c.document_id == documents.c.id)
+            .correlate(documents)
+            .scalar_subquery()
+        )
+        with self._database.write() as connection:
+            before = _live(connection)
+            for table in (passages, vector_debts, index_writes):
+                connection.execute(delete(table))
+            connection.execute(insert(passages).from_select(columns, staged))
+            connection.execute(update(documents).values(passages=count))
+            touch_all(connection)
+            _clear(connection)
+            new = LiveIndex(
+                fingerprint=live.fingerprint,
+                embedder=live.embedder,
+                switches=before.switches + 1 if before else 0,
+            )
+            _make_live(connection, new)
+        return new
+
+
+# Asked before and after every search.
+_LIVE = select(properties).where(
+    or_(*(properties.c.key == key for key in (FINGERPRINT, EMBEDDER, SWITCHES)))
+)
+_CURRENT = and_(
+    next_documents.c.document_id == documents.c.id,
+    next_documents.c.version == documents.c.version,
+    next_documents.c.facts == documents.c.facts,
+)
+
+
+def _extent(connection: Connection, listed: ColumnElement[bool] | None) -> Extent:
+    statement = select(
+        func.count(), func.sum(documents.c.characters), func.sum(documents.c.passages)
+    ).select_from(documents)
+    if listed is not None:
+        statement = statement.join(next_documents, listed)
+    count, characters, parts = connection.execute(statement).one()
+    return Extent(documents=count, characters=int(characters or 0), passages=int(parts or 0))
+
+
+def _live(connection: Connection) -> LiveIndex | None:
+    found: dict[str, Any] = {row.key: row.value for row in connection.execute(_LIVE)}
+    if FINGERPRINT not in found:
+        return None
+    fingerprint = from_plain(Fingerprint, found[FINGERPRINT])
+    made_with = found.get(EMBEDDER) or {}
+    # A fingerprint that was set alone does not go with what was noted for another one.
+    known = made_with.get("identity") == fingerprint.embedder
+    return LiveIndex(
+        fingerprint=fingerprint,
+        embedder=made_with.get("settings", {}) if known else {},
+        switches=found.get(SWITCHES, 0),
+    )
+
+
+def _make_live(connection: Connection, live: LiveIndex) -> None:
+    _set(connection, FINGERPRINT, to_plain(live.fingerprint))
+    made_with = {"identity": live.fingerprint.embedder, "settings": dict(live.embedder)}
+    _set(connection, EMBEDDER, made_with)
+    _set(connection, SWITCHES, live.switches)
+
+
+def _clear(connection: Connection) -> None:
+    for table in (next_passages, next_documents):
+        connection.execute(delete(table))
+    connection.execute(delete(properties).where(properties.c.key == NEXT))
+
+
+def _property(connection: Connection, key: str) -> Any:
+    return connection.execute(select(properties.c.value).where(properties.c.key == key)).scalar()
+
+
+def _set(connection: Connection, key: str, value: Any) -> None:
+    connection.execute(delete(properties).where(properties.c.key == key))
+    connection.execute(insert(properties), {"key": key, "value": value})

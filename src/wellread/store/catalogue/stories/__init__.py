@@ -1,0 +1,1 @@
+"""Stories and their news items."""

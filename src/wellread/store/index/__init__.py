@@ -1,0 +1,1 @@
+"""The search index: its back end on LanceDB."""

@@ -1,0 +1,327 @@
+"""The embedded index: LanceDB in a folder, for full text (BM25) and vectors with filters.
+
+One table per fingerprint, so that a new embedder's table can be filled while the old one is
+asked. A table is written by one process at a time (a lock file beside it) and read by any number;
+every search sees the last finished write, whichever process made it.
+
+BM25 counts words per index, and rows that are not yet folded in are counted apart. Until
+``optimize`` every row is found, but its score may differ a little from what it will be.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next ones quick
+
+# isort: split
+import lancedb
+import numpy as np
+import pyarrow as pa
+from filelock import FileLock
+from lancedb.index import IvfRq
+from lancedb.query import (
+    FullTextOperator,
+    LanceFtsQueryBuilder,
+    LanceVectorQueryBuilder,
+    MatchQuery,
+)
+from lancedb.table import LanceTable
+from numpy.typing import NDArray
+
+from wellread.errors import StoreError
+from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.index.lance_purge import (
+    INDEXES,
+    ROWS_AT_ONCE,
+    PurgeMarks,
+    fold,
+    purge_table,
+    watched,
+)
+from wellread.store.index.lance_rows import (
+    edition,
+    held_rows,
+    one_of,
+    ranked,
+    to_arrow,
+    to_index_key,
+    unit,
+    vectors_to_arrow,
+    where,
+)
+from wellread.store.index.lance_tables import (
+    LOCK_SECONDS,
+    drop_table,
+    open_table,
+    store_errors,
+    table_name,
+)
+from wellread.types import Candidate, Filters
+
+logger = logging.getLogger(__name__)
+
+# Below this an exact scan is as quick as an index and needs no training.
+VECTOR_INDEX_ROWS = 20_000
+# Measured on 200,000 passages: recall@10 of 1.00 (SPEC 16).
+PROBES = 50
+PARTITION_ROWS = 4_096
+ALL = 0  # LanceDB's word for "as many probes as there are partitions"
+REFINE = 2
+# Every optimize leaves one more piece of vector index; past this many it is built anew.
+MOST_SEGMENTS = 16
+# Asked for beyond the limit, so that rows with equal scores are cut in the order of their ids.
+TIE_SLACK = 16
+REMOVE_AT_ONCE = 500
+KEYS_AT_ONCE = 5_000
+
+T = TypeVar("T")
+
+
+class LanceIndex:
+    """``store.base.Index`` on one LanceDB table. Open it once and share it between threads."""
+
+    def __init__(
+        self, table: LanceTable, lock: FileLock, marks: PurgeMarks, dimensions: int
+    ) -> None:
+        self._table = table
+        self._lock = lock
+        self._marks = marks
+        self._dimensions = dimensions
+
+    @classmethod
+    def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
+        """The index of ``fingerprint`` in the folder ``path``; made when it is not there.
+
+        Raises:
+            StoreError: the folder cannot be used, or another process holds it for too long.
+        """
+        name = table_name(fingerprint)
+        with store_errors(f"open the index in {path}"):
+            lock = FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS)
+            marks = PurgeMarks.of(path, name)
+            table = open_table(path, name, fingerprint.dimensions, lock, marks)
+        return cls(table, lock, marks, fingerprint.dimensions)
+
+    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
+        """See ``Index.write``; one LanceDB version, so all rows or none."""
+        data = to_arrow(rows, vectors, self._dimensions)
+        if data.num_rows == 0:
+            return
+        with self._writing("write to the index"):
+            self._allow_no_vector()
+            with watched(self._table, self._marks) as change:
+                done = (
+                    self._table.merge_insert("passage_id")
+                    .when_matched_update_all()
+                    .when_not_matched_insert_all()
+                    .execute(data, on_bad_vectors="null")
+                )
+                change.removed, change.added = done.num_updated_rows, 1
+
+    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """See ``Index.set_vectors``; one LanceDB version."""
+        data = vectors_to_arrow(passage_ids, vectors, self._dimensions)
+        if data.num_rows:
+            with self._writing("write vectors to the index"):
+                self._table.merge_insert("passage_id").when_matched_update_all().execute(data)
+
+    def remove(self, keys: Sequence[tuple[str, str]]) -> int:
+        """See ``Index.remove``."""
+        editions = [edition(document_id, version) for document_id, version in dict.fromkeys(keys)]
+        removed = 0
+        for first in range(0, len(editions), REMOVE_AT_ONCE):
+            condition = one_of("edition", editions[first : first + REMOVE_AT_ONCE])
+            with self._writing("remove from the index"):
+                rows = self._table.count_rows(condition)
+                if rows:
+                    with watched(self._table, self._marks) as change:
+                        self._table.delete(condition)
+                        change.removed = rows
+                removed += rows
+        return removed
+
+    def search_text(
+        self, query: str, filters: Filters, limit: int, *, differences: int = 0
+    ) -> list[Candidate]:
+        """See ``Index.search_text``."""
+        if limit < 1 or not query.strip():
+            return []
+
+        def run() -> pa.Table:
+            search = LanceFtsQueryBuilder(self._table, _words(query, differences))
+            search.select(["key", "_score"]).limit(limit + TIE_SLACK)
+            if condition := where(filters):
+                search.where(condition, prefilter=True)
+            return search.to_arrow()
+
+        found = self._reading("search the index by words", run)
+        scores = found.column("_score").to_pylist()
+        return ranked(found.column("key").to_pylist(), scores, limit)
+
+    def search_vector(
+        self, vector: NDArray[np.float32], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""
+        if vector.shape != (self._dimensions,):
+            raise StoreError(
+                f"a vector of shape {vector.shape} was searched for in an index of "
+                f"{self._dimensions} dimensions",
+                hint="embed the question with the embedder that the index was opened for",
+            )
+        if limit < 1:
+            return []
+        wanted, condition = unit(vector), where(filters)
+        found = self._nearest(wanted, condition, limit, PROBES)
+        # With a narrow filter the nearest partitions may hold too few rows, so all are searched.
+        # (LanceDB's maximum_nprobes would search all of them every time.)
+        short = condition and found.num_rows < limit
+        if short and self._table.count_rows() > PROBES * PARTITION_ROWS:
+            found = self._nearest(wanted, condition, limit, ALL)
+        # LanceDB's dot distance is one less the dot product.
+        scores = [1.0 - distance for distance in found.column("_distance").to_pylist()]
+        return ranked(found.column("key").to_pylist(), scores, limit)
+
+    def _nearest(
+        self, wanted: NDArray[np.float32], condition: str, limit: int, probes: int
+    ) -> pa.Table:
+        def run() -> pa.Table:
+            search = LanceVectorQueryBuilder(self._table, wanted, "vector")
+            search.distance_type("dot").refine_factor(REFINE)
+            search.minimum_nprobes(PROBES).maximum_nprobes(probes)
+            search.select(["key", "_distance"]).limit(limit + TIE_SLACK)
+            if condition:
+                search.where(condition, prefilter=True)
+            return search.to_arrow()
+
+        return self._reading("search the index by vector", run)
+
+    def keys(self) -> Iterator[IndexKey]:
+        """See ``Index.keys``."""
+        with store_errors("list the index"):
+            for batch in self._table.search().select(["key"]).to_batches(KEYS_AT_ONCE):
+                for key in batch.column("key").to_pylist():
+                    yield to_index_key(key)
+
+    def held(self) -> Iterator[HeldRow]:
+        """See ``Index.held``; one version, piece by piece.
+
+        A scan of the whole table would read ahead without bounds, vectors above all.
+        """
+        columns = ["key", "collection", "search_text", "vector"]
+        with store_errors("read the index"):
+            path = Path(str(self._table.uri))
+            table = lancedb.connect(path.parent).open_table(path.stem)
+            table.checkout(table.version)
+            rows = table.search().select(["kind"]).with_row_id(True)
+            for batch in rows.to_batches(ROWS_AT_ONCE):
+                addresses = batch.column("_rowid").to_pylist()
+                for first in range(0, len(addresses), KEYS_AT_ONCE):
+                    piece = table.take_row_ids(addresses[first : first + KEYS_AT_ONCE])
+                    yield from held_rows(piece.select(columns).to_arrow())
+
+    def optimize(self) -> None:
+        """See ``Index.optimize``."""
+        with self._writing("optimize the index"):
+            self._build_missing()
+            fold(self._table)
+
+    def clear(self) -> None:
+        """See ``Index.clear``."""
+        path = Path(str(self._table.uri))
+        with self._writing("make the index anew"):
+            drop_table(path.parent, path.stem)
+            self._table = open_table(
+                path.parent, path.stem, self._dimensions, self._lock, self._marks
+            )
+
+    def purge(self) -> None:
+        """See ``Index.purge``."""
+        with self._writing("take removed rows off the disk"):
+            if self._marks.rows:
+                return
+            purge_table(self._table)
+            trained = any(index.columns == ["vector"] for index in self._table.list_indices())
+            if trained and not self._marks.vectors:
+                self._train(self._table.count_rows())
+                fold(self._table)
+                fold(self._table)
+            self._marks.set()
+
+    def purged(self) -> bool:
+        """See ``Index.purged``."""
+        return bool(self._marks.rows)
+
+    def prewarm(self) -> None:
+        """Read the search structures into memory, so that the first question is not the slow one.
+
+        A server calls it once after opening.
+        """
+        with store_errors("read the index into memory"):
+            for index in self._table.list_indices():
+                self._table.prewarm_index(index.name)
+
+    def _allow_no_vector(self) -> None:
+        """Tables of the first release asked for a vector in every row."""
+        if not self._table.schema.field("vector").nullable:
+            change: Any = {"path": "vector", "nullable": True}  # LanceDB's hint knows strings only
+            self._table.alter_columns(change)
+
+    def _build_missing(self) -> None:
+        rows = self._table.count_rows()
+        if rows == 0:
+            return
+        there = {index.columns[0]: index for index in self._table.list_indices()}
+        for column, config in INDEXES.items():
+            if column not in there:
+                self._table.create_index(column, config=config, replace=True)
+        if rows < VECTOR_INDEX_ROWS or rows - self._table.count_rows("vector is null") < rows // 2:
+            return
+        vectors = there.get("vector")
+        # A table that doubled needs more partitions than it was trained with.
+        if (
+            vectors is None
+            or (vectors.num_segments or 0) > MOST_SEGMENTS
+            or (vectors.num_indexed_rows or 0) * 2 < rows
+        ):
+            self._train(rows)
+
+    def _train(self, rows: int) -> None:
+        logger.info("building the vector index over %d passages", rows)
+        partitions = max(1, rows // PARTITION_ROWS)
+        trained = IvfRq(distance_type="dot", num_bits=8, num_partitions=partitions)
+        self._table.create_index("vector", config=trained, replace=True)
+
+    @contextmanager
+    def _writing(self, action: str) -> Iterator[None]:
+        with store_errors(action), self._lock:
+            yield
+
+    def _reading(self, action: str, run: Callable[[], T]) -> T:
+        with store_errors(action):
+            try:
+                return run()
+            except (RuntimeError, OSError, ValueError) as error:
+                if "not found" not in str(error).lower():
+                    raise
+                # Another process optimised between the plan of this search and its reads.
+                logger.info("searching again, because a file of the index was replaced")
+                return run()
+
+
+def _words(query: str, differences: int) -> MatchQuery:
+    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
+    return MatchQuery(
+        query.encode("utf-8", "replace").decode("utf-8"),  # a lone surrogate is no word
+        "search_text",
+        boost=1.0,
+        fuzziness=differences,
+        max_expansions=50,
+        operator=FullTextOperator.OR,
+        prefix_length=1 if differences else 0,
+        document_granularity=None,
+    )

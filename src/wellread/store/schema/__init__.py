@@ -1,0 +1,1 @@
+"""The catalogue's database: connections, tables, migrations, and the values of its rows."""
