@@ -12,7 +12,7 @@ from wellread.ask.deliver.citation_style import plain_text
 from wellread.ask.deliver.reply import LIMITED, NOBODY
 from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.catalogue.asking.redaction_rows import REMOVED
+from wellread.store.catalogue.asking.redaction_answers import REMOVED
 from wellread.text.sentences import sentence_spans
 
 MOST_ITEMS = 50

@@ -11,20 +11,12 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.headlines import shortened
-from wellread.store.catalogue.asking.cache_rows import forget_cached
-from wellread.store.catalogue.asking.redaction import RemovedWords, blacked
-from wellread.store.catalogue.asking.redaction_answers import (
-    NAMED,
-    named,
-    without_markers,
-    without_names,
-)
-from wellread.store.catalogue.asking.redaction_rows import REMOVED, listed, without_rows
-from wellread.store.schema.asking_tables import sessions
+from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.asking.redaction_answers import NAMED, forgotten, listed, named
+from wellread.store.schema.asking_tables import cached_answers, sessions
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
 from wellread.store.schema.chunked import chunks
 from wellread.store.schema.document_tables import answer_evidence, answers, documents, gaps, texts
-from wellread.types import Locator
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]
@@ -226,62 +218,17 @@ def _forget_titles(connection: Connection, removed: RemovedWords) -> None:
             connection.execute(update(sessions).where(mine).values(title=title))
 
 
-def forgotten(
-    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, gone: Mapping[str, str]
-) -> Plain:
-    """An answer's body without what it took from these documents.
-
-    Quotes that are said nowhere any more become empty, with the links that carry their words. A
-    sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
-    that all spans still fit the text. Of documents that are ``gone``, title, address and place go
-    as well, the rows of a table that rest on nothing else, and what names them beside the text.
-    """
-    body = without_names(without_rows(body, gone), gone)
-    ids = set(document_ids)
-    lost = {
-        cited["id"]
-        for cited in body["citations"]
-        if cited["document_id"] in gone
-        or (cited["document_id"] in ids and not removed.still_said(cited["quote"]))
-    }
-    text: str = removed.blanked(body["text"])
-    for sentence in body["sentences"]:
-        verbatim = sentence["verdict"]["method"] == "verbatim"
-        if verbatim and lost.intersection(sentence["citations"]):
-            start, end = sentence["span"]["start"], sentence["span"]["end"]
-            text = text[:start] + blacked(text[start:end]) + text[end:]
-    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
-    text = without_markers(body, text, unnamed)
-    sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
-    blanked = removed.blanked_in({**body, "sentences": sentences})
-    citations = [
-        _without_quote(cited, named=cited["document_id"] not in gone)
-        if cited["id"] in lost
-        else cited
-        for cited in blanked["citations"]
-    ]
-    return {**blanked, "text": text, "citations": citations}
-
-
-def _following(sentence: Plain, before: str, after: str) -> Plain:
-    """A sentence of the answer with its words as they are in the text now."""
-    start, end = sentence["span"]["start"], sentence["span"]["end"]
-    same = sentence["text"] == before[start:end]
-    return {**sentence, "text": after[start:end]} if same else sentence
-
-
-def _without_quote(cited: Plain, *, named: bool) -> Plain:
-    if named:
-        return {**cited, "quote": "", "link": cited["url"]}
-    place = to_plain(Locator(label=""))
-    return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
-
-
 def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool) -> None:
     if stale:
         forget_cached(connection, [answer_id])
     values = {"body": body, "question": body["question"], "stale": stale}
     connection.execute(update(answers).where(answers.c.id == answer_id).values(**values))
+
+
+def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
+    """These answers are not given again."""
+    for ids in chunks(answer_ids):
+        connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
 
 
 def record_gap(connection: Connection, question: str, reason: str) -> None:

@@ -11,14 +11,13 @@ from sqlalchemy import Connection, delete, exists, func, select, text, update
 from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_records import (
     Plain,
+    forget_cached,
     forget_documents,
     forget_words,
     stored_texts,
 )
-from wellread.store.catalogue.asking.cache_rows import forget_cached
 from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.asking.redaction_answers import NAMED
-from wellread.store.catalogue.asking.redaction_rows import REMOVED, listed
+from wellread.store.catalogue.asking.redaction_answers import NAMED, REMOVED, listed
 from wellread.store.catalogue.documents.pending import DELETED, note_deletion
 from wellread.store.catalogue.documents.source_records import documents_of_sources
 from wellread.store.catalogue.documents.vocabularies import touch
