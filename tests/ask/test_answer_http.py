@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.doubles.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
+from tests.doubles.replies import CutOff, Hang, Malformed, Reply, Text
 
 from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.openai_server import OVERLOADED, SERVER_ERROR, OpenAIServer
-from wellread.testing.replies import CutOff, Hang, Malformed, Reply, Text
 
 QUESTION = "For how many million euros was the Osprey bought?"
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"

@@ -23,6 +23,7 @@ from tests.ask.planted.plants import (
     UNSEEN,
     Plant,
 )
+from tests.doubles.obedient import ObedientModel
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
@@ -31,7 +32,6 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.obedient import ObedientModel
 from wellread.types import Filters, Span
 
 every_plant = pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.doubles.openai_server import OVERLOADED, OpenAIServer
+from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
@@ -17,8 +19,6 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, ScriptedModel, collect
-from wellread.testing.openai_server import OVERLOADED, OpenAIServer
-from wellread.testing.replies import Failure, Reply, Text
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
 ASKED = "How much was paid for the ferry Osprey?"

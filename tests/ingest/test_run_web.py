@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.doubles.web_server import Asked, Reply, WebServer
 
 from wellread.ask.retrieve.search import search
 from wellread.ingest.integrity.verify import verify
@@ -14,7 +15,6 @@ from wellread.ingest.run import add, sync
 from wellread.ingest.sources.discover import standard_input
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.web_server import Asked, Reply, WebServer
 from wellread.types import Filters
 
 NEAR = {"web": {"allow_private": True, "any_port": True, "interval": 0, "robots": False}}

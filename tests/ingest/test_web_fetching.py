@@ -11,6 +11,7 @@ from itertools import repeat
 from threading import Thread
 
 import pytest
+from tests.doubles.web_server import Asked, Reply, WebServer
 
 from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -18,7 +19,6 @@ from wellread.ingest.parsing.kinds import load, loader_for
 from wellread.ingest.sources.web.addresses import FetchError
 from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified, fetch
 from wellread.ingest.sources.web.web_bodies import Body, TooLargeError
-from wellread.testing.web_server import Asked, Reply, WebServer
 
 NEAR = WebSettings(
     allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000

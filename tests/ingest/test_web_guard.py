@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.doubles.web_server import Reply, WebServer
 
 from wellread.config import WebSettings
 from wellread.ingest.sources.web.addresses import (
@@ -20,7 +21,6 @@ from wellread.ingest.sources.web.addresses import (
     shown,
 )
 from wellread.ingest.sources.web.fetching import Fetched, Fetcher
-from wellread.testing.web_server import Reply, WebServer
 
 USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)
 NEAR = USUAL.model_copy(update={"allow_private": True})

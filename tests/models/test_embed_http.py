@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.doubles.post_server import PostServer, fixed, ok
+from tests.doubles.web_server import Reply
 
 from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
@@ -18,8 +20,6 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.http_embedder import HttpEmbedder
 from wellread.models.open import open_embedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
-from wellread.testing.post_server import PostServer, fixed, ok
-from wellread.testing.web_server import Reply
 
 
 def vectors_of(texts: list[str]) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles.post_server import PostServer, fixed, ok
+from tests.doubles.web_server import Reply
 
 from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
@@ -16,8 +18,6 @@ from wellread.models.judge import Case
 from wellread.models.open import open_judge
 from wellread.models.readers.judge_http import HttpJudge
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.post_server import PostServer, fixed, ok
-from wellread.testing.web_server import Reply
 
 
 def shares(request: dict[str, Any]) -> Reply:

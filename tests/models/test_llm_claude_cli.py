@@ -13,13 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
-
-from wellread.ask_settings import GenerationSettings
-from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.language.claude_cli import LONGEST_ARGUMENT
-from wellread.models.language.open_language_model import open_model
-from wellread.testing.claude_program import (
+from tests.doubles.claude_program import (
     DEAFEN,
     SPAWN,
     ClaudeProgram,
@@ -28,6 +22,12 @@ from wellread.testing.claude_program import (
     wait,
     write,
 )
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.language.claude_cli import LONGEST_ARGUMENT
+from wellread.models.language.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?")

@@ -7,9 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-
-from wellread.testing.openai_server import OVERLOADED, OpenAIServer
-from wellread.testing.replies import CutOff, Malformed, Refusal, Text
+from tests.doubles.openai_server import OVERLOADED, OpenAIServer
+from tests.doubles.replies import CutOff, Malformed, Refusal, Text
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Which colour?"}]}
 

@@ -10,17 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import pytest
-
-from wellread.ask_settings import GenerationSettings
-from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt
-from wellread.models.language.open_language_model import open_model
-from wellread.testing import anthropic_server, google_server, openai_server
-from wellread.testing.anthropic_server import AnthropicServer
-from wellread.testing.google_server import GoogleServer
-from wellread.testing.llm import LanguageModelContract, collect
-from wellread.testing.openai_server import OpenAIServer
-from wellread.testing.replies import (
+from tests.doubles import anthropic_server, google_server, openai_server
+from tests.doubles.anthropic_server import AnthropicServer
+from tests.doubles.google_server import GoogleServer
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.replies import (
     EMPTY,
     Calls,
     CutOff,
@@ -34,6 +28,12 @@ from wellread.testing.replies import (
     Request,
     Text,
 )
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import LanguageModel, ModelUsage, Prompt
+from wellread.models.language.open_language_model import open_model
+from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?", session="s1")
 ANSWER = "The sky is blue [e1]. It turns red at dusk [e2].\n---\n"

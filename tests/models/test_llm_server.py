@@ -8,13 +8,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 
 import pytest
-
-from wellread.ask_settings import GenerationSettings
-from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.language.open_language_model import open_model
-from wellread.testing.llm import LanguageModelContract, collect
-from wellread.testing.openai_server import (
+from tests.doubles.openai_server import (
     MODEL_NOT_FOUND,
     NO_CREDIT,
     OVERLOADED,
@@ -23,7 +17,7 @@ from wellread.testing.openai_server import (
     UNAUTHORIZED,
     OpenAIServer,
 )
-from wellread.testing.replies import (
+from tests.doubles.replies import (
     EMPTY,
     CutOff,
     ErrorEvent,
@@ -35,6 +29,12 @@ from wellread.testing.replies import (
     Reply,
     Text,
 )
+
+from wellread.ask_settings import GenerationSettings
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.language.open_language_model import open_model
+from wellread.testing.llm import LanguageModelContract, collect
 
 PROMPT = Prompt(system="Be brief.", user="Which colour has the sky?")
 ANSWER = "The sky is blue [e1]. It turns red at dusk [e2].\n---\n"

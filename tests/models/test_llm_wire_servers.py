@@ -7,11 +7,10 @@ from typing import Any
 
 import httpx
 import pytest
-
-from wellread.testing.anthropic_server import OVERLOADED, AnthropicServer
-from wellread.testing.google_server import RATE_LIMITED, UNAUTHORIZED, GoogleServer
-from wellread.testing.openai_server import OpenAIServer
-from wellread.testing.replies import Calls, Refusal, Text
+from tests.doubles.anthropic_server import OVERLOADED, AnthropicServer
+from tests.doubles.google_server import RATE_LIMITED, UNAUTHORIZED, GoogleServer
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.replies import Calls, Refusal, Text
 
 QUESTION = "Which colour has the sky?"
 ANSWER = "The sky is blue, mostly [e1]."

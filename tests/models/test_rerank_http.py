@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.doubles.post_server import PostServer, fixed, ok
+from tests.doubles.web_server import Reply
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models import json_http as posting
@@ -17,9 +19,7 @@ from wellread.models.open import open_reranker
 from wellread.models.readers.rerank_http import HttpReranker, Wire
 from wellread.models.rerank import Reranker
 from wellread.rerank_settings import RerankSettings
-from wellread.testing.post_server import PostServer, fixed, ok
 from wellread.testing.rerank import ReadableReranker, RerankerContract
-from wellread.testing.web_server import Reply
 
 WIRES: tuple[Wire, ...] = ("jina", "tei")
 

@@ -14,6 +14,8 @@ import pytest
 from anyio import to_thread
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.doubles.openai_server import SERVER_ERROR, OpenAIServer
+from tests.doubles.replies import Hang, Text
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
@@ -24,8 +26,6 @@ from wellread.models.readers.rerank_model import ModelReranker, build_prompt, re
 from wellread.models.rerank import Reranker
 from wellread.rerank_settings import RerankSettings
 from wellread.testing.llm import Broken, ScriptedModel
-from wellread.testing.openai_server import SERVER_ERROR, OpenAIServer
-from wellread.testing.replies import Hang, Text
 from wellread.testing.rerank import RerankerContract, words_of
 
 TEXTS = ["A ferry to town.", "Bread.", "A boat to town."]

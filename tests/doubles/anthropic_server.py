@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from wellread.testing.openai_wire import pieces
-from wellread.testing.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
-from wellread.testing.wire_server import WireServer, event
+from tests.doubles.openai_wire import pieces
+from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
+from tests.doubles.wire_server import WireServer, event
 
 CHAT_PATH = "/v1/messages"
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
@@ -48,7 +48,7 @@ class AnthropicServer(WireServer):
 class AnthropicWire:
     """``/v1/messages``, plain and streamed."""
 
-    def listed(self, path: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - the same for all
+    def listed(self, path: str) -> Mapping[str, Any] | None:
         """Nothing."""
         return None
 

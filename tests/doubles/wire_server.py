@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from wellread.testing.replies import (
+from tests.doubles.replies import (
     Calls,
     CutOff,
     ErrorEvent,

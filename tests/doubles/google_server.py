@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from wellread.testing.openai_wire import pieces
-from wellread.testing.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
-from wellread.testing.wire_server import WireServer, event
+from tests.doubles.openai_wire import pieces
+from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Reply, Request, Said, Text
+from tests.doubles.wire_server import WireServer, event
 
 CHAT_PATH = re.compile(r"/v1beta/models/([^/:]+):(generateContent|streamGenerateContent\?alt=sse)")
 FINISHES = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
@@ -48,7 +48,7 @@ class GoogleServer(WireServer):
 class GoogleWire:
     """``/v1beta/models/NAME:generateContent``, and its streamed form."""
 
-    def listed(self, path: str) -> Mapping[str, Any] | None:  # noqa: ARG002 - the same for all
+    def listed(self, path: str) -> Mapping[str, Any] | None:
         """Nothing."""
         return None
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from wellread.testing.web_server import Asked, Reply, WebServer
+from tests.doubles.web_server import Asked, Reply, WebServer
 
 Script = Callable[[dict[str, Any]], Reply]
 

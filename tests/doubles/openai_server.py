@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellread.testing.openai_wire import OpenAIWire
-from wellread.testing.replies import Failure, Reply
-from wellread.testing.wire_server import WireServer
+from tests.doubles.openai_wire import OpenAIWire
+from tests.doubles.replies import Failure, Reply
+from tests.doubles.wire_server import WireServer
 
 UNAUTHORIZED = Failure(status=401, message="Incorrect API key provided", code="invalid_api_key")
 MODEL_NOT_FOUND = Failure(

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from wellread.testing.replies import Calls, ErrorEvent, Failure, Refusal, Request, Said, Text
-from wellread.testing.wire_server import event
+from tests.doubles.replies import Calls, ErrorEvent, Failure, Refusal, Request, Said, Text
+from tests.doubles.wire_server import event
 
 CHAT_PATH = "/v1/chat/completions"
 MODELS_PATH = "/v1/models"
