@@ -10,6 +10,13 @@ from typing import Literal
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
+NOBODY = "none"
+"""Who an answer is by that says that the material does not answer."""
+LIMITED = "Based on limited information: "
+"""With what an answer begins that is not sure."""
+RELAXED = 0.6
+"""The most that an answer is sure that does not keep to a limit of its question."""
+
 
 class VerdictName(StrEnum):
     """How a sentence stands to its sources, best first; JSON holds the first string of each.
@@ -99,6 +106,18 @@ class Verdict:
     key: str = ""
     source: Span | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A claim of a draft with its verdict.
+
+    ``repaired``: whether its citations are others than those that it came with.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    repaired: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +247,9 @@ class Answer:
         fallback: why another answerer than the configured one wrote it; empty when none did.
         premises: what the question takes for granted and the sources say otherwise.
         suggestions: further questions that the material can answer.
+        relaxed: the question's limits that were left out, as the question has them.
+        failures: steps that failed and were done without, in words.
+        rewritten: whether the question was read with the turns before it.
         cached: whether an answer given before was given again.
         hallucinated_citations: how many unknown evidence keys were removed from the draft.
         repaired_citations: how many sentences got the citation they deserve, a better one, or
@@ -256,6 +278,9 @@ class Answer:
     type: str = ""
     standalone: str = ""
     owner: str = ""
+    relaxed: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    rewritten: bool = False
     cached: bool = False
     hallucinated_citations: int = 0
     repaired_citations: int = 0

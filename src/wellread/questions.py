@@ -71,6 +71,7 @@ class Analysis:
         context: an earlier question of the conversation, searched with this one; may be empty.
         sides: of a comparison, what each side is called; empty otherwise.
         reasons: why this type and this mode, in words.
+        respelt: which words were read in another spelling, in words.
         max_clusters: most stories that news is told from; None takes the setting.
     """
 
@@ -87,6 +88,7 @@ class Analysis:
     reasons: tuple[str, ...] = field(default=())
     max_clusters: int | None = None
     context: str = ""
+    respelt: tuple[str, ...] = ()
 
     @property
     def parsed(self) -> Text:

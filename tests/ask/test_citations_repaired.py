@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from wellread.answers import Claim, Verdict
-from wellread.ask.deliver.cite import Checked
+from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.ask.verify.support.doubt import in_doubt
 from wellread.ask.verify.support.support_score import learned

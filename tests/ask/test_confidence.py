@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Evidence, Question, Verdict, VerdictName
+from wellread.answers import RELAXED, Evidence, Question, Verdict, VerdictName
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.confidence.bands import RELAXED, hopeful, judge, without_a_limit
+from wellread.ask.verify.confidence.bands import hopeful, judge, without_a_limit
 from wellread.ask.verify.confidence.confidence_features import Readings, readings_of, support
 from wellread.ask.verify.confidence.confidence_score import comparable, learned, score
 from wellread.testing.embedding import ReadableEmbedder

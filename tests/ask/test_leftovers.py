@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.answers import Verdict, VerdictName
-from wellread.ask.deliver.cite import Checked
+from wellread.answers import Checked, Verdict, VerdictName
 from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.write.parse_draft import parse_draft
 

@@ -122,8 +122,8 @@ async def test_what_is_there_is_no_gap(kb: KnowledgeBase) -> None:
 
 def test_a_limit_left_out_makes_a_result_less_sure() -> None:
     tally = AggregateResult(kind="count", sentence="Two.", method="documents")
-    whole = sureness(tally, Retrieval(strategy="", tally=tally))
-    less = sureness(tally, Retrieval(strategy="", tally=tally, notes=("all dates were searched",)))
+    whole = sureness(tally, ())
+    less = sureness(tally, ("all dates were searched",))
     assert (whole.band, less.band) == ("high", "medium")
     assert less.score < whole.score
     assert "all dates were searched" in less.reasoning

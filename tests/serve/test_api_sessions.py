@@ -9,9 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from wellread.answers import Answer, Confidence, Question
+from wellread.answers import LIMITED, Answer, Confidence, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.reply import LIMITED
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.api.app import create_app
 from wellread.serve.stored import query_body

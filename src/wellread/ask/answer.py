@@ -16,7 +16,9 @@ from functools import partial
 from anyio import to_thread
 
 from wellread.answers import (
+    NOBODY,
     Answer,
+    Checked,
     Confidence,
     Event,
     Evidence,
@@ -29,20 +31,19 @@ from wellread.answers import (
     Usage,
 )
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.cite import Checked, cite
+from wellread.ask.deliver.cite import cite
 from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.render import CATALOGUE, sureness, tell
-from wellread.ask.deliver.reply import NOBODY, Reply, deliver, no_data
+from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
 from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
-from wellread.ask.retrieve.relax import said
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_amounts import gives_number
 from wellread.ask.understand.answer_kind import expected_of
 from wellread.ask.understand.conversation import Opened, opened
-from wellread.ask.understand.spell_correction import notes_of, respelt
+from wellread.ask.understand.spell_correction import respelt
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence.bands import (
@@ -92,17 +93,17 @@ async def answer(
         yield FinalEvent(answer=again)
         return
     read, changed = await to_thread.run_sync(respelt, kb, question, known)
-    analysis = replace(analyse(read, known, date.today()), context=turn.context)
+    analysis = analyse(read, known, date.today())
+    analysis = replace(analysis, context=turn.context, respelt=changed)
     yield clock.lap("analysis", len(analysis.terms))
     found = await to_thread.run_sync(find, kb, analysis)
-    found = replace(found, notes=notes_of(changed, found.notes))
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
     outcome: _Outcome | None = None
     if found.tally is not None:
         told = await to_thread.run_sync(tell, kb, found.tally, found)
-        outcome = _Outcome(reply=told, sure=sureness(found.tally, found))
+        outcome = _Outcome(reply=told, sure=sureness(found.tally, notes_of(analysis, found)))
     else:
         async for event in _from_passages(kb, question, analysis, found, clock):
             if isinstance(event, _Outcome):
@@ -147,7 +148,7 @@ async def _from_passages(
     checked = await to_thread.run_sync(_check, kb, written, evidence)
     yield clock.lap("verification", len(checked))
     sure = await to_thread.run_sync(_judge, kb, analysis, evidence, written, checked)
-    if any(said(constraint) in found.notes for constraint in analysis.constraints):
+    if found.relaxed:
         sure = without_a_limit(sure)
     if written is not None and written.disputes:
         sure = disagreed(sure)
@@ -278,7 +279,10 @@ def _assemble(
         conflicts=reply.conflicts,
         premises=reply.premises,
         related=reply.related,
-        notes=(*turn.notes, *found.notes),
+        notes=(*turn.notes, *notes_of(analysis, found)),
+        relaxed=tuple(one.value for one in found.relaxed),
+        failures=(*turn.failures, *found.failures),
+        rewritten=turn.rewritten,
         table=reply.table,
         hallucinated_citations=written.unknown_keys if written else 0,
         repaired_citations=reply.repaired_citations,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Answer
+from wellread.answers import NOBODY, Answer
 from wellread.ask.deliver.render import CATALOGUE
-from wellread.ask.deliver.reply import NOBODY
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier

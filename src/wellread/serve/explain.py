@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -58,7 +59,7 @@ def explanation(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> Expl
             for each in found.dropped
         ),
         paths=tuple(path_in_words(path) for path in found.paths),
-        notes=found.notes,
+        notes=notes_of(analysis, found),
     )
 
 

@@ -10,14 +10,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.answers import Answer, Citation, Conflict, Sentence, VerdictName
+from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.ledger import dollars
 from wellread.serve.api.schemas import EvidenceBody, SourceBody
 from wellread.serve.terminal import harmless
 
 LONGEST_QUOTE = 240
 INDENT = 4
-NOBODY = "none"
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wellread.answers import Answer, Citation
-from wellread.ask.deliver.reply import LIMITED
 from wellread.library.recheck import Rechecked
 from wellread.locators import format_time
 from wellread.serve.api import stored_schemas as schemas
@@ -83,7 +82,7 @@ def query_body(answer: Answer) -> schemas.QueryResponse:
     warnings = [*answer.notes]
     if answer.fallback:
         warnings.insert(0, f"answered by {answer.answered_by}: {answer.fallback}")
-    if answer.text.startswith(LIMITED):
+    if answer.confidence.band == "low":
         warnings.insert(0, "based on limited information")
     return schemas.QueryResponse(
         answer=answer.text,

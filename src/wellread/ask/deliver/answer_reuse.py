@@ -65,15 +65,14 @@ def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
 def record(kb: KnowledgeBase, place: Place, answer: Answer) -> None:
     """Record an answer, to be given again where it may.
 
-    Not given again is what a fallback wrote or what another model's failure had a part in, since
-    the next try may do better; and what was read with the turns before it, as its notes tell of
-    them.
+    Not given again is what a fallback wrote or what a failure had a part in, since the next try may
+    do better; and what was read with the turns before it, as its notes tell of them.
 
     Raises:
         StoreError: the catalogue cannot be written.
     """
-    failed = kb.ledger.failures != place.failures or any(" failed" in one for one in answer.notes)
-    read_with_others = answer.standalone or any(one.startswith("follow-up") for one in answer.notes)
+    failed = kb.ledger.failures != place.failures or answer.failures
+    read_with_others = answer.standalone or answer.rewritten
     if not place.key or answer.cached or answer.fallback or failed or read_with_others:
         kb.catalogue.record_answer(answer)
     else:
@@ -108,6 +107,8 @@ def _as_answer_to(turn: Opened, known: Answer) -> Answer:
         owner=question.owner,
         session_id=question.session_id,
         notes=(*turn.notes, *known.notes),
+        failures=turn.failures,
+        rewritten=turn.rewritten,
         cached=True,
         usage=replace(turn.usage, clusters=known.usage.clusters),
         steps=(),

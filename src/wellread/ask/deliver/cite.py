@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict
+from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict
 from wellread.ask.deliver.citation_style import styled
 from wellread.ask.verify.reported_speech import MarksOver
 from wellread.kb import KnowledgeBase
@@ -20,18 +20,6 @@ class Cited:
     text: str
     sentences: tuple[Sentence, ...]
     citations: tuple[Citation, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """A claim of the draft with its verdict.
-
-    ``repaired``: whether its citations are others than those that it came with.
-    """
-
-    claim: Claim
-    verdict: Verdict
-    repaired: bool = False
 
 
 @dataclass(slots=True)

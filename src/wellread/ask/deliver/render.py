@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import Citation, Confidence, Sentence, Table, Verdict, VerdictName
+from wellread.answers import RELAXED, Citation, Confidence, Sentence, Table, Verdict, VerdictName
 from wellread.ask.deliver.citation_style import styled
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
-from wellread.ask.verify.confidence.bands import RELAXED
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, link_to
@@ -61,10 +60,10 @@ def _table(tally: AggregateResult) -> Table:
     )
 
 
-def sureness(tally: AggregateResult, found: Retrieval) -> Confidence:
-    """An exhaustive result is sure, unless a limit of the question had to be left out."""
-    if found.notes:
-        reason = f"worked out from the whole catalogue, but {'; '.join(found.notes)}"
+def sureness(tally: AggregateResult, notes: Sequence[str]) -> Confidence:
+    """An exhaustive result is sure, unless there is something to say of how it was found."""
+    if notes:
+        reason = f"worked out from the whole catalogue, but {'; '.join(notes)}"
         return Confidence(score=RELAXED, band="medium", reasoning=reason)
     reason = f"worked out from the whole catalogue: {tally.method or tally.kind}"
     return Confidence(score=SURE, band="high", reasoning=reason)

@@ -5,19 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from wellread.answers import Citation, Confidence, Conflict, Evidence, Related, Sentence, Table
+from wellread.answers import (
+    LIMITED,
+    NOBODY,
+    Citation,
+    Confidence,
+    Conflict,
+    Evidence,
+    Related,
+    Sentence,
+    Table,
+)
 from wellread.ask.deliver.cite import Cited
 from wellread.ask.deliver.data_gaps import about, missing, unanswered, would_help
 from wellread.ask.deliver.false_presuppositions import premises
+from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.verify.conflicts.dispute import settled
 from wellread.ask.write.drafting import Written
-from wellread.questions import Analysis
+from wellread.questions import Analysis, ConstraintKind
 from wellread.types import Span
 
-NOBODY = "none"
 RELATED = 5
 RELATED_SIMILARITY = 0.2
-LIMITED = "Based on limited information: "
+_LEFT_OUT: dict[ConstraintKind, str] = {
+    "time": "nothing was found from {value}, so all dates were searched",
+    "speaker": "nothing was found that {value} said, so all speakers were searched",
+    "author": "nothing was found by {value}, so all authors were searched",
+}
+_LEFT_OUT_OTHERWISE = "nothing was found within {value}, so this limit was left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +51,15 @@ class Reply:
     table: Table | None = None
     repaired_citations: int = 0
     dropped_sentences: int = 0
+
+
+def notes_of(analysis: Analysis, found: Retrieval) -> tuple[str, ...]:
+    """What a reader has to know of how the question was read and what was found, in words."""
+    left_out = (
+        _LEFT_OUT.get(one.kind, _LEFT_OUT_OTHERWISE).format(value=one.value)
+        for one in found.relaxed
+    )
+    return tuple(dict.fromkeys((*analysis.respelt, *left_out, *found.failures, *found.notes)))
 
 
 def deliver(

@@ -32,12 +32,6 @@ LET_GO: tuple[ConstraintKind, ...] = (
     "time",
     "collection",
 )
-_SAID: dict[ConstraintKind, str] = {
-    "time": "nothing was found from {value}, so all dates were searched",
-    "speaker": "nothing was found that {value} said, so all speakers were searched",
-    "author": "nothing was found by {value}, so all authors were searched",
-}
-_SAID_OTHERWISE = "nothing was found within {value}, so this limit was left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +40,15 @@ class Within:
 
     Attributes:
         filters: those that were searched with.
-        notes: the question's limits that were left out, and a reranker that failed, in words.
+        relaxed: the question's limits that were left out.
+        failures: a reranker that failed, in words.
     """
 
     hits: list[Hit]
     traces: tuple[SearchTrace, ...]
     filters: Filters
-    notes: tuple[str, ...]
+    relaxed: tuple[Constraint, ...] = ()
+    failures: tuple[str, ...] = ()
 
 
 def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | None:
@@ -99,7 +95,8 @@ def search_within(
         hits=hits,
         traces=tuple(traces),
         filters=filters or analysis.filters,
-        notes=(*(said(constraint) for constraint in gone), *((failure,) if failure else ())),
+        relaxed=tuple(gone),
+        failures=(failure,) if failure else (),
     )
 
 
@@ -128,11 +125,6 @@ def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
         if held is None or held.score < hit.score:
             best[hit.passage.id] = hit
     return sorted(best.values(), key=lambda hit: (-hit.score, hit.passage.id))[:limit]
-
-
-def said(constraint: Constraint) -> str:
-    """That a constraint was let go of, in words."""
-    return _SAID.get(constraint.kind, _SAID_OTHERWISE).format(value=constraint.value)
 
 
 def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from wellread.questions import Constraint
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.types import Filters, Hit, Span
 
@@ -103,14 +104,17 @@ class Retrieval:
         tally: set when the answer is an exhaustive result rather than passages.
         paths: the ways through the graph that explain a relational answer.
         clusters: how many stories the hits come from.
-        notes: what the answer has to say about how it was found ("nothing from last week; looked
-            at all dates").
+        relaxed: the question's limits that were left out, since nothing was found within them.
+        failures: steps that failed and were done without, in words (a reranker).
+        notes: what else the answer has to say about how it was found.
     """
 
     strategy: str
     hits: tuple[Hit, ...] = ()
     tally: AggregateResult | None = None
     paths: tuple[Path, ...] = ()
+    relaxed: tuple[Constraint, ...] = ()
+    failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     traces: tuple[SearchTrace, ...] = ()
     dropped: tuple[Dropped, ...] = field(default=())

@@ -38,16 +38,29 @@ class Opened:
     Attributes:
         question: with ``text`` in words that need no earlier turn, and the session's id.
         asked: as it was asked.
-        notes: what was put in for what, in words; empty when nothing was.
+        reasons: what was put in for what, in words; empty when nothing was.
+        failures: a model that failed to rewrite it, in words.
         context: an earlier question that is searched with this one; it is part of nothing else.
         usage: what it cost to rewrite the question.
     """
 
     question: Question
     asked: str
-    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     context: str = ""
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether it was read with the turns before it."""
+        return bool(self.reasons)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What an answer says of it."""
+        read = (f"follow-up: {'; '.join(self.reasons)}",) if self.reasons else ()
+        return (*read, *self.failures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +68,7 @@ class _Read:
     """A follow-up that was read, and how."""
 
     rewritten: Rewritten
-    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
@@ -76,7 +89,8 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     return Opened(
         question=replace(placed, text=read.rewritten.text),
         asked=asked,
-        notes=read.notes,
+        reasons=read.rewritten.reasons,
+        failures=read.failures,
         context=context_of(read.rewritten, earlier),
         usage=read.usage,
     )
@@ -96,7 +110,7 @@ def _session(kb: KnowledgeBase, question: Question) -> tuple[str, list[Turn]]:
 async def _read(kb: KnowledgeBase, asked: str, earlier: list[Turn], known: Vocabulary) -> _Read:
     """By the model where there is one and the question leans on what was said; else by rules."""
     by_rules = standalone(asked, earlier, known, date.today())
-    failure = ""
+    failures: tuple[str, ...] = ()
     model = kb.model_for(REWRITE)
     if model is not None and leans(asked, by_rules, earlier):
         seconds = min(SECONDS, kb.settings.generation.timeout)
@@ -104,12 +118,7 @@ async def _read(kb: KnowledgeBase, asked: str, earlier: list[Turn], known: Vocab
             made = await by_model(model, asked, earlier, seconds=seconds)
         except ModelError as error:
             logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
-            failure = f"the follow-up was read by rules: {error.args[0]}"
+            failures = (f"the follow-up was read by rules: {error.args[0]}",)
         else:
-            return _Read(rewritten=made.rewritten, notes=_notes(made.rewritten), usage=made.usage)
-    notes = _notes(by_rules)
-    return _Read(rewritten=by_rules, notes=(*notes, failure) if failure else notes)
-
-
-def _notes(rewritten: Rewritten) -> tuple[str, ...]:
-    return (f"follow-up: {'; '.join(rewritten.reasons)}",) if rewritten.reasons else ()
+            return _Read(rewritten=made.rewritten, usage=made.usage)
+    return _Read(rewritten=by_rules, failures=failures)

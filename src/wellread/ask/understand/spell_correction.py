@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -108,8 +107,3 @@ def _best(word: str, held: Counter[str], allowed: int) -> str:
         and 0 < (distance := OSA.distance(word, other, score_cutoff=allowed)) <= allowed
     ]
     return min(near)[2] if near else ""
-
-
-def notes_of(*several: Sequence[str]) -> tuple[str, ...]:
-    """All notes, none twice."""
-    return tuple(dict.fromkeys(note for notes in several for note in notes))

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Claim, Evidence, Verdict, VerdictName
-from wellread.ask.deliver.cite import Checked
+from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.verify import align, entailment
 from wellread.ask.verify.check_steps import quotation, settle
 from wellread.ask.verify.entailment import Settled

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import quote
 
-from wellread.answers import Answer, Citation, Conflict, Sentence, Table
-from wellread.ask.deliver.citation_style import Style, markers_after, styled
+from wellread.answer_text import markers_after
+from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, Table
+from wellread.ask.deliver.citation_style import Style, styled
 from wellread.ask.deliver.render import CATALOGUE
-from wellread.ask.deliver.reply import NOBODY
 from wellread.ask.write.drafting import EXTRACTIVE
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.bibtex import bibtex

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from wellread.ask.aggregate.newest import Newest, newest_documents, newest_stories
 from wellread.ask.aggregate.rows import day
 from wellread.ask.aggregate.scope import Scope, in_words, scope_of
-from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed, said
+from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
 from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
@@ -103,7 +103,7 @@ def digest(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     let_go = _let_go(wanted.scope, analysis, rest)
     if let_go is None:
         return None
-    newest, notes = _newest(wanted)
+    newest, relaxed, notes = _newest(wanted)
     if newest is None:
         return None
     if let_go:
@@ -111,6 +111,7 @@ def digest(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     return Retrieval(
         strategy=STRATEGY,
         tally=_tally(wanted, newest),
+        relaxed=relaxed,
         notes=notes,
         clusters=len(newest.rows) if newest.stories else 0,
     )
@@ -202,18 +203,22 @@ def _wanted(kb: KnowledgeBase, analysis: Analysis) -> _Wanted:
 # --- what is new -----------------------------------------------------------------------------
 
 
-def _newest(wanted: _Wanted) -> tuple[Newest | None, tuple[str, ...]]:
-    """What is newest in the asked time or the last days, else of all dates; and what to say."""
+def _newest(
+    wanted: _Wanted,
+) -> tuple[Newest | None, tuple[Constraint, ...], tuple[str, ...]]:
+    """What is newest in the asked time or the last days, else of all dates.
+
+    With the limits of time that were left out, and what else to say.
+    """
     asked = narrowed(Filters(), wanted.times)
     own = any(limit.published_from or limit.published_to for limit in wanted.scope.limits)
     if asked is not None and not wanted.times and not own:
         now = datetime.now(UTC)
         asked = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
     if asked is not None and (found := _within(wanted, asked)):
-        return found, ()
-    notes = tuple(said(one) for one in wanted.times) or (_NOT_RECENT,)
+        return found, (), ()
     found = _within(wanted, Filters())
-    return found, () if own and not wanted.times else notes
+    return found, wanted.times, () if own or wanted.times else (_NOT_RECENT,)
 
 
 def _within(wanted: _Wanted, time: Filters) -> Newest | None:

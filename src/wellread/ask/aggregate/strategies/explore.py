@@ -86,7 +86,8 @@ def explore(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         strategy=STRATEGY,
         hits=(*hits, *others[: most // 3])[:most],
         tally=tally_of(kb, grouped_by(listed, assigned, wanted), wanted),
-        notes=within[-1].notes,
+        relaxed=within[-1].relaxed,
+        failures=within[-1].failures,
         traces=tuple(made for one in within for made in one.traces),
     )
 

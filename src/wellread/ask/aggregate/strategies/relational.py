@@ -9,7 +9,6 @@ from wellread.ask.aggregate.graph import verbalize
 from wellread.ask.aggregate.graph.graph_plan import Plan
 from wellread.ask.aggregate.graph.read_plan import attributes_of, read
 from wellread.ask.aggregate.graph.walk import Reached, Walked, walk
-from wellread.ask.retrieve.relax import said
 from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row, SearchTrace
 from wellread.ask.retrieve.search import check_collections, look
 from wellread.ask.retrieve.strategies.direct import direct
@@ -123,10 +122,10 @@ def _between(asked: _Asked, walked: Walked) -> Retrieval | None:
 def _answers(asked: _Asked, walked: Walked) -> Retrieval | None:
     """Everything that the hops led to; None when that is nothing."""
     plan = asked.plan
-    reached, notes = _within_limits(asked, walked.reached)
+    reached, relaxed = _within_limits(asked, walked.reached)
     if not reached:
         return None
-    notes = [*plan.read_as, *notes]
+    notes = [*plan.read_as]
     if not plan.understood:
         notes.append(
             "no relation of the knowledge graph is called as the question says; "
@@ -157,6 +156,7 @@ def _answers(asked: _Asked, walked: Walked) -> Retrieval | None:
             f"{verbalize.hop_words(plan.hops)}",
         ),
         paths=tuple(paths[:MOST_PATHS]),
+        relaxed=relaxed,
         notes=tuple(notes),
         traces=traces,
     )
@@ -213,12 +213,14 @@ def _sort(node: EntityNode) -> str:
 # --- limits ---
 
 
-def _within_limits(asked: _Asked, reached: Sequence[Reached]) -> tuple[list[Reached], list[str]]:
+def _within_limits(
+    asked: _Asked, reached: Sequence[Reached]
+) -> tuple[list[Reached], tuple[Constraint, ...]]:
     """The answers that meet the asker's filters, and the question's limits where any does."""
     kept = list(reached)
     if replace(asked.analysis.filters, collections=()) != Filters():
         kept = _meeting(asked.kb, kept, [asked.analysis.filters])
-    notes: list[str] = []
+    relaxed: list[Constraint] = []
     for constraint in asked.analysis.constraints:
         if _told_otherwise(constraint, asked.plan):
             continue
@@ -226,8 +228,8 @@ def _within_limits(asked: _Asked, reached: Sequence[Reached]) -> tuple[list[Reac
         if fitting or not kept:
             kept = fitting
         else:
-            notes.append(said(constraint))
-    return kept, notes
+            relaxed.append(constraint)
+    return kept, tuple(relaxed)
 
 
 def _told_otherwise(constraint: Constraint, plan: Plan) -> bool:

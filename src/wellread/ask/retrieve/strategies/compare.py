@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from wellread.ask.retrieve.diversify import merged, varied
-from wellread.ask.retrieve.relax import Within, search_within
+from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.types import Hit
+
+T = TypeVar("T")
 
 MOST_SOURCES = 5  # documents that a comparison or a synthesis rests on
 DEPTH = 3  # times as many candidates as are used
@@ -50,7 +53,9 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     return Retrieval(
         strategy=f"a search for each side ({', '.join(sides)}), then together",
         hits=tuple(kept),
-        notes=(*_notes([*searched, together]), *missing),
+        relaxed=_all(each.relaxed for each in [*searched, together]),
+        failures=_all(each.failures for each in [*searched, together]),
+        notes=tuple(missing),
         traces=tuple(look for each in [*searched, together] for look in each.traces),
         dropped=tuple(dropped),
     )
@@ -68,7 +73,8 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     return Retrieval(
         strategy=f"a wide search, up to {MOST_SOURCES} sources",
         hits=tuple(hits),
-        notes=found.notes,
+        relaxed=found.relaxed,
+        failures=found.failures,
         traces=found.traces,
         dropped=tuple(dropped),
     )
@@ -106,5 +112,5 @@ def _of_few_sources(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit.document.id in few]
 
 
-def _notes(searched: Sequence[Within]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(note for each in searched for note in each.notes))
+def _all(several: Iterable[Sequence[T]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for each in several for one in each))

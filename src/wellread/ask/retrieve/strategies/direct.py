@@ -40,7 +40,8 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     return Retrieval(
         strategy="direct retrieval",
         hits=tuple(hits),
-        notes=found.notes,
+        relaxed=found.relaxed,
+        failures=found.failures,
         traces=found.traces,
         dropped=tuple(dropped),
     )

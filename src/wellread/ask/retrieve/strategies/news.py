@@ -53,7 +53,9 @@ def news(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     return Retrieval(
         strategy="stories: " + "; ".join(f"“{each.story.title}”" for each in stories),
         hits=tuple(chosen),
-        notes=(*beside.notes, *notes),
+        relaxed=beside.relaxed,
+        failures=beside.failures,
+        notes=notes,
         traces=(looked, *beside.traces),
         dropped=tuple(dropped),
         clusters=len(stories),
@@ -85,7 +87,7 @@ def _stories(
     )
     timed = filters.published_from is not None or filters.published_to is not None
     if not timed and any(each.kind == "time" for each in analysis.constraints):
-        # The time was let go of, which the notes of ``beside`` say.
+        # The time was let go of, which ``beside`` says.
         return find_stories(kb, replace(query, since=BEGINNING)), ()
     told = find_stories(kb, query)
     if told or timed:

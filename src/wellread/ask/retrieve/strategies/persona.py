@@ -40,7 +40,9 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         strategy=f"stated views of {name}",
         hits=tuple(hits),
         # Limits that were let go of in search of what somebody never said are nobody's concern.
-        notes=(*dict.fromkeys((*(own.notes if own and own.hits else ()), *others.notes)), note),
+        relaxed=tuple(dict.fromkeys((*(own.relaxed if own and own.hits else ()), *others.relaxed))),
+        failures=tuple(dict.fromkeys((*(own.failures if own else ()), *others.failures))),
+        notes=(note,),
         traces=(*(own.traces if own else ()), *others.traces),
         dropped=tuple(dropped),
     )

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wellread.answers import Answer
-from wellread.ask.deliver.citation_style import plain_text
-from wellread.ask.deliver.reply import LIMITED, NOBODY
+from wellread.answer_text import plain_text
+from wellread.answers import LIMITED, NOBODY, Answer
 from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.catalogue.asking.redaction_answers import REMOVED

@@ -9,12 +9,11 @@ import math
 from dataclasses import replace
 from typing import Literal
 
-from wellread.answers import Confidence
+from wellread.answers import RELAXED, Confidence
 from wellread.ask.verify.confidence.confidence_features import Readings
 from wellread.ask.verify.confidence.confidence_score import score
 
 HIGH, MEDIUM = 0.75, 0.5
-RELAXED = 0.6  # at most, when a limit of the question was let go of
 NUMBERLESS = 0.45  # at most, when the answer lacks the number that is asked for
 LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
