@@ -18,8 +18,8 @@ from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS, QUESTIONS
 from wellread.serve.render import print_answer
-from wellread.serve.tour import COLLECTION, FOLDERS, QUESTIONS
 
 WIDTH = 96
 

@@ -27,8 +27,8 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
 from wellread.serve.api.app import create_app
-from wellread.serve.commands.opening import opened_of
-from wellread.serve.tour import COLLECTION, FOLDERS
+from wellread.serve.cli.answers_cli import opened_of
+from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS
 from wellread.serve.web.page import page_of
 from wellread.types import Document, Locator, Span
 

@@ -3,23 +3,25 @@ from __future__ import annotations
 import json
 import logging
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 from typer.testing import CliRunner
 
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve import holdings, options
-from wellread.serve.cli import app, global_first
-from wellread.serve.tour import QUESTIONS
+from wellread.serve import cli
+from wellread.serve.cli import COMMANDS, app, global_first, material_cli, options
+from wellread.serve.cli.demo_cli import QUESTIONS
 from wellread.types import KINDS
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"
 
 
 def run(runner: CliRunner, *words: str | Path) -> tuple[int, str, str]:
-    result = runner.invoke(app, [str(word) for word in words])
+    result = runner.invoke(app, [str(word) for word in words], input="Is it open?")
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.stdout, result.stderr
@@ -47,6 +49,20 @@ def test_global_options_may_stand_anywhere_before_two_dashes() -> None:
 
 def test_kinds_of_the_option_are_the_kinds_of_documents() -> None:
     assert tuple(kind.value for kind in options.KindName) == KINDS
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_the_list_of_commands_says_what_each_module_has(module: str) -> None:
+    found = get_group(import_module(f"wellread.serve.cli.{module}").app).commands
+    assert set(found) == set(COMMANDS[module])
+    for name, told in COMMANDS[module].items():
+        words = re.split(r"[ ,:;.]+", told.rstrip("."))
+        assert (found[name].help or "").startswith(words[0]), name
+
+
+def test_every_module_of_commands_is_in_the_list() -> None:
+    folder = Path(cli.__file__).parent
+    assert {path.stem for path in folder.glob("*_cli.py")} == set(COMMANDS)
 
 
 # --- add -------------------------------------------------------------------------------------
@@ -164,6 +180,18 @@ def test_ask_without_an_answer_is_status_0_but_says_so(filled: CliRunner) -> Non
     assert "Declined" in out
 
 
+@pytest.mark.parametrize("words", [("ask", "Why?"), ("search", "ferry"), ("chat",), ("check", "-")])
+def test_an_empty_home_says_so_and_nothing_is_made(
+    runner: CliRunner, home: Path, words: tuple[str, ...]
+) -> None:
+    code, out, err = run(runner, *words)
+    assert (code, out) == (1, "")
+    assert err == "Error: This home is empty: add something first (wellread add PATH)\n"
+    assert not home.exists()
+    run(runner, "stats")
+    assert run(runner, *words)[2] == err
+
+
 def test_ask_sources_only_lists_evidence_and_writes_no_answer(filled: CliRunner) -> None:
     code, out, _ = run(filled, "ask", FERRY_QUESTION, "--sources-only")
     assert code == 0
@@ -243,7 +271,7 @@ def test_a_logged_failure_is_one_line_unless_asked_for(
             logging.getLogger("wellread.somewhere").warning("a %s failed", "part", exc_info=True)
         raise WellreadError("and so it ended")
 
-    monkeypatch.setattr(holdings, "holdings_of", noisy)
+    monkeypatch.setattr(material_cli, "holdings_of", noisy)
     _, _, err = run(runner, "stats")
     assert err.splitlines() == ["Warning: a part failed", "Error: and so it ended"]
     _, _, err = run(runner, "stats", "-v")

@@ -13,10 +13,8 @@ from typer.testing import CliRunner
 from wellread.ask.deliver.citation_style import Style
 from wellread.ask_settings import CitationSettings
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.bibliography.export import FORMATS
 from wellread.library.bibliography.works import CSL_TYPES
-from wellread.serve.cli import app
-from wellread.serve.commands import answers, chat
+from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import KINDS
 
@@ -91,7 +89,7 @@ def test_a_question_that_fails_does_not_end_the_talk(runner: CliRunner) -> None:
 def test_commands_are_told_and_unknown_ones_are_too(runner: CliRunner) -> None:
     code, out, _ = run(runner, "chat", lines="/help\n/sources\n/wrong\n/sessions\n/exit\n")
     assert code == 0
-    for name, what in chat.HELP:
+    for name, what in chat_cli.HELP:
         assert f"{name:<11}{what}" in out
     assert "There is no answer yet." in out
     assert "There is no command /wrong" in out
@@ -106,7 +104,7 @@ def test_limits_hold_for_every_question(runner: CliRunner) -> None:
 def test_ctrl_c_cancels_the_answer_and_not_the_talk(
     runner: CliRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered = chat._answered
+    answered = chat_cli._answered
     calls: list[str] = []
 
     def interrupted(*given: Any) -> Any:
@@ -115,7 +113,7 @@ def test_ctrl_c_cancels_the_answer_and_not_the_talk(
             raise KeyboardInterrupt
         return answered(*given)
 
-    monkeypatch.setattr(chat, "_answered", interrupted)
+    monkeypatch.setattr(chat_cli, "_answered", interrupted)
     code, out, _ = run(runner, "chat", lines=f"{AGAIN}\n{FERRY}\n")
     assert code == 0
     assert "Cancelled." in out
@@ -202,9 +200,7 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
 
 
 def test_choices_are_the_values_of_settings_and_types() -> None:
-    assert tuple(one.value for one in answers.FormatName) == FORMATS
     styles = get_args(CitationSettings.model_fields["style"].annotation)
-    assert tuple(one.value for one in answers.StyleName) == styles
     assert get_args(Style) == styles
     assert set(CSL_TYPES) == set(KINDS)
 

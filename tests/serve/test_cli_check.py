@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from wellread.models import open as open_module
-from wellread.serve.cli import app
+from wellread.serve.cli import app, check_cli
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "The ferry Osprey was bought for 2.6 million euros in 2021."
@@ -35,7 +34,7 @@ def filled(runner: CliRunner, home: Path, filled_home: Path) -> CliRunner:
 @pytest.fixture
 def readable(monkeypatch: pytest.MonkeyPatch) -> None:
     """No real model for sources that are read for one check."""
-    monkeypatch.setattr(open_module, "open_embedder", lambda *_: ReadableEmbedder())
+    monkeypatch.setattr(check_cli, "open_embedder", lambda *_: ReadableEmbedder())
 
 
 def run(runner: CliRunner, *words: str | Path, stdin: str = "") -> tuple[int, str, str]:

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.run_report import Report
 from wellread.serve import tables
-from wellread.serve.cli import app
-from wellread.serve.commands import runs
+from wellread.serve.cli import app, material_cli
 
 
 def run(runner: CliRunner, *words: str | Path, given: str = "") -> tuple[int, str, str]:
@@ -108,7 +107,7 @@ def test_watch_reads_what_is_there_and_what_comes(
     runner: CliRunner, material: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stop = threading.Event()
-    monkeypatch.setattr(runs, "threading", SimpleNamespace(Event=lambda: stop))
+    monkeypatch.setattr(material_cli, "threading", SimpleNamespace(Event=lambda: stop))
     told: list[str] = []
     real = tables.report_body
 

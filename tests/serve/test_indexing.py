@@ -18,7 +18,7 @@ from wellread.ingest.next_index import OnReindexProgress, ReindexProgress
 from wellread.ingest.reindex import ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
-from wellread.serve.cli import app
+from wellread.serve.cli import app, reindex_cli
 from wellread.store.catalogue.runs.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -174,20 +174,18 @@ def test_cancelled_and_interrupted_say_how_to_go_on(
     ) -> ReindexReport:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reindexing, "reindex", cancelled)
+    monkeypatch.setattr(reindex_cli, "run", cancelled)
     code, out, _ = run("reindex")
     assert code == 1
     assert "Cancelled after 2 documents" in out
     assert "goes on from there" in out
-    monkeypatch.setattr(reindexing, "reindex", interrupted)
+    monkeypatch.setattr(reindex_cli, "run", interrupted)
     code, _, err = run("reindex")
     assert code == 130
     assert "goes on from there" in err
 
 
 def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wellread.serve.commands import indexing
-
     real = reindexing.reindex
 
     def slow(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) -> ReindexReport:
@@ -195,8 +193,8 @@ def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPat
         on_progress(progress(passages=70))
         return real(kb, on_progress=on_progress)
 
-    monkeypatch.setattr(indexing, "SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(reindexing, "reindex", slow)
+    monkeypatch.setattr(reindex_cli, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(reindex_cli, "run", slow)
     _, _, err = run("reindex", "--tokens", "30")
     assert "1/3 documents · 70 passages (" in err
     assert "3/3 documents" in err

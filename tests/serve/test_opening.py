@@ -15,7 +15,7 @@ from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.commands.opening import AROUND, opened_of
+from wellread.serve.cli.answers_cli import AROUND, opened_of
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
 

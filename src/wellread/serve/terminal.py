@@ -1,20 +1,36 @@
-"""What every command of the command line shares: the home, the form of the output, the consoles."""
+"""What every command shares: the home, the form of its output, the consoles, safe text."""
 
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, Unpack, cast
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from wellread.errors import ModelError, RequestError, SettingsError
 from wellread.serve.problems import Problem
 
-if TYPE_CHECKING:
-    from wellread.kb import KnowledgeBase
+if TYPE_CHECKING:  # the stores and models, which `--help` must not load
+    from pydantic import BaseModel
+
+    from wellread.config import Settings
+    from wellread.kb import Given, KnowledgeBase
+    from wellread.store.base import Fingerprint
+
+    BodyT = TypeVar("BodyT", bound=BaseModel)
+
+logger = logging.getLogger(__name__)
+
+EMPTY = "This home is empty: add something first"
+ADD = "wellread add PATH"
+
+Overrides = Mapping[str, Mapping[str, object]]
 
 # Source text is shown as it is: nothing in it is markup, and nothing in it drives the terminal.
 _CONTROLS = {
@@ -53,18 +69,57 @@ class Terminal:
     out: Console = field(default_factory=_stdout)
     err: Console = field(default_factory=_stderr)
 
-    def open(self, home: Path | None = None) -> KnowledgeBase:
+    def open(
+        self,
+        home: Path | None = None,
+        *,
+        overrides: Overrides | None = None,
+        **given: Unpack[Given],
+    ) -> KnowledgeBase:
         """Open the knowledge base of ``home``, of the home named, or of the default one."""
         # Loading the stores takes most of a second, which `--help` must not wait for.
-        from wellread.kb import open_kb  # noqa: PLC0415
+        from wellread import kb  # noqa: PLC0415
 
-        return open_kb(home or self.home_folder())
+        return kb.open_kb(home or self.home_folder(), overrides=overrides, **given)
+
+    def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
+        """Open it, and say so when the settings ask for another index than the one in use."""
+        opened = self.open(overrides=overrides)
+        try:
+            warn_if_outdated(opened)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+
+    def open_to_ask(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
+        """Open it for questions, which need something to answer from.
+
+        Raises:
+            RequestError: nothing was ever added; nothing is made then.
+        """
+        from wellread.kb import CATALOGUE_FILE  # noqa: PLC0415 - as above
+
+        if not (self.home_folder() / CATALOGUE_FILE).exists():
+            raise RequestError(EMPTY, hint=ADD)
+        opened = self.open_current(overrides=overrides)
+        if opened.catalogue.fingerprint() is None:
+            opened.close()
+            raise RequestError(EMPTY, hint=ADD)
+        return opened
 
     def home_folder(self) -> Path:
         """The home that was named, or the default one."""
-        from wellread.config import default_home  # noqa: PLC0415 - as above
+        from wellread.config import default_home  # noqa: PLC0415 - loads pydantic
 
         return (self.home or default_home()).expanduser().absolute()
+
+    def show(self, body: BodyT, printed: Callable[[Console, BodyT], None]) -> None:
+        """Write ``body`` as JSON where that was asked for, else as ``printed`` prints it."""
+        if self.json:
+            self.write_json(body.model_dump(mode="json"))
+        else:
+            printed(self.out, body)
 
     def write_json(self, value: object) -> None:
         """Write one JSON value to standard output."""
@@ -84,3 +139,33 @@ class Terminal:
 def terminal_of(context: typer.Context) -> Terminal:
     """The terminal that the root command put into the context."""
     return cast(Terminal, context.find_root().obj)
+
+
+def warn_if_outdated(kb: KnowledgeBase) -> None:
+    """Say so when the settings ask for another index than the one in use."""
+    try:
+        if not kb.reindex_needed:
+            return
+        asked = _asked_for(kb.settings)
+    except (ModelError, SettingsError) as error:
+        asked = f"an embedder that cannot be opened: {error}"
+    live = kb.catalogue.fingerprint()
+    made = index_words(live) if live else "nothing yet"
+    logger.warning(
+        "the index in use was made with %s; the settings ask for %s. Run 'wellread reindex'",
+        made,
+        asked,
+    )
+
+
+def index_words(fingerprint: Fingerprint) -> str:
+    """What an index was made with, in words."""
+    return f"{fingerprint.embedder}, passages of {fingerprint.chunking.rpartition('/')[2]}"
+
+
+def _asked_for(settings: Settings) -> str:
+    chosen = settings.embedding
+    named = (
+        f"{chosen.backend} {chosen.model}".strip() if chosen.backend == "http" else chosen.backend
+    )
+    return f"embedder {named}, passages of {settings.chunking.tokens}"

@@ -19,10 +19,10 @@ from wellread.questions import Analysis
 from wellread.serve.api.explain_schemas import ExplainedResponse, ExplanationBody
 from wellread.serve.api.failures import ProblemError
 from wellread.serve.api.schemas import AskOptions, AskRequest, AskResponse, ErrorBody
-from wellread.serve.dates import first_moment, last_moment
 from wellread.serve.explain import explanation
 from wellread.serve.present import answer_body, event_body
 from wellread.serve.problems import INTERNAL, QA_SWITCHED_OFF, Problem, problem_of
+from wellread.serve.timecodes import first_moment, last_moment
 from wellread.types import Filters
 
 logger = logging.getLogger(__name__)

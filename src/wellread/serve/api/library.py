@@ -17,13 +17,13 @@ from wellread.serve.api.lookup_schemas import (
 )
 from wellread.serve.api.queries import DocumentQuery, ListQuery, TranscriptQuery
 from wellread.serve.api.search import REFUSED
-from wellread.serve.clock import seconds_of
 from wellread.serve.lookups import (
     documents_body,
     recordings_body,
     transcript_body,
     whole_document_body,
 )
+from wellread.serve.timecodes import seconds_of
 
 
 def library_router(kb: KnowledgeBase) -> APIRouter:

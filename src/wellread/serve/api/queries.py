@@ -11,7 +11,7 @@ from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
-from wellread.serve.dates import first_moment, last_moment
+from wellread.serve.timecodes import first_moment, last_moment
 from wellread.serve.timeline import Unit
 from wellread.store.catalogue.documents.listings import Order
 from wellread.types import Filters, Kind

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from wellread.answers import VerdictName
 from wellread.errors import RequestError
-from wellread.serve.dates import first_moment, last_moment
+from wellread.serve.timecodes import first_moment, last_moment
 from wellread.types import Kind, Mode
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import Field
+from rich.console import Console
+from rich.text import Text
 
 from wellread.ask.retrieve.past_questions import (
     Comparison,
@@ -21,6 +23,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.api.queries import ScopeQuery
 from wellread.serve.api.schemas import Body
 from wellread.serve.api.search import REFUSED
+from wellread.serve.terminal import harmless
 
 MOST = 50
 
@@ -135,3 +138,29 @@ def _result(one: SimilarQuestion) -> SimilarQuestionBody:
         language=one.document.language,
         expired=one.expired,
     )
+
+
+def print_similar(console: Console, body: SimilarBody) -> None:
+    """Each past question with its answer and what was said of its sentences."""
+    if not body.results:
+        console.print(Text("No past question is like this one.", style="yellow"))
+    for number, one in enumerate(body.results):
+        if number:
+            console.print()
+        score = f", rated {one.score}/100" if one.score is not None else ""
+        head = Text(harmless(one.question), style="bold")
+        head.append(f"  {one.similarity:.2f}{score}", style="dim")
+        console.print(head)
+        console.print(Text(harmless(one.answer)))
+        for sentence in one.feedback:
+            said = [f"{sentence.score}/100"] if sentence.score is not None else []
+            said += [harmless(sentence.explanation)] if sentence.explanation else []
+            said += ["harmful"] if sentence.harmful else []
+            said += ["content issue"] if sentence.content_issue else []
+            if said:
+                console.print(Text(f"  - {'; '.join(said)}"))
+        link = one.expert_citation_url or one.citation_url
+        if link:
+            console.print(Text(f"  {harmless(link)}", style="dim"), soft_wrap=True)
+        if one.expired:
+            console.print(Text(f"Expired: {harmless(one.expired)}", style="yellow"))

@@ -12,8 +12,8 @@ from wellread.library.timelines import Window, timeline
 from wellread.serve.api.lookup_schemas import TimelineBody, TopicsBody
 from wellread.serve.api.queries import TimelineQuery, TopicsQuery
 from wellread.serve.api.search import REFUSED
-from wellread.serve.dates import first_moment, last_moment
 from wellread.serve.lookups import timeline_body, topic_body
+from wellread.serve.timecodes import first_moment, last_moment
 
 
 def topics_router(kb: KnowledgeBase) -> APIRouter:

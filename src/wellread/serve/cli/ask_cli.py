@@ -5,30 +5,37 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import anyio
 import typer
 
-from wellread.serve.commands.indexing import warn_if_outdated
-from wellread.serve.options import (
+from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
+from wellread.ask.answer import Explain, answer, final
+from wellread.ask.plan import find
+from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.spell_correction import respelt
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.serve import present, render
+from wellread.serve.cli.options import (
     Kinds,
-    ModeName,
     Since,
     Speakers,
     Topics,
     Until,
     filters_of,
 )
+from wellread.serve.explain import explanation, print_explanation
+from wellread.serve.present import answer_body
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.types import Mode
 
-if TYPE_CHECKING:
-    from wellread.answers import Answer, Event, Question
-    from wellread.ask.answer import Explain
-    from wellread.ask.retrieve.retrieval import Retrieval
-    from wellread.kb import KnowledgeBase
-    from wellread.questions import Analysis
-
+app = typer.Typer(rich_markup_mode=None)
 
 SessionId = Annotated[
     str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
@@ -38,11 +45,7 @@ Fresh = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Put the commands into ``app``."""
-    app.command()(ask)
-
-
+@app.command()
 def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
@@ -51,7 +54,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     speaker: Speakers = None,
     since: Since = None,
     until: Until = None,
-    mode: Annotated[ModeName, typer.Option(help="How thoroughly.")] = ModeName.AUTO,
+    mode: Annotated[Mode, typer.Option(help="How thoroughly.")] = "auto",
     max_clusters: Annotated[
         int | None, typer.Option(min=1, help="Most stories that news is told from.")
     ] = None,
@@ -77,21 +80,17 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
-    from wellread.answers import Question  # noqa: PLC0415 - loads numpy, which `--help` need not
-    from wellread.serve.present import answer_body  # noqa: PLC0415 - loads pydantic models
-
     terminal = terminal_of(context)
     asked = Question(
         text=question,
         filters=filters_of(topic, kind, speaker, since, until),
-        mode=mode.value,
+        mode=mode,
         strict=strict,
         max_clusters=max_clusters,
         session_id=session,
         fresh=fresh,
     )
-    with terminal.open() as kb:
-        warn_if_outdated(kb)
+    with terminal.open_to_ask() as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
         elif explain:
@@ -107,7 +106,6 @@ def show_answer(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
 ) -> None:
     """Answer ``question`` and write the answer as people read it."""
-    from wellread.serve import render  # noqa: PLC0415 - loads pydantic models
 
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question)
@@ -119,9 +117,6 @@ def show_explained(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
 ) -> None:
     """Answer ``question``, and write how the answer was found before it."""
-    from wellread.serve import render  # noqa: PLC0415 - loads pydantic models
-    from wellread.serve.explain import explanation, print_explanation  # noqa: PLC0415
-    from wellread.serve.present import answer_body  # noqa: PLC0415
 
     told: list[tuple[Analysis, Retrieval]] = []
     started = time.perf_counter()
@@ -138,12 +133,6 @@ def show_explained(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    from wellread.ask.plan import find  # noqa: PLC0415
-    from wellread.ask.retrieve.pack_evidence import pack  # noqa: PLC0415
-    from wellread.ask.understand.analyse import analyse  # noqa: PLC0415 - loads the stores
-    from wellread.ask.understand.spell_correction import respelt  # noqa: PLC0415
-    from wellread.ask.understand.vocabulary import vocabulary_of  # noqa: PLC0415
-    from wellread.serve import present, render  # noqa: PLC0415
 
     known = vocabulary_of(kb, question.filters.collections)
     read, _ = respelt(kb, question, known)
@@ -160,9 +149,6 @@ def answer_of(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
 ) -> Answer:
     """Answer ``question``; on a terminal the steps show meanwhile."""
-    import anyio  # noqa: PLC0415 - with the next line, most of what `--help` need not wait for
-
-    from wellread.ask.answer import answer, final  # noqa: PLC0415
 
     async def run() -> Answer:
         with status_line(terminal) as say:
@@ -173,7 +159,6 @@ def answer_of(
 
 async def _told(events: AsyncIterator[Event], say: Callable[[str], None]) -> AsyncIterator[Event]:
     """``events`` unchanged; each step and the growing draft are told on the way."""
-    from wellread.answers import StepEvent, TokenEvent  # noqa: PLC0415 - loads numpy
 
     written = 0
     async for event in events:

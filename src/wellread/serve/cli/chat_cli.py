@@ -9,22 +9,28 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import anyio
 import typer
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
+from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
-from wellread.serve.commands.indexing import warn_if_outdated
-from wellread.serve.options import Kinds, ModeName, Since, Speakers, Topics, Until, filters_of
+from wellread.kb import KnowledgeBase
+from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
+from wellread.serve.present import answer_body
 from wellread.serve.problems import problem_of
+from wellread.serve.render import print_answer
+from wellread.serve.stored import OWNER
+from wellread.serve.stored_tables import print_sessions, print_sources
 from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.types import Mode
 
-if TYPE_CHECKING:
-    from wellread.answers import Answer, Event, Question
-    from wellread.kb import KnowledgeBase
+app = typer.Typer(rich_markup_mode=None)
 
 PROMPT = "› "
 LONGEST_DRAFT = 1_200  # characters of a draft that are shown, its end
@@ -37,11 +43,7 @@ HELP = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.command()(chat)
-
-
+@app.command()
 def chat(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     topic: Topics = None,
@@ -49,7 +51,7 @@ def chat(  # noqa: PLR0913 - Typer reads the options from the signature
     speaker: Speakers = None,
     since: Since = None,
     until: Until = None,
-    mode: Annotated[ModeName, typer.Option(help="How thoroughly.")] = ModeName.AUTO,
+    mode: Annotated[Mode, typer.Option(help="How thoroughly.")] = "auto",
     session: Annotated[
         str, typer.Option(metavar="ID", help="Go on with this session; else a new one begins.")
     ] = "",
@@ -58,17 +60,14 @@ def chat(  # noqa: PLR0913 - Typer reads the options from the signature
 
     From a pipe each line is a question. With --json each answer is one line.
     """
-    from wellread.answers import Question  # noqa: PLC0415 - loads numpy, which `--help` need not
-
     terminal = terminal_of(context)
     asked = Question(
         text="",
         filters=filters_of(topic, kind, speaker, since, until),
-        mode=mode.value,
+        mode=mode,
         session_id=session,
     )
-    with terminal.open() as kb:
-        warn_if_outdated(kb)
+    with terminal.open_to_ask() as kb:
         talk = Chat(terminal=terminal, kb=kb, asked=asked)
         talk.begin()
         for line in _lines(terminal):
@@ -124,8 +123,6 @@ class Chat:
         return True
 
     def _answer(self, text: str) -> None:
-        from wellread.serve.present import answer_body  # noqa: PLC0415 - loads pydantic models
-        from wellread.serve.render import print_answer  # noqa: PLC0415
 
         if not sys.stdin.isatty() and not self.terminal.json:
             self.terminal.out.print(Text(f"{PROMPT}{harmless(text)}", style="bold"))
@@ -155,7 +152,6 @@ class Chat:
         self._say("A new session.")
 
     def _sources(self) -> None:
-        from wellread.serve.stored_tables import print_sources  # noqa: PLC0415 - loads the stores
 
         if self.last is None:
             self._say("There is no answer yet.")
@@ -163,14 +159,11 @@ class Chat:
             print_sources(self._where(), self.last)
 
     def _sessions(self) -> None:
-        from wellread.serve.stored import OWNER  # noqa: PLC0415 - loads the stores
-        from wellread.serve.stored_tables import print_sessions  # noqa: PLC0415
 
         sessions = self.kb.catalogue.sessions.of(OWNER, 20)
         print_sessions(self._where(), sessions, current=self.asked.session_id)
 
     def _resume(self, session_id: str) -> None:
-        from wellread.serve.stored import OWNER  # noqa: PLC0415 - loads the stores
 
         known = self.kb.catalogue.sessions.session(session_id, OWNER)
         self.asked = replace(self.asked, session_id=known.id if known else "")
@@ -194,9 +187,6 @@ class Chat:
 
 def _answered(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
     """The answer; on a terminal the steps, and the draft as it is written, show meanwhile."""
-    import anyio  # noqa: PLC0415 - with the next line, most of what `--help` need not wait for
-
-    from wellread.ask.answer import answer, final  # noqa: PLC0415
 
     async def run() -> Answer:
         with _draft(terminal) as show:
@@ -217,7 +207,6 @@ def _draft(terminal: Terminal) -> Iterator[Callable[[str], None]]:
 
 async def _told(events: AsyncIterator[Event], show: Callable[[str], None]) -> AsyncIterator[Event]:
     """``events`` unchanged; each step and the growing draft are shown on the way."""
-    from wellread.answers import StepEvent, TokenEvent  # noqa: PLC0415 - loads numpy
 
     draft = ""
     async for event in events:

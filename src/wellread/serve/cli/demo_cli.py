@@ -5,21 +5,21 @@ from __future__ import annotations
 import shlex
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import typer
 from rich.text import Text
 
 from wellread.answers import Question
 from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase
 from wellread.serve import tables
-from wellread.serve.commands.asking import answer_of, show_answer
+from wellread.serve.cli.ask_cli import answer_of, show_answer
 from wellread.serve.present import answer_body
 from wellread.serve.progress import shown
-from wellread.serve.terminal import Terminal
+from wellread.serve.terminal import Terminal, terminal_of
 
-if TYPE_CHECKING:
-    from wellread.kb import KnowledgeBase
+app = typer.Typer(rich_markup_mode=None)
 
 HOME = Path("wellread-demo")
 COLLECTION = "halden-sound"
@@ -32,8 +32,15 @@ QUESTIONS = (
 )
 
 
-def tour(terminal: Terminal) -> None:
-    """Add the sample, answer the questions (the last is not in the material), say what is next."""
+@app.command()
+def demo(context: typer.Context) -> None:
+    """Try Wellread on the sample that comes with it.
+
+    Adds the sample (news, papers, transcripts, commons entries about an invented group of islands)
+    to a home of its own, ./wellread-demo unless --home names another, and answers questions (the
+    last is not in the material).
+    """
+    terminal = terminal_of(context)
     home = terminal.home or HOME
     if not terminal.json:
         terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")

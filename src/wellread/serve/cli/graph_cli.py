@@ -1,34 +1,33 @@
-"""``wellread stories``: what the news is about, and how each story went on."""
+"""Commands about entities and stories: ``entity``, ``entities``, ``stories``."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from wellread.ask.retrieve.search import check_collections
+from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
+from wellread.kb import KnowledgeBase
+from wellread.serve import entities as shown
 from wellread.serve import story_tables
-from wellread.serve.dates import first_moment, last_moment
-from wellread.serve.options import Since, Topics, Until
+from wellread.serve.cli.options import Since, Topics, Until, option_window
+from wellread.serve.entity_tables import print_entities, print_entity
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.types import Filters
 
-if TYPE_CHECKING:
-    from wellread.kb import KnowledgeBase
-
+app = typer.Typer(rich_markup_mode=None)
 stories_app = typer.Typer(
     name="stories",
     help="What the news is about, the latest first; with --query what it says about something.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
+app.add_typer(stories_app)
 
 Window = tuple[datetime | None, datetime | None]
-
-
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.add_typer(stories_app)
 
 
 @stories_app.callback()
@@ -46,7 +45,7 @@ def stories(
     if context.invoked_subcommand:
         return
     terminal = terminal_of(context)
-    start, end = _window(since, until)
+    start, end = option_window(since, until)
     with terminal.open() as kb:
         if query.strip():
             _show_found(terminal, kb, query, tuple(topic or ()), (start, end), limit)
@@ -82,26 +81,9 @@ def show(
         story_tables.print_story(terminal.out, found[0], items, limit)
 
 
-def _window(since: str | None, until: str | None) -> Window:
-    """The window that was asked for.
-
-    Raises:
-        RequestError: a date that is none, or a window that ends before it begins.
-    """
-    start = first_moment(since) if since else None
-    end = last_moment(until) if until else None
-    if start and end and start > end:
-        raise RequestError(
-            f"the time window from {since} to {until} is empty", hint="swap --from and --to"
-        )
-    return start, end
-
-
 def _show_latest(
     terminal: Terminal, kb: KnowledgeBase, topics: tuple[str, ...], window: Window, limit: int
 ) -> None:
-    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
-    from wellread.types import Filters  # noqa: PLC0415 - loads numpy
 
     check_collections(kb, Filters(collections=topics))
     found = kb.catalogue.stories.latest(topics, *window, limit=limit)
@@ -121,7 +103,6 @@ def _show_found(
     window: Window,
     limit: int,
 ) -> None:
-    from wellread.ask.retrieve.story_search import StoryQuery, find_stories  # noqa: PLC0415 - loads the stores
 
     start, end = window
     asked = StoryQuery(
@@ -138,3 +119,44 @@ def _show_found(
         terminal.write_json({"query": query, "stories": bodies})
     else:
         story_tables.print_found(terminal.out, found)
+
+
+@app.command()
+def entity(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Its id, title, alias or web address.")],
+    topic: Topics = None,
+    limit: Annotated[int, typer.Option(min=0, max=200, help="Most documents that name it.")] = 20,
+) -> None:
+    """Show an entity: facts, relations in both directions, and the documents that name it.
+
+    Exit status: 1 when nothing is called so.
+    """
+    terminal = terminal_of(context)
+    scope = tuple(topic or ())
+    with terminal.open() as kb:
+        check_collections(kb, Filters(collections=scope))
+        body = shown.entity_body(kb, scope, name, limit)
+        if body is None:
+            terminal.write_problem(shown.unknown_entity(kb, scope, name))
+            raise typer.Exit(1)
+    terminal.show(body, print_entity)
+
+
+@app.command()
+def entities(
+    context: typer.Context,
+    topic: Topics = None,
+    sort: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE", help="Only entities of this type; repeatable."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Most entities of each type.")] = 20,
+) -> None:
+    """List entities by type: how many there are, their relations, and how often they are named."""
+    terminal = terminal_of(context)
+    scope = tuple(topic or ())
+    with terminal.open() as kb:
+        check_collections(kb, Filters(collections=scope))
+        body = shown.entity_list_body(kb, scope, sort, limit)
+    terminal.show(body, print_entities)

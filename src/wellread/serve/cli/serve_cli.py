@@ -1,27 +1,67 @@
-"""``wellread usage``: what calls of models came to, and what is left of the budget."""
+"""Commands about the program: ``serve``, ``settings``, ``usage``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wellread.config import default_home, load_settings, settings_table
+from wellread.kb.ledger import dollars
+from wellread.library.model_usage import UsageReport, usage_of
+from wellread.serve import tables
+from wellread.serve.api.usage import MOST_DAYS, usage_body
+from wellread.serve.run import serve as run
 from wellread.serve.terminal import harmless, terminal_of
 
-if TYPE_CHECKING:
-    from wellread.library.model_usage import UsageReport
-
-MOST_DAYS = 400  # older calls are forgotten
+app = typer.Typer(rich_markup_mode=None)
 
 
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.command()(usage)
+@app.command()
+def serve(
+    context: typer.Context,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on; this machine's own only.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = None,
+) -> None:
+    """Serve the HTTP interface and the viewer on this machine, until interrupted."""
+    terminal = terminal_of(context)
+
+    def tell(address: str) -> None:
+        if terminal.json:
+            terminal.write_json({"url": address})
+        else:
+            terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
+
+    with terminal.open_current() as kb:
+        chosen = kb.settings.serve.host if host is None else host
+        run(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
 
 
+@app.command()
+def settings(context: typer.Context) -> None:
+    """Show every setting, its value in this home, and what it does."""
+    terminal = terminal_of(context)
+    rows = settings_table()
+    values = load_settings(terminal.home or default_home()).model_dump()
+    current = {
+        row.name: values[section][name]
+        for row in rows
+        for section, _, name in [row.name.partition(".")]
+    }
+    if terminal.json:
+        terminal.write_json(tables.settings_body(rows, current))
+    else:
+        tables.print_settings(terminal.out, rows, current)
+
+
+@app.command()
 def usage(
     context: typer.Context,
     days: Annotated[
@@ -29,14 +69,10 @@ def usage(
     ] = 30,
 ) -> None:
     """Show what calls of models took and cost, by day, purpose and model, and the budget."""
-    from wellread.library.model_usage import usage_of  # noqa: PLC0415 - loads the stores
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         report = usage_of(kb, days)
     if terminal.json:
-        from wellread.serve.api.usage import usage_body  # noqa: PLC0415 - loads FastAPI
-
         terminal.write_json(usage_body(report).model_dump(mode="json"))
     else:
         print_usage(terminal.out, report)
@@ -44,7 +80,6 @@ def usage(
 
 def print_usage(console: Console, report: UsageReport) -> None:
     """The calls as a table, their sum, and each budget."""
-    from wellread.kb.ledger import dollars  # noqa: PLC0415 - loads the stores
 
     if report.lines:
         console.print(_table(report))
@@ -72,7 +107,6 @@ def print_usage(console: Console, report: UsageReport) -> None:
 
 
 def _table(report: UsageReport) -> Table:
-    from wellread.kb.ledger import dollars  # noqa: PLC0415 - loads the stores
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("Day", "Purpose", "Model"):

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from wellread.errors import UnknownNameError
-from wellread.serve.terminal import harmless, terminal_of
+from wellread.answers import Answer, Citation
+from wellread.ask.deliver.citation_style import Style
+from wellread.errors import RequestError, UnknownNameError
+from wellread.kb import KnowledgeBase
+from wellread.library.bibliography.export import Export, Format, exported
+from wellread.library.recheck import stored_answer, verify_again
+from wellread.serve.render import print_answer
+from wellread.serve.stored import (
+    OWNER,
+    recheck_body,
+    session_body,
+    session_detail_body,
+    stored_body,
+    whole_body,
+)
+from wellread.serve.stored_tables import print_answers, print_recheck, print_sessions
+from wellread.serve.terminal import Terminal, harmless, terminal_of
 
+app = typer.Typer(rich_markup_mode=None)
 answers_app = typer.Typer(
     name="answers",
     help="Answers that were given: list, show, verify again, export.",
@@ -24,43 +41,19 @@ sessions_app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.add_typer(answers_app)
+app.add_typer(sessions_app)
 
-class FormatName(StrEnum):
-    """The values of ``wellread.library.bibliography.export.Format``, as choices of an option."""
-
-    MARKDOWN = "markdown"
-    CSL_JSON = "csl-json"
-    BIBTEX = "bibtex"
-
-
-class StyleName(StrEnum):
-    """The values of the setting ``citations.style``, as choices of an option."""
-
-    NUMBER = "number"
-    AUTO = "auto"
-    TITLE = "title"
-    PAGE = "page"
-    TIME = "time"
-    ENTITY = "entity"
-
+AROUND = 500  # characters shown on either side of the quotation
 
 AnswerId = Annotated[str, typer.Argument(metavar="ID", help="The answer; “last” is the newest.")]
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Most lines.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Put the commands into ``app``."""
-    app.add_typer(answers_app)
-    app.add_typer(sessions_app)
-
-
 @answers_app.command("list")
 def list_answers(context: typer.Context, limit: Limit = 20) -> None:
     """List the answers that were given, the newest first."""
-    from wellread.serve.stored import OWNER, stored_body  # noqa: PLC0415 - loads the stores
-    from wellread.serve.stored_tables import print_answers  # noqa: PLC0415
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.answers(OWNER, limit)
@@ -74,10 +67,6 @@ def list_answers(context: typer.Context, limit: Limit = 20) -> None:
 @answers_app.command("show")
 def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """Show an answer as it was given."""
-    from wellread.library.recheck import stored_answer  # noqa: PLC0415 - loads the stores
-    from wellread.serve.render import print_answer  # noqa: PLC0415
-    from wellread.serve.stored import OWNER, whole_body  # noqa: PLC0415
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         stored, answer = stored_answer(kb, answer_id, OWNER)
@@ -100,10 +89,6 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
 
     Ends with status 1 when the answer is stale.
     """
-    from wellread.library.recheck import verify_again  # noqa: PLC0415 - loads the stores
-    from wellread.serve.stored import OWNER, recheck_body  # noqa: PLC0415
-    from wellread.serve.stored_tables import print_recheck  # noqa: PLC0415
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = verify_again(kb, answer_id, OWNER)
@@ -119,12 +104,8 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
 def export_answer(
     context: typer.Context,
     answer_id: AnswerId,
-    form: Annotated[FormatName, typer.Option("--format", help="Of the file.")] = (
-        FormatName.MARKDOWN
-    ),
-    style: Annotated[
-        StyleName | None, typer.Option(help="Of the citations; else the setting.")
-    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="Of the file.")] = "markdown",
+    style: Annotated[Style | None, typer.Option(help="Of the citations; else the setting.")] = None,
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="A footnote for each sentence (Markdown).")
     ] = False,
@@ -133,19 +114,15 @@ def export_answer(
     ] = None,
 ) -> None:
     """Write an answer as Markdown with a bibliography, or its sources as CSL-JSON or BibTeX."""
-    from wellread.library.bibliography.export import Export, exported  # noqa: PLC0415 - loads the stores
-    from wellread.library.recheck import stored_answer  # noqa: PLC0415
-    from wellread.serve.stored import OWNER  # noqa: PLC0415
-
     terminal = terminal_of(context)
-    wanted = Export(form=form.value, style=style.value if style else None, verdicts=verdicts)
+    wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
         text = exported(kb, *stored_answer(kb, answer_id, OWNER), wanted)
     if output is not None:
         output.write_text(text, encoding="utf-8")
     if terminal.json:
         where = str(output) if output is not None else ""
-        terminal.write_json({"format": form.value, "file": where, "text": text})
+        terminal.write_json({"format": form, "file": where, "text": text})
     elif output is None:
         typer.echo(text, nl=False)
 
@@ -153,9 +130,6 @@ def export_answer(
 @sessions_app.command("list")
 def list_sessions(context: typer.Context, limit: Limit = 20) -> None:
     """List conversations, the one used last first."""
-    from wellread.serve.stored import OWNER, session_body  # noqa: PLC0415 - loads the stores
-    from wellread.serve.stored_tables import print_sessions  # noqa: PLC0415
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.of(OWNER, limit)
@@ -169,9 +143,6 @@ def list_sessions(context: typer.Context, limit: Limit = 20) -> None:
 @sessions_app.command("show")
 def show_session(context: typer.Context, session_id: SessionId) -> None:
     """Show a conversation: its questions with their answers, oldest first."""
-    from wellread.serve.render import print_answer  # noqa: PLC0415 - loads the stores
-    from wellread.serve.stored import OWNER, session_detail_body  # noqa: PLC0415
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         facts = kb.catalogue.sessions.session(session_id, OWNER)
@@ -191,8 +162,6 @@ def show_session(context: typer.Context, session_id: SessionId) -> None:
 @sessions_app.command("remove")
 def remove_session(context: typer.Context, session_id: SessionId) -> None:
     """Remove a conversation with all its answers."""
-    from wellread.serve.stored import OWNER  # noqa: PLC0415 - loads the stores
-
     terminal = terminal_of(context)
     with terminal.open() as kb:
         removed = kb.catalogue.sessions.remove(session_id, OWNER)
@@ -208,3 +177,103 @@ def _unknown(session_id: str) -> UnknownNameError:
     return UnknownNameError(
         f"there is no session {session_id!r}", hint="see 'wellread sessions list'"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A citation with the text around it, as the source has it now."""
+
+    citation: Citation
+    before: str
+    quote: str
+    after: str
+
+
+@app.command("open")
+def open_citation(
+    context: typer.Context,
+    number: Annotated[int, typer.Argument(min=1, help="The citation's number.")] = 1,
+    answer: Annotated[
+        str, typer.Option(metavar="ID", help="The answer; the newest one when not given.")
+    ] = "",
+) -> None:
+    """Show a citation at its place: the quotation, and the source around it."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        opened = opened_of(kb, _answer_of(kb, answer), number)
+    if terminal.json:
+        terminal.write_json(
+            {
+                "number": opened.citation.id,
+                "title": opened.citation.title,
+                "locator": opened.citation.locator.label,
+                "link": opened.citation.link,
+                "before": opened.before,
+                "quote": opened.quote,
+                "after": opened.after,
+            }
+        )
+    else:
+        _print(terminal, opened)
+
+
+def opened_of(kb: KnowledgeBase, answer: Answer, number: int) -> Opened:
+    """Citation ``number`` of ``answer``, read from the catalogue again.
+
+    Raises:
+        RequestError: the answer has no such citation, or its source has changed or gone since.
+    """
+    citation = next((each for each in answer.citations if each.id == number), None)
+    if citation is None:
+        raise RequestError(
+            f"the answer has no citation {number}",
+            hint=f"it has {len(answer.citations)}",
+        )
+    document = kb.catalogue.document(citation.document_id)
+    live = kb.catalogue.live_versions([citation.document_id]).get(citation.document_id)
+    if document is None or live != citation.version:
+        raise RequestError(
+            f"the source of citation {number} has changed or gone since the answer was given",
+            hint="ask again",
+        )
+    span = citation.source_span
+    return Opened(
+        citation=citation,
+        before=_from_line(document.text[max(0, span.start - AROUND) : span.start]),
+        quote=span.of(document.text),
+        after=_to_line(document.text[span.end : span.end + AROUND]),
+    )
+
+
+def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
+    known = wanted or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
+    answer = kb.catalogue.answer(known) if known else None
+    if answer is None:
+        raise RequestError(
+            f"there is no answer {wanted}" if wanted else "there is no answer yet",
+            hint="ask a question first",
+        )
+    return answer
+
+
+def _from_line(text: str) -> str:
+    """``text`` from the first whole word on."""
+    return (text.partition(" ")[2] or text) if len(text) >= AROUND else text
+
+
+def _to_line(text: str) -> str:
+    """``text`` up to its last whole word; a script without spaces stays as it is."""
+    return (text.rpartition(" ")[0] or text) if len(text) >= AROUND else text
+
+
+def _print(terminal: Terminal, opened: Opened) -> None:
+    citation = opened.citation
+    place = f" — {citation.locator.label}" if citation.locator.label else ""
+    terminal.out.print(Text(f"[{citation.id}] {harmless(citation.title)}{place}", style="bold"))
+    terminal.out.print(Text(harmless(citation.link), style="dim cyan"), soft_wrap=True)
+    terminal.out.print()
+    shown = Text()
+    shown.append(harmless(opened.before), style="dim")
+    shown.append(harmless(opened.quote), style="bold black on yellow")
+    shown.append(harmless(opened.after), style="dim")
+    terminal.out.print(shown)

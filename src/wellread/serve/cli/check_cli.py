@@ -7,27 +7,29 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from wellread.config import load_settings
 from wellread.errors import RequestError, SourceError
-from wellread.serve.commands.indexing import warn_if_outdated
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase
+from wellread.library.check_text import check as run
+from wellread.models.open import open_embedder
+from wellread.serve.api.check_schemas import check_body
+from wellread.serve.check_table import print_check
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.types import Filters
 
-if TYPE_CHECKING:
-    from wellread.kb import KnowledgeBase
+app = typer.Typer(rich_markup_mode=None)
 
 MOST_CHARACTERS = 1_000_000
 TEMPORARY = "checked"  # the collection that given sources are read into
 
 
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.command()(check)
-
-
+@app.command()
 def check(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The text; - for standard input.")],
@@ -51,11 +53,6 @@ def check(
 
     Exit status: 0 when every sentence is borne out, 1 when one is not.
     """
-    from wellread.library.check_text import check as run  # noqa: PLC0415 - loads the stores
-    from wellread.serve.api.check_schemas import check_body  # noqa: PLC0415 - pydantic models
-    from wellread.serve.check_table import print_check  # noqa: PLC0415
-    from wellread.types import Filters  # noqa: PLC0415 - loads numpy
-
     terminal = terminal_of(context)
     text = _read(file)
     given = list(dict.fromkeys(against or ()))
@@ -70,14 +67,10 @@ def check(
         with _reading(terminal, outside) as kb:
             body = check_body(run(kb, text), strict=strict, stored=False)
     else:
-        with terminal.open() as kb:
-            warn_if_outdated(kb)
+        with terminal.open_to_ask() as kb:
             found = run(kb, text, filters=Filters(collections=tuple(given)))
             body = check_body(found, strict=strict, stored=True)
-    if terminal.json:
-        terminal.write_json(body.model_dump(mode="json"))
-    else:
-        print_check(terminal.out, body)
+    terminal.show(body, print_check)
     if not body.borne_out:
         raise typer.Exit(1)
 
@@ -85,10 +78,6 @@ def check(
 @contextmanager
 def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBase]:
     """A knowledge base of ``sources`` alone, with the settings of the home; deleted afterwards."""
-    from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
-    from wellread.ingest.run import add  # noqa: PLC0415 - loads the stores and parsers
-    from wellread.kb import open_kb  # noqa: PLC0415
-    from wellread.models.open import open_embedder  # noqa: PLC0415
 
     home = terminal.home_folder()
     settings = load_settings(home)
@@ -97,7 +86,7 @@ def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBa
         kept = home if home.is_dir() else Path(folder)
         embedder = open_embedder(settings.embedding, kept)
         overrides = settings.model_dump(exclude={"embedding"})
-        with open_kb(Path(folder), overrides=overrides, embedder=embedder) as kb:
+        with terminal.open(Path(folder), overrides=overrides, embedder=embedder) as kb:
             with shown(terminal) as on_progress:
                 report = add(kb, sources, collection=TEMPORARY, on_progress=on_progress)
             failed = [row for row in report.rows if row.status == "failed"]

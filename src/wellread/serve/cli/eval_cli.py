@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import quote
 
 import typer
@@ -18,17 +18,24 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
-from wellread.serve.commands.indexing import warn_if_outdated
-from wellread.serve.options import Topics
+from wellread.evaluation import gate as gates
+from wellread.evaluation import saved
+from wellread.evaluation.calibration import curve
+from wellread.evaluation.cases import Case, read_cases
+from wellread.evaluation.gate import Check, gate_body
+from wellread.evaluation.markdown import page
+from wellread.evaluation.report import Report, base_of, report_of
+from wellread.evaluation.run import DEPTHS, evaluate, in_collections
+from wellread.evaluation.saved import Comparison, body, comparison_body, write_text
+from wellread.kb import KnowledgeBase
+from wellread.serve import eval_tables
+from wellread.serve.cli.options import Topics
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.types import Filters
 
-if TYPE_CHECKING:
-    from wellread.evaluation.cases import Case
-    from wellread.evaluation.gate import Check
-    from wellread.evaluation.report import Report
-    from wellread.evaluation.saved import Comparison
-    from wellread.kb import KnowledgeBase
+app = typer.Typer(rich_markup_mode=None)
 
 NO_GO = 1
 DEEPEST = 200
@@ -41,7 +48,7 @@ Depths = Annotated[
     list[int] | None,
     typer.Option("--k", min=1, max=DEEPEST, help="Depth of recall; repeatable. [default: 5 10]"),
 ]
-Overrides = Annotated[
+SetForRun = Annotated[
     list[str] | None,
     typer.Option("-o", metavar="NAME=VALUE", help="A setting for this run only; repeatable."),
 ]
@@ -60,12 +67,8 @@ PageFile = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.command("eval")(evaluate)
-
-
-def evaluate(  # noqa: PLR0913 - Typer reads the options from the signature
+@app.command("eval")
+def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     cases: CaseFile,
     topic: Topics = None,
@@ -74,7 +77,7 @@ def evaluate(  # noqa: PLR0913 - Typer reads the options from the signature
         bool, typer.Option("--retrieval-only", help="Measure what is found, write no answers.")
     ] = False,
     k: Depths = None,
-    option: Overrides = None,
+    option: SetForRun = None,
     gate: GateFile = None,
     save: SaveFile = None,
     compare: KeptFile = None,
@@ -86,11 +89,6 @@ def evaluate(  # noqa: PLR0913 - Typer reads the options from the signature
 
     Exit status: 1 when a threshold of --gate is missed, or a file is not what it should be.
     """
-    from wellread.evaluation import gate as gates  # noqa: PLC0415 - loads the stores
-    from wellread.evaluation import saved  # noqa: PLC0415
-    from wellread.evaluation.cases import read_cases  # noqa: PLC0415
-    from wellread.evaluation.run import DEPTHS  # noqa: PLC0415
-
     terminal = terminal_of(context)
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
@@ -98,8 +96,7 @@ def evaluate(  # noqa: PLR0913 - Typer reads the options from the signature
     then = saved.load(compare) if compare else None
     overrides = _overrides(option or [])
     _check_folders(save, report)
-    with _opened(terminal, overrides) as kb:
-        warn_if_outdated(kb)
+    with terminal.open_current(overrides=overrides) as kb:
         measured = _measured(
             terminal,
             kb,
@@ -130,10 +127,6 @@ def _measured(  # noqa: PLR0913 - the options of a run
     depths: Iterable[int],
     retrieval_only: bool,
 ) -> Report:
-    from wellread.ask.retrieve.search import check_collections  # noqa: PLC0415 - loads the stores
-    from wellread.evaluation.report import base_of, report_of  # noqa: PLC0415
-    from wellread.evaluation.run import evaluate, in_collections  # noqa: PLC0415
-    from wellread.types import Filters  # noqa: PLC0415 - loads numpy
 
     check_collections(kb, Filters(collections=tuple(topics)))
     chosen = in_collections(cases, topics) if topics else cases
@@ -141,12 +134,6 @@ def _measured(  # noqa: PLR0913 - the options of a run
     with _progress(terminal, len(chosen)) as on_case:
         scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
     return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
-
-
-def _opened(terminal: Terminal, overrides: Mapping[str, Mapping[str, str]]) -> KnowledgeBase:
-    from wellread.kb import open_kb  # noqa: PLC0415 - loads the stores
-
-    return open_kb(terminal.home_folder(), overrides=overrides)
 
 
 def _overrides(options: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -179,9 +166,6 @@ def _check_folders(*paths: Path | None) -> None:
 def _write_page(
     path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
 ) -> None:
-    from wellread.evaluation.calibration import curve  # noqa: PLC0415
-    from wellread.evaluation.markdown import page  # noqa: PLC0415 - loads the stores
-    from wellread.evaluation.saved import write_text  # noqa: PLC0415
 
     picture = path.with_suffix(".svg") if report.curve else None
     if picture:
@@ -193,9 +177,6 @@ def _write_page(
 def _show(
     terminal: Terminal, report: Report, checks: Sequence[Check], comparison: Comparison | None
 ) -> None:
-    from wellread.evaluation.gate import gate_body  # noqa: PLC0415 - loads the stores
-    from wellread.evaluation.saved import body, comparison_body  # noqa: PLC0415
-    from wellread.serve import eval_tables  # noqa: PLC0415
 
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}

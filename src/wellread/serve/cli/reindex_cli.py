@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from wellread.errors import ModelError, SettingsError
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.config import SETTINGS_FILE, load_settings
+from wellread.ingest.next_index import ReindexProgress
+from wellread.ingest.reindex import ReindexReport
+from wellread.ingest.reindex import reindex as run
+from wellread.kb import KnowledgeBase
+from wellread.serve.terminal import Terminal, harmless, index_words, terminal_of
 
-if TYPE_CHECKING:
-    from wellread.config import Settings
-    from wellread.ingest.next_index import ReindexProgress
-    from wellread.ingest.reindex import ReindexReport
-    from wellread.kb import KnowledgeBase
-    from wellread.store.base import Fingerprint
-
-logger = logging.getLogger(__name__)
+app = typer.Typer(rich_markup_mode=None)
 
 NICENESS = 10  # of 19
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -33,23 +29,11 @@ SECONDS_BETWEEN_LINES = 2.0
 GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
 
 
-class EmbeddingName(StrEnum):
-    """The embedders that a setting may name."""
-
-    LOCAL = "local"
-    STATIC = "static"
-    HTTP = "http"
-
-
-def register(app: typer.Typer) -> None:
-    """Put the command into ``app``."""
-    app.command()(reindex)
-
-
+@app.command()
 def reindex(
     context: typer.Context,
     embedding: Annotated[
-        EmbeddingName | None,
+        Literal["local", "static", "http"] | None,
         typer.Option(help="Use this embedder instead of the settings'.", show_default=False),
     ] = None,
     tokens: Annotated[
@@ -70,20 +54,17 @@ def reindex(
     Exit status: 0 when the index is what was asked for, 1 when the run was cancelled.
     """
     _let_others_go_first()
-    from wellread.config import default_home  # noqa: PLC0415 - loads pydantic models
-    from wellread.ingest.reindex import reindex as run  # noqa: PLC0415 - loads the stores
-    from wellread.kb import open_kb  # noqa: PLC0415
 
     terminal = terminal_of(context)
     asked = {
         section: {name: value}
         for section, name, value in (
-            ("embedding", "backend", embedding.value if embedding else None),
+            ("embedding", "backend", embedding),
             ("chunking", "tokens", tokens),
         )
         if value is not None
     }
-    with open_kb(terminal.home or default_home(), overrides=asked) as kb:
+    with terminal.open(overrides=asked) as kb:
         try:
             with _shown(terminal) as on_progress:
                 report = run(kb, on_progress=on_progress)
@@ -95,30 +76,16 @@ def reindex(
         raise typer.Exit(1)
 
 
-def warn_if_outdated(kb: KnowledgeBase) -> None:
-    """Say so when the settings ask for another index than the one in use."""
-    try:
-        if not kb.reindex_needed:
-            return
-        asked = _asked_for(kb.settings)
-    except (ModelError, SettingsError) as error:
-        asked = f"an embedder that cannot be opened: {error}"
-    live = kb.catalogue.fingerprint()
-    made = _described(live) if live else "nothing yet"
-    logger.warning(
-        "the index in use was made with %s; the settings ask for %s. Run 'wellread reindex'",
-        made,
-        asked,
-    )
-
-
 def _let_others_go_first() -> None:
     """Lower this process's priority, so that questions are answered as quickly as before.
 
-    Threads inherit it, so it comes before any of them is made. Windows has no such number.
+    On Linux the number is a thread's own: threads that importing the stores began are told too.
     """
-    if hasattr(os, "nice"):
+    if hasattr(os, "nice"):  # Windows has no such number
         os.nice(NICENESS)
+    for thread in Path("/proc/self/task").glob("*"):
+        with suppress(OSError):  # it has ended meanwhile
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0))
 
 
 def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
@@ -133,10 +100,10 @@ def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
             "yellow",
         )
     elif not report.switched:
-        line, style = f"Nothing to do: the index is made with {_described(report.now)}.", ""
+        line, style = f"Nothing to do: the index is made with {index_words(report.now)}.", ""
     else:
         size = f"{report.documents:,} documents, {report.passages:,} passages"
-        line = f"The new index is in use: {size} ({speed}), made with {_described(report.now)}."
+        line = f"The new index is in use: {size} ({speed}), made with {index_words(report.now)}."
         style = "green"
     terminal.out.print(Text(harmless(line), style=style), soft_wrap=True)
     if not report.cancelled:
@@ -145,7 +112,6 @@ def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
 
 def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
     """What was asked for by an option has to go into the settings as well, or they disagree."""
-    from wellread.config import SETTINGS_FILE, load_settings  # noqa: PLC0415 - pydantic models
 
     kept = load_settings(kb.home)
     names = []
@@ -157,18 +123,6 @@ def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
         place = harmless(str(kb.home / SETTINGS_FILE))
         line = f"Put {' and '.join(names)} into {place}, which still asks for the former."
         terminal.out.print(Text(line, style="yellow"), soft_wrap=True)
-
-
-def _described(fingerprint: Fingerprint) -> str:
-    return f"{fingerprint.embedder}, passages of {fingerprint.chunking.rpartition('/')[2]}"
-
-
-def _asked_for(settings: Settings) -> str:
-    chosen = settings.embedding
-    named = (
-        f"{chosen.backend} {chosen.model}".strip() if chosen.backend == "http" else chosen.backend
-    )
-    return f"embedder {named}, passages of {settings.chunking.tokens}"
 
 
 @contextmanager

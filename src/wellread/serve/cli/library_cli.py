@@ -6,33 +6,42 @@ from typing import Annotated
 
 import typer
 
-from wellread.serve.clock import seconds_of
-from wellread.serve.dates import first_moment, last_moment
-from wellread.serve.limits import (
+from wellread.library.document_lists import listed
+from wellread.library.recordings import recordings
+from wellread.library.recordings import transcript as read_transcript
+from wellread.library.timelines import Taken, Window
+from wellread.library.timelines import timeline as read_timeline
+from wellread.serve.cli.options import (
     Authors,
     Fields,
+    Kinds,
     Languages,
     Limit,
+    ListOrder,
     Offset,
-    Order,
-    OrderName,
+    Since,
     SourceTypes,
-    TakenName,
-    UnitName,
+    Speakers,
+    Topics,
+    Until,
+    filters_of,
     limited,
 )
-from wellread.serve.options import Kinds, Since, Speakers, Topics, Until, filters_of
+from wellread.serve.library_tables import (
+    print_documents,
+    print_recordings,
+    print_timeline,
+    print_transcript,
+)
+from wellread.serve.lookups import documents_body, recordings_body, timeline_body, transcript_body
 from wellread.serve.terminal import terminal_of
+from wellread.serve.timecodes import first_moment, last_moment, seconds_of
+from wellread.serve.timeline import Unit
+
+app = typer.Typer(rich_markup_mode=None)
 
 
-def register(app: typer.Typer) -> None:
-    """Put the commands into ``app``."""
-    app.command()(documents)
-    app.command()(media)
-    app.command()(transcript)
-    app.command()(timeline)
-
-
+@app.command()
 def documents(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     topic: Topics = None,
@@ -44,54 +53,42 @@ def documents(  # noqa: PLR0913 - Typer reads the options from the signature
     language: Languages = None,
     source_type: SourceTypes = None,
     field: Fields = None,
-    order: Order = OrderName.NEWEST,
+    order: ListOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
     """List the documents that meet the limits, and say how many there are."""
-    from wellread.library.document_lists import listed  # noqa: PLC0415 - loads the stores
-    from wellread.serve.library_tables import print_documents  # noqa: PLC0415
-    from wellread.serve.lookups import documents_body  # noqa: PLC0415 - loads pydantic models
-
     terminal = terminal_of(context)
     filters = limited(
         filters_of(topic, kind, speaker, since, until), author, language, source_type, field
     )
     with terminal.open() as kb:
-        page = listed(kb, filters, limit=limit, offset=offset, order=order.value)
+        page = listed(kb, filters, limit=limit, offset=offset, order=order)
     body = documents_body(page, offset)
-    if terminal.json:
-        terminal.write_json(body.model_dump(mode="json"))
-    else:
-        print_documents(terminal.out, body)
+    terminal.show(body, print_documents)
 
 
+@app.command()
 def media(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     topic: Topics = None,
     speaker: Speakers = None,
     since: Since = None,
     until: Until = None,
-    order: Order = OrderName.NEWEST,
+    order: ListOrder = "newest",
     limit: Limit = 20,
     offset: Offset = 0,
 ) -> None:
     """List transcripts and recordings: date, length, who speaks."""
-    from wellread.library.recordings import recordings  # noqa: PLC0415 - loads the stores
-    from wellread.serve.library_tables import print_recordings  # noqa: PLC0415
-    from wellread.serve.lookups import recordings_body  # noqa: PLC0415 - loads pydantic models
-
     terminal = terminal_of(context)
     filters = filters_of(topic, None, speaker, since, until)
     with terminal.open() as kb:
-        found = recordings(kb, filters, limit=limit, offset=offset, order=order.value)
+        found = recordings(kb, filters, limit=limit, offset=offset, order=order)
     body = recordings_body(found, offset)
-    if terminal.json:
-        terminal.write_json(body.model_dump(mode="json"))
-    else:
-        print_recordings(terminal.out, body)
+    terminal.show(body, print_recordings)
 
 
+@app.command()
 def transcript(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="ID|TITLE", help="Its id, title, or part of it.")],
@@ -107,24 +104,18 @@ def transcript(
     ] = "",
 ) -> None:
     """Show a whole transcript turn by turn, with times and speakers."""
-    from wellread.library.recordings import transcript as read  # noqa: PLC0415 - the stores
-    from wellread.serve.library_tables import print_transcript  # noqa: PLC0415
-    from wellread.serve.lookups import transcript_body  # noqa: PLC0415 - loads pydantic models
-
     terminal = terminal_of(context)
     start = seconds_of(since) if since else None
     end = seconds_of(until) if until else None
     with terminal.open() as kb:
-        found = read(
+        found = read_transcript(
             kb, name, collections=tuple(topic or ()), speaker=speaker, since=start, until=end
         )
     body = transcript_body(found)
-    if terminal.json:
-        terminal.write_json(body.model_dump(mode="json"))
-    else:
-        print_transcript(terminal.out, body)
+    terminal.show(body, print_transcript)
 
 
+@app.command()
 def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A collection, an entity, or a story.")],
@@ -134,10 +125,10 @@ def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
     ),
     until: Annotated[str | None, typer.Option("--to", metavar="DATE", help="Up to then.")] = None,
     taken: Annotated[
-        TakenName | None, typer.Option("--as", help="What the name is, where it is several.")
+        Taken | None, typer.Option("--as", help="What the name is, where it is several.")
     ] = None,
     unit: Annotated[
-        UnitName | None, typer.Option("--by", help="What to count by; what is readable else.")
+        Unit | None, typer.Option("--by", help="What to count by; what is readable else.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Most entries, the newest.")] = 20,
 ) -> None:
@@ -146,11 +137,6 @@ def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
     Of a collection these are its stories, of an entity the documents that name it, of a story its
     news. A `=` marks a near-duplicate of an earlier item.
     """
-    from wellread.library.timelines import Window  # noqa: PLC0415 - loads the stores
-    from wellread.library.timelines import timeline as read  # noqa: PLC0415
-    from wellread.serve.library_tables import print_timeline  # noqa: PLC0415
-    from wellread.serve.lookups import timeline_body  # noqa: PLC0415 - loads pydantic models
-
     terminal = terminal_of(context)
     window = Window(
         since=first_moment(since) if since else None,
@@ -158,15 +144,12 @@ def timeline(  # noqa: PLR0913 - Typer reads the options from the signature
         limit=limit,
     )
     with terminal.open() as kb:
-        found = read(
+        found = read_timeline(
             kb,
             name,
             window,
             collections=tuple(topic or ()),
-            taken=taken.value if taken else None,
+            taken=taken,
         )
-    body = timeline_body(name, found, unit.value if unit else None)
-    if terminal.json:
-        terminal.write_json(body.model_dump(mode="json"))
-    else:
-        print_timeline(terminal.out, body)
+    body = timeline_body(name, found, unit)
+    terminal.show(body, print_timeline)

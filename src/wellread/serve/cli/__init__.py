@@ -1,39 +1,23 @@
-"""The command line: ``wellread COMMAND``. Commands stand in ``commands/``, one module per group.
+"""The command line: ``wellread COMMAND``. Commands stand in the modules of this folder.
 
-Importing this module loads neither stores nor models: ``wellread --help`` has to be quick. A
-command loads what it needs when it runs.
+A command's module, and with it the stores and models, is imported when the command is needed:
+``wellread --help`` has to be quick.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from wellread.errors import WellreadError
-from wellread.serve.commands import (
-    answers,
-    asking,
-    chat,
-    checking,
-    evaluating,
-    graph,
-    indexing,
-    library,
-    material,
-    opening,
-    running,
-    runs,
-    searching,
-    similar,
-    stories,
-    usage,
-)
 from wellread.serve.problems import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
@@ -43,9 +27,73 @@ _FLAGS = ("--json", "--verbose", "-v")
 _WITH_VALUE = "--home"
 ANYWHERE = "--home DIR, --json and -v may stand before or after the command."
 
+# Each module with its commands and what the list of commands says of them.
+COMMANDS: dict[str, dict[str, str]] = {
+    "material_cli": {
+        "add": "Read files, folders and web addresses into a collection.",
+        "stats": "Show what the knowledge base holds.",
+        "verify": "Check that catalogue and index hold the same.",
+        "sync": "Like add, and remove what is gone from the source.",
+        "watch": "Keep a collection in step with folders, feeds and pages.",
+        "remove": "Remove documents so that nothing of them is left.",
+        "export": "Write the whole knowledge base into one file.",
+        "import": "Unpack an exported knowledge base into an empty --home.",
+    },
+    "ask_cli": {"ask": "Answer a question, with a verdict for every sentence."},
+    "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
+    "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
+    "search_cli": {
+        "search": "Find passages by words, by meaning, or both.",
+        "context": "Show a passage with those before and after it in its document.",
+        "similar": "Show past questions like this one, with experts' feedback.",
+    },
+    "answers_cli": {
+        "open": "Show a citation at its place in the source.",
+        "answers": "Answers that were given: list, show, verify again, export.",
+        "sessions": "Conversations: list, show, remove.",
+    },
+    "graph_cli": {
+        "entity": "Show an entity: facts, relations, and who names it.",
+        "entities": "List entities by type.",
+        "stories": "What the news is about, the latest first.",
+    },
+    "library_cli": {
+        "documents": "List the documents that meet the limits, and how many there are.",
+        "media": "List transcripts and recordings: date, length, who speaks.",
+        "transcript": "Show a whole transcript turn by turn, with times and speakers.",
+        "timeline": "Show how a topic went on, oldest first.",
+    },
+    "reindex_cli": {"reindex": "Make the index anew, as the settings ask for it."},
+    "serve_cli": {
+        "serve": "Serve the HTTP interface and the viewer on this machine.",
+        "settings": "Show every setting, its value in this home, and what it does.",
+        "usage": "Show what calls of models took and cost, and the budget.",
+    },
+    "demo_cli": {"demo": "Try Wellread on the sample that comes with it."},
+    "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
+    "jobs_cli": {"jobs": "Every run with how its sources fared."},
+}
+_MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}
+
 
 class Commands(TyperGroup):
-    """Takes global options also after the command, and turns errors into one line."""
+    """Loads commands when needed, takes global options also after them, shows errors as a line."""
+
+    def list_commands(self, _ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return list(_MODULE_OF)
+
+    def get_command(self, _ctx: Any, cmd_name: str) -> Any:
+        """The command of this name, from its module; None when there is none."""
+        if cmd_name in _MODULE_OF and cmd_name not in self.commands:
+            module = import_module(f"{__name__}.{_MODULE_OF[cmd_name]}")
+            self.commands.update(get_group(module.app).commands)
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, _ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([line for lines in COMMANDS.values() for line in lines.items()])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse with the global options moved to the front."""
@@ -104,22 +152,6 @@ app = typer.Typer(
     help="Answers from your own material, every sentence proved by the passage it cites.",
     epilog=ANYWHERE,
 )
-material.register(app)
-runs.register(app)
-asking.register(app)
-chat.register(app)
-answers.register(app)
-checking.register(app)
-searching.register(app)
-similar.register(app)
-opening.register(app)
-graph.register(app)
-library.register(app)
-stories.register(app)
-indexing.register(app)
-running.register(app)
-evaluating.register(app)
-usage.register(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -150,7 +182,9 @@ def root(
 ) -> None:
     """Set up what every command shares."""
     context.obj = Terminal(home=home, json=as_json, verbose=verbose)
-    _log_to(context.obj)
+    logger = logging.getLogger("wellread")  # only the command line configures logging
+    logger.handlers = [_Lines(context.obj)]
+    logger.setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 class _Lines(logging.Handler):
@@ -174,17 +208,6 @@ class _Brief(logging.Formatter):
         return f"{record.levelname.capitalize()}: {record.getMessage()}"
 
 
-def _log_to(terminal: Terminal) -> None:
-    """Send Wellread's log lines to standard error. Only the command line configures logging."""
-    logger = logging.getLogger("wellread")
-    logger.handlers = [_Lines(terminal)]
-    logger.setLevel(logging.INFO if terminal.verbose else logging.WARNING)
-
-
 def main() -> None:
     """The ``wellread`` program."""
     app()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,101 @@
+"""``wellread jobs``: the runs of ``add``, ``sync`` and the like."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from wellread.errors import SourceError
+from wellread.ingest import run as running
+from wellread.ingest.pipeline.job_log import end_dead_jobs
+from wellread.serve import runs_tables
+from wellread.serve.cli.material_cli import end_with
+from wellread.serve.progress import shown
+from wellread.serve.terminal import terminal_of
+
+app = typer.Typer(rich_markup_mode=None)
+jobs_app = typer.Typer(
+    name="jobs",
+    help="Every run with how its sources fared.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+app.add_typer(jobs_app)
+
+JobArgument = Annotated[str, typer.Argument(metavar="ID", help="The job, or how its id begins.")]
+
+
+@jobs_app.callback()
+def jobs(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many of the newest.")] = 20,
+) -> None:
+    """List the newest runs."""
+    if context.invoked_subcommand:
+        return
+
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        end_dead_jobs(kb)
+        found = kb.catalogue.jobs.newest(limit)
+    if terminal.json:
+        terminal.write_json([runs_tables.job_body(job) for job in found])
+    else:
+        runs_tables.print_jobs(terminal.out, found)
+
+
+@jobs_app.command("show")
+def show(
+    context: typer.Context,
+    job_id: JobArgument,
+    status: Annotated[
+        str, typer.Option(help="Only sources that fared so: added, failed, skipped, …")
+    ] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Most sources listed.")] = 100,
+) -> None:
+    """Show one run with a line per source."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        end_dead_jobs(kb)
+        log = kb.catalogue.jobs
+        job = log.get(job_id)
+        if job is None:
+            raise SourceError(job_id, "no job, or more than one, has an id that begins so")
+        items = log.items(job.id, runs_tables.item_status(status), limit)
+        counts = log.counts(job.id)
+    if terminal.json:
+        body = runs_tables.job_body(job)
+        body |= {"counts": counts, "sources": [runs_tables.item_body(item) for item in items]}
+        terminal.write_json(body)
+    else:
+        runs_tables.print_job(terminal.out, job, counts, items)
+
+
+@jobs_app.command("cancel")
+def cancel(context: typer.Context, job_id: JobArgument) -> None:
+    """Ask a running job to stop. What it has written stays."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        job = kb.catalogue.jobs.get(job_id)
+        asked = job is not None and kb.catalogue.jobs.cancel(job.id)
+    if not asked:
+        raise SourceError(job_id, "is no running job")
+    if terminal.json:
+        terminal.write_json({"cancelled": job_id})
+    else:
+        terminal.out.print("It stops after the sources at hand.")
+
+
+@jobs_app.command("resume")
+def resume(context: typer.Context, job_id: JobArgument) -> None:
+    """Run a job again with the same inputs: what is done already is skipped."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        job = kb.catalogue.jobs.get(job_id)
+        if job is None or job.action not in ("add", "sync"):
+            raise SourceError(job_id, "is no job that can be resumed (add or sync)")
+        again = running.sync if job.action == "sync" else running.add
+        with shown(terminal) as on_progress:
+            report = again(kb, job.inputs, collection=job.collection, on_progress=on_progress)
+    end_with(terminal, report, job.collection)

@@ -1,0 +1,244 @@
+"""Commands that change the material, and that keep the home safe: ``add``, ``sync``, ``verify``…"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from wellread.errors import SourceError
+from wellread.ingest import remove as removing
+from wellread.ingest import run as running
+from wellread.ingest.backup import export_home, import_home
+from wellread.ingest.integrity.verify import verify as verified
+from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.sources.discover import Input, standard_input
+from wellread.ingest.watch import watch as follow
+from wellread.serve import runs_tables, tables
+from wellread.serve.holdings import holdings_of
+from wellread.serve.progress import shown, status_line
+from wellread.serve.terminal import Terminal, terminal_of
+
+app = typer.Typer(rich_markup_mode=None)
+
+CollectionOption = Annotated[
+    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
+]
+NOTHING_TO_ADD = 2
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Files, folders, globs, web addresses; - for standard input.",
+        ),
+    ],
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="Where the documents go.")
+    ] = "default",
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="How the sources' fields map to ours (docs/collections.md). It is kept.",
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
+    ] = "stdin.txt",
+) -> None:
+    """Read files, folders and web addresses into a collection. What is unchanged is skipped.
+
+    Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to add.
+    """
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        limit = kb.settings.sources.max_bytes
+        inputs: list[Input] = [
+            standard_input(sys.stdin.buffer, name, limit) if path == "-" else path
+            for path in dict.fromkeys(paths)
+        ]
+        with shown(terminal) as on_progress:
+            report = running.add(
+                kb, inputs, collection=collection, settings=settings, on_progress=on_progress
+            )
+    end_with(terminal, report, collection)
+
+
+def end_with(terminal: Terminal, report: Report, collection: str) -> None:
+    """Show what a run did, and end with its status."""
+    if terminal.json:
+        terminal.write_json(tables.report_body(report, collection))
+    else:
+        tables.print_report(terminal.out, report, collection)
+    if not report.rows:
+        raise typer.Exit(NOTHING_TO_ADD)
+    if report.counts()["failed"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def stats(context: typer.Context) -> None:
+    """Show what the knowledge base holds."""
+    terminal = terminal_of(context)
+    with terminal.open_current() as kb:
+        holdings = holdings_of(kb)
+    if terminal.json:
+        terminal.write_json(tables.holdings_body(holdings))
+    else:
+        tables.print_holdings(terminal.out, holdings)
+
+
+@app.command()
+def verify(
+    context: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
+) -> None:
+    """Check that catalogue and index hold the same.
+
+    Exit status: 0 when they match or were mended, 1 when a problem is left.
+    """
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        report = verified(kb, repair=repair)
+    if terminal.json:
+        terminal.write_json(tables.verify_body(report))
+    else:
+        tables.print_verify(terminal.out, report)
+    if any(not problem.repaired for problem in report.problems):
+        raise typer.Exit(1)
+
+
+@app.command()
+def sync(
+    context: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
+    ],
+    collection: CollectionOption = "default",
+) -> None:
+    """Like add, and remove what is gone from the source.
+
+    Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to do.
+    """
+    terminal = terminal_of(context)
+    with terminal.open() as kb, shown(terminal) as on_progress:
+        report = running.sync(kb, paths, collection=collection, on_progress=on_progress)
+    end_with(terminal, report, collection)
+
+
+@app.command()
+def watch(
+    context: typer.Context,
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
+    ],
+    collection: CollectionOption = "default",
+) -> None:
+    """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
+
+    Files are read when they change; feeds and pages every web.poll_minutes, or when their server
+    says so.
+    """
+    terminal = terminal_of(context)
+    stop = threading.Event()
+    before = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+
+    def tell(report: Report) -> None:
+        if terminal.json:
+            typer.echo(json.dumps(tables.report_body(report, collection), ensure_ascii=False))
+        else:
+            runs_tables.print_watched(terminal.out, report)
+
+    terminal.err.print("Watching; Ctrl-C ends it.")
+    try:
+        with terminal.open() as kb:
+            follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=running.sync)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@app.command()
+def remove(
+    context: typer.Context,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE|DOCUMENT]...", help="Paths, web addresses or document ids."
+        ),
+    ] = None,
+    collection: CollectionOption = "default",
+    whole: Annotated[bool, typer.Option("--all", help="The whole collection.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove documents so that nothing of them is left, in the index and stored answers either.
+
+    Exit status: 0 when it is gone, 1 when a trace was found or nothing matches.
+    """
+
+    if bool(what) == whole:
+        raise SourceError("remove", "name sources or documents, or give --all for the collection")
+    terminal = terminal_of(context)
+    with terminal.open() as kb:
+        if whole:
+            if not yes and not terminal.json:
+                typer.confirm(f"Remove the whole collection “{collection}”?", abort=True)
+            report = removing.remove_collection(kb, collection)
+        else:
+            report = removing.remove_named(kb, collection, what or [])
+    if terminal.json:
+        terminal.write_json(runs_tables.remove_body(report))
+    else:
+        runs_tables.print_remove(terminal.out, report)
+    if report.traces:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="home.tar, or home.tar.gz")],
+) -> None:
+    """Write the whole knowledge base into one file, for backup and for moving."""
+    terminal = terminal_of(context)
+    with terminal.open() as kb, status_line(terminal) as tell:
+        report = export_home(kb, file.expanduser().absolute(), on_file=tell)
+    if terminal.json:
+        terminal.write_json(runs_tables.backup_body(report))
+    else:
+        runs_tables.print_backup(terminal.out, report)
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
+) -> None:
+    """Unpack an exported knowledge base into an empty --home, and verify it.
+
+    Exit status: 0 when everything matches, 1 when verify found a problem.
+    """
+    terminal = terminal_of(context)
+    with status_line(terminal) as tell:
+        import_home(file.expanduser().absolute(), terminal.home_folder(), on_file=tell)
+    with terminal.open() as kb:
+        report = verified(kb)
+    if terminal.json:
+        terminal.write_json(tables.verify_body(report))
+    else:
+        tables.print_verify(terminal.out, report)
+    if report.problems:
+        raise typer.Exit(1)
