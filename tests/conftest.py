@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from wellread import plugins
 
 ROOT = Path(__file__).parent.parent
 
@@ -23,3 +28,34 @@ def eval_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no evaluation data in {folder}")
     return folder.resolve()
+
+
+AddPackage = Callable[[Path, str, str], None]
+
+
+@pytest.fixture
+def add_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AddPackage]:
+    """Installs a package of one module for the length of a test, also for processes it starts.
+
+    Called with the module's file, the group of its entry point, and ``name = module:attribute``.
+    """
+    site = tmp_path / "site-packages"
+    added: list[str] = []
+
+    def add(module: Path, group: str, point: str) -> None:
+        made = site / f"{module.stem}-1.0.dist-info"
+        made.mkdir(parents=True)
+        (made / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {module.stem}\nVersion: 1.0\n"
+        )
+        (made / "entry_points.txt").write_text(f"[{group}]\n{point}\n")
+        shutil.copy(module, site)
+        added.append(module.stem)
+        monkeypatch.syspath_prepend(str(site))
+        monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+        plugins.installed.cache_clear()
+
+    yield add
+    for name in added:
+        sys.modules.pop(name, None)
+    plugins.installed.cache_clear()

@@ -68,6 +68,13 @@ class EmbeddingSettings(_Section):
     )
 
 
+class IndexSettings(_Section):
+    backend: str = Field(
+        default="lancedb",
+        description="which search index: the built-in one, or one that an installed package adds",
+    )
+
+
 class ChunkingSettings(_Section):
     tokens: int = Field(default=200, ge=20, le=2000, description="size of a passage in word pieces")
 
@@ -203,6 +210,7 @@ class Settings(_Section):
 
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunking: ChunkingSettings = ChunkingSettings()
+    index: IndexSettings = IndexSettings()
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()
     retrieval: RetrievalSettings = RetrievalSettings()

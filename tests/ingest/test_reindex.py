@@ -35,7 +35,8 @@ from wellread.ingest.pipeline.batch import ReadSource, Window, write
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
-from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.kb import CATALOGUE_FILE, INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.kb.indexes import INDEX_FOLDER
 from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.index.lance import LanceIndex
@@ -717,12 +718,12 @@ def test_a_removed_text_leaves_the_half_made_index_too(home: Path, small_windows
 def test_an_old_index_that_cannot_be_dropped_is_left_to_the_next_run(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(path: Path, keep: Fingerprint) -> list[str]:
+    def refuse(path: Path, *keep: Fingerprint) -> list[str]:
         raise StoreError("a file is being read")
 
     with shaped(home, NEW) as kb:
         with monkeypatch.context() as patched:
-            patched.setattr(kb_module, "drop_other_indexes", refuse)
+            patched.setattr(LanceIndex, "drop_others", staticmethod(refuse))
             assert reindex(kb).switched
         assert "a file is being read" in caplog.text
         assert len(tables(kb)) == 2

@@ -22,7 +22,8 @@ from wellread.ingest.pipeline.commit import writing
 from wellread.ingest.pipeline.index_rows import index_rows
 from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
-from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase, open_kb
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb.indexes import INDEX_FOLDER
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.raw_reads import Body

@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 from wellread.config import SETTINGS_FILE
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.kb import CATALOGUE_FILE, INDEX_FOLDER, KnowledgeBase
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.kb.indexes import INDEX_FOLDER
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -19,6 +19,7 @@ from wellread.calls import ANSWER, FACT_CHECKER, JUDGE, RERANK
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.embedders import Embedders
+from wellread.kb.indexes import Indexes
 from wellread.kb.language_models import LanguageModels
 from wellread.kb.ledger import BudgetLedger
 from wellread.models.base import Embedder, LanguageModel
@@ -31,11 +32,8 @@ from wellread.models.rerank import Reranker
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.runs.reindexing import LiveIndex
-from wellread.store.index.lance import LanceIndex
-from wellread.store.index.lance_tables import drop_other_indexes, other_indexes
 
 CATALOGUE_FILE = "catalogue.db"
-INDEX_FOLDER = "index"
 INGEST_LOCK = "ingest.lock"
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
@@ -101,6 +99,7 @@ class KnowledgeBase:
             self.ledger.record,
             given.get("embedder"),
         )
+        self._indexes = Indexes(home)
         self._reranker = given.get("reranker")
         self._judge = given.get("judge")
         stand_ins = (
@@ -200,6 +199,7 @@ class KnowledgeBase:
             dimensions=embedder.dimensions,
             chunking=_chunking(self.settings),
             schema=SCHEMA_VERSION,
+            backend=self.settings.index.backend,
         )
 
     def wanted_parts(self) -> Parts:
@@ -228,7 +228,8 @@ class KnowledgeBase:
         if live is None:
             return False
         shape = live.fingerprint
-        if (shape.chunking, shape.schema) != (_chunking(self.settings), SCHEMA_VERSION):
+        wanted = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.backend)
+        if (shape.chunking, shape.schema, shape.backend) != wanted:
             return True
         same = self._embedders.same_as_wanted(live)
         return shape != self.wanted if same is None else not same
@@ -237,7 +238,7 @@ class KnowledgeBase:
 
     def open_index(self, fingerprint: Fingerprint) -> Index:
         """The index of ``fingerprint``, live or not; made when it is not there."""
-        return LanceIndex.open(self.home / INDEX_FOLDER, fingerprint)
+        return self._indexes.open(fingerprint)
 
     def drop_other_indexes(self) -> list[str]:
         """Drop every index that is neither live nor being made; the names of those that went.
@@ -246,12 +247,12 @@ class KnowledgeBase:
             StoreError: one cannot be dropped, or is being written.
         """
         kept = self._kept_indexes()
-        return drop_other_indexes(self.home / INDEX_FOLDER, *kept) if kept else []
+        return self._indexes.drop_others(kept) if kept else []
 
     def other_indexes(self) -> list[str]:
         """The names of indexes that are neither live nor being made."""
         kept = self._kept_indexes()
-        return other_indexes(self.home / INDEX_FOLDER, *kept) if kept else []
+        return self._indexes.others(kept) if kept else []
 
     def _kept_indexes(self) -> list[Fingerprint]:
         live = self.catalogue.reindexing.live()

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellread.types import Candidate, Filters, Kind, Span
+
+LANCEDB = "lancedb"  # the back end that is built in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +77,17 @@ class HeldRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What shaped an index. Two indexes with the same fingerprint are interchangeable."""
+    """What shaped an index. Two indexes with the same fingerprint are interchangeable.
+
+    Attributes:
+        backend: the name of the back end that holds it (``IndexBackend``).
+    """
 
     embedder: str
     dimensions: int
     chunking: str
     schema: int = field(default=1)
+    backend: str = field(default=LANCEDB)
 
 
 class Index(Protocol):
@@ -168,4 +176,28 @@ class Index(Protocol):
 
     def purged(self) -> bool:
         """Whether no byte of removed or replaced rows can be on the disk."""
+        ...
+
+
+class IndexBackend(Protocol):
+    """What opens indexes: one for each fingerprint, in a folder of this back end's own."""
+
+    def open(self, path: Path, fingerprint: Fingerprint, /) -> Index:
+        """The index of ``fingerprint`` in the folder ``path``; made when it is not there.
+
+        Raises:
+            StoreError: the folder cannot be used, or another process holds it for too long.
+        """
+        ...
+
+    def others(self, path: Path, /, *keep: Fingerprint) -> list[str]:
+        """The names of the indexes in ``path`` that are of none of these fingerprints."""
+        ...
+
+    def drop_others(self, path: Path, /, *keep: Fingerprint) -> list[str]:
+        """Drop every index in ``path`` but those of ``keep``; the names of those that went.
+
+        Raises:
+            StoreError: an index could not be dropped, or is being written.
+        """
         ...

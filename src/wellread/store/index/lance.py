@@ -56,8 +56,10 @@ from wellread.store.index.lance_rows import (
 )
 from wellread.store.index.lance_tables import (
     LOCK_SECONDS,
+    drop_other_indexes,
     drop_table,
     open_table,
+    other_indexes,
     store_errors,
     table_name,
 )
@@ -83,7 +85,13 @@ T = TypeVar("T")
 
 
 class LanceIndex:
-    """``store.base.Index`` on one LanceDB table. Open it once and share it between threads."""
+    """``store.base.Index`` on one LanceDB table. Open it once and share it between threads.
+
+    The class is the ``store.base.IndexBackend``.
+    """
+
+    others = staticmethod(other_indexes)
+    drop_others = staticmethod(drop_other_indexes)
 
     def __init__(
         self, table: LanceTable, lock: FileLock, marks: PurgeMarks, dimensions: int
