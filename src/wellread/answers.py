@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from wellread.codec import storable
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
@@ -309,6 +310,10 @@ class Question:
     max_clusters: int | None = None
     owner: str = ""
     fresh: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("text", "filters", "session_id", "owner"):
+            object.__setattr__(self, name, storable(getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,24 +6,54 @@ What comes back equals what went in, except that a moment without a zone comes b
 from __future__ import annotations
 
 import json
+import re
 import types
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from wellread.types import Box, HeadingMark, LineMark, Mark, PageMark, Span, SpeakerMark, TimeMark
 
 T = TypeVar("T")
 
 MARKS = get_args(Mark)
+_BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values of numbers only
+# Characters that no store keeps faithfully: NUL ends a string in SQLite, lone surrogates (half
+# an emoji, as programs write that cut JSON strings) have no UTF-8 form.
+UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 # Marks are many and alike: level 1 halves them for a tenth of the time of level 6.
 MARKS_LEVEL = 1
 
 _HINTS: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
+
+
+def storable(value: T) -> T:
+    """``value`` with every string in it, however deep, fit for the stores; lengths stay.
+
+    Frozen values, mappings, lists and tuples are looked into; what is clean comes back as it is.
+    """
+    cleaned = _storable(value)
+    return value if cleaned is value else cast(T, cleaned)
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isascii() and "\0" not in value else UNSTORABLE.sub("\ufffd", value)
+    if value is None or isinstance(value, _BARE_MARKS):
+        return value
+    if isinstance(value, Mapping):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(map(_storable, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        old = {field.name: getattr(value, field.name) for field in fields(value)}
+        new = {name: _storable(item) for name, item in old.items()}
+        return replace(value, **new) if new != old else value
+    return value
 
 
 def to_plain(value: object) -> Any:

@@ -31,6 +31,8 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
+from wellread.store.catalogue import Catalogue
+from wellread.store.schema.catalogue_values import SourceChange
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
@@ -471,3 +473,50 @@ def test_progress_only_grows_and_ends_with_everything_done(
         assert report.passages == expected
         read = [step.current.rsplit("/", 1)[-1] for step in told if "/" in step.current]
         assert sorted(read) == sorted([*names, "picture.png", "nowhere.txt"])
+
+
+# --- what no store takes -----------------------------------------------------------------------
+
+
+def test_half_an_emoji_in_any_field_is_replaced(kb: KnowledgeBase, folder: Path) -> None:
+    fields = (
+        '"title": "Ferry \\ud83d", "authors": ["Ida \\ude00"], "source": "Her\\ud83dald", '
+        '"summary": "\\udc00", "tags": ["\\ud800"]'
+    )
+    text = '"content": "The ferry Osprey \\ud83d carries ninety passengers."'
+    (folder / "news.jsonl").write_text(f'{{"id": "a1", {fields}, {text}}}\n')
+    (folder / "feed.json").write_text(
+        '{"version": "https://jsonfeed.org/version/1.1", "title": "Mill", "items": ['
+        '{"id": "m", "title": "Mill \\ud83d", "content_text": "The mill \\ud83d grinds."}]}'
+    )
+    (folder / "ferry.txt").write_text(FERRY)
+    report = add(kb, [str(folder)])
+    assert [row.reason for row in report.rows if row.status != "added"] == []
+    titles = {facts.title for facts in kb.catalogue.documents("default")}
+    assert titles == {"Ferry \ufffd", "Mill \ufffd", "Ferry"}
+    assert_in_step(kb)
+    assert add(kb, [str(folder)]).counts()["unchanged"] == 3
+
+
+@pytest.mark.parametrize("cause", [OverflowError, UnicodeError])
+def test_a_source_that_the_catalogue_cannot_take_fails_alone(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch, cause: type[Exception]
+) -> None:
+    names = many(folder)
+    real = type(kb.catalogue).commit
+
+    def commit(catalogue: Catalogue, changes: Sequence[SourceChange]) -> None:
+        if any(change.record.uri.endswith(names[2]) for change in changes):
+            if cause is OverflowError:
+                raise cause("too large to keep")
+            raise StoreError("could not write") from cause("too large to keep")
+        real(catalogue, changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(kb.catalogue), "commit", commit)
+        report = add(kb, [str(folder)])
+    assert {name for name, status in statuses(report).items() if status == "failed"} == {names[2]}
+    assert reason(report, names[2]) == "cannot be stored: too large to keep"
+    assert sorted(texts(kb)) == [name for name in names if name != names[2]]
+    assert_in_step(kb)
+    assert add(kb, [str(folder)]).counts()["added"] == 1

@@ -173,6 +173,13 @@ def test_ask_json_is_the_shape_of_the_api(filled: CliRunner) -> None:
     assert {step["name"] for step in body["steps"]} >= {"retrieval", "verification"}
 
 
+def test_ask_reads_over_a_byte_that_is_no_character(filled: CliRunner) -> None:
+    """As a shell with another encoding hands it over: a lone surrogate in the argument."""
+    code, out, _ = run(filled, "ask", FERRY_QUESTION.replace("Osprey", "Osprey \udcff"))
+    assert code == 0
+    assert "Osprey" in out
+
+
 def test_ask_without_an_answer_is_status_0_but_says_so(filled: CliRunner) -> None:
     code, out, _ = run(filled, "ask", "Zyzzyva quokka xylophone?")
     assert code == 0

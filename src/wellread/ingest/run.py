@@ -22,7 +22,7 @@ from typing import Literal
 
 from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import purge_if_quick
-from wellread.ingest.pipeline.batch import Window, write
+from wellread.ingest.pipeline.batch import Window, settled, write
 from wellread.ingest.pipeline.change_detection import Judge
 from wellread.ingest.pipeline.commit import recover
 from wellread.ingest.pipeline.deletions import absolute, gone_sources, with_entries
@@ -218,7 +218,9 @@ class _Run:
             for source in sources:
                 self.window.add(source)
             self.window.seen += seen
-            if result is not None:
+            if sources:
+                self.window.results.append(result)
+            else:
                 self._note(result)
         if self.window.passages >= WINDOW_PASSAGES or self.window.age > WINDOW_SECONDS:
             self._flush()
@@ -228,10 +230,12 @@ class _Run:
         window, self.window = self.window, Window(self.tokens)
         if window.empty:
             return
-        fresh = write(self.kb, window)
-        self.written += fresh
-        self.unfolded += fresh
-        if fresh:
+        written = write(self.kb, window)
+        for result in settled(window, written):
+            self._note(result)
+        self.written += written.passages
+        self.unfolded += written.passages
+        if written.passages:
             self.filler.wake()
         if self.unfolded >= FOLD_PASSAGES:
             self.kb.live().index.optimize()
@@ -249,10 +253,9 @@ class _Run:
         return self.log.look(self._counts())
 
     def _counts(self) -> Counts:
-        total = max(len(self.found) + len(self.readers.came_up), len(self.results))
-        return Counts(
-            total=total, done=len(self.results), passages=self.written, vectors=self.vectors
-        )
+        done = len(self.results) + len(self.window.results)
+        total = max(len(self.found) + len(self.readers.came_up), done)
+        return Counts(total=total, done=done, passages=self.written, vectors=self.vectors)
 
     def _tell(self, current: str) -> None:
         if self.on_progress:

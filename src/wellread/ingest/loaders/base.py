@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from wellread.codec import storable
 from wellread.types import (
     Box,
     Document,
@@ -18,10 +19,6 @@ from wellread.types import (
     SpeakerMark,
     TimeMark,
 )
-
-# Characters that no store keeps faithfully: NUL ends a string in SQLite, lone surrogates have
-# no UTF-8 form.
-_UNSTORABLE = dict.fromkeys([0, *range(0xD800, 0xE000)], "\ufffd")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +90,7 @@ class TextBuilder:
 
     def add(self, text: str) -> Span:
         """Append ``text``; the span that it takes."""
-        clean = text.translate(_UNSTORABLE)
+        clean = storable(text)
         start = self._length
         self._pieces.append(clean)
         self._length += len(clean)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from wellread.codec import storable
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -101,7 +102,7 @@ def parse(request: ParseRequest, data: bytes | None) -> Parsed:
     try:
         return _parse(request, data)
     except SourceError as error:
-        return Parsed(status="failed", reason=error.reason)
+        return Parsed(status="failed", reason=storable(error.reason))
     except MemoryError:
         return Parsed(status="failed", reason="takes more memory than a parser may have")
     except RecursionError:
@@ -133,7 +134,8 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         )
     identity = kinds.identity_of(name, reading)
     same = (request.known_digest, request.known_loader) == (digest, identity)
-    documents: Sequence[Document] = () if same else kinds.load(source, request.limits, reading)
+    # Cleaned before anything is cut or hashed, whatever the loader and the settings made.
+    documents = () if same else storable(tuple(kinds.load(source, request.limits, reading)))
     return Parsed(
         status="unchanged" if same else "parsed",
         digest=digest,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
-from wellread.ingest.pipeline.commit import Fresh, write_window, writing
+from wellread.ingest.pipeline.commit import Fresh, recover, write_window, writing
+from wellread.ingest.pipeline.run_report import SourceResult
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +29,17 @@ class ReadSource:
 
 @dataclass(slots=True)
 class Window:
-    """Read sources that wait to be written; ``tokens`` is the size their passages were cut to."""
+    """Read sources that wait to be written; ``tokens`` is the size their passages were cut to.
+
+    Attributes:
+        seen: records of sources without a change of documents.
+        results: of the sources, true once they are written.
+    """
 
     tokens: int
     sources: list[ReadSource] = field(default_factory=list)
-    seen: list[SourceRecord] = field(default_factory=list)  # without a change of documents
+    seen: list[SourceRecord] = field(default_factory=list)
+    results: list[SourceResult] = field(default_factory=list)
     passages: int = 0
     opened: float = field(default_factory=time.monotonic)
 
@@ -52,21 +63,63 @@ class Window:
         return time.monotonic() - self.opened
 
 
-def write(kb: KnowledgeBase, window: Window) -> int:
-    """Write a window into the stores; how many passages went into the index.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """How many passages went into the index; and the sources that no store takes, with why."""
+
+    passages: int = 0
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def write(kb: KnowledgeBase, window: Window) -> Written:
+    """Write a window into the stores; source by source where one holds what no store takes.
 
     Raises:
-        StoreError: a store refused; the old content stays.
+        StoreError: a store refused whatever the content is (disk full); the old content stays.
     """
     if window.seen:
         kb.catalogue.record_sources(window.seen)
-    if not window.sources:
+    try:
+        return Written(passages=_write(kb, window, window.sources))
+    except (StoreError, ValueError, TypeError, ArithmeticError) as error:
+        if not _is_of_content(error):
+            raise
+    passages, refused = 0, {}
+    for source in window.sources:
+        try:
+            passages += _write(kb, window, [source])
+        except (StoreError, ValueError, TypeError, ArithmeticError) as error:
+            if not _is_of_content(error):
+                raise
+            logger.warning("%s: refused by a store", source.record.uri, exc_info=True)
+            refused[source.record.uri] = f"cannot be stored: {error.__cause__ or error}"
+    recover(kb)  # no row stays of what was refused
+    return Written(passages=passages, refused=refused)
+
+
+def settled(window: Window, written: Written) -> list[SourceResult]:
+    """How the window's sources fared, now that they were written."""
+    refused = [
+        SourceResult(uri=uri, status="failed", reason=reason)
+        for uri, reason in written.refused.items()
+    ]
+    return [result for result in window.results if result.uri not in written.refused] + refused
+
+
+def _is_of_content(error: Exception) -> bool:
+    """Whether it is what was to be written that a store cannot take, and not the store's state."""
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    return isinstance(cause, ValueError | TypeError | ArithmeticError)
+
+
+def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> int:
+    if not sources:
         return 0
     with writing(kb):
         parts = kb.live()
         cut = [
             [_cut_for(each, window.tokens, parts.tokens) for each in source.documents]
-            for source in window.sources
+            for source in sources
         ]
         live = kb.catalogue.live_hashes(_key(each) for documents in cut for each in documents)
         changes = [
@@ -83,7 +136,7 @@ def write(kb: KnowledgeBase, window: Window) -> int:
                 ),
                 accumulates=source.accumulates,
             )
-            for source, documents in zip(window.sources, cut, strict=True)
+            for source, documents in zip(sources, cut, strict=True)
         ]
         fresh = [
             Fresh(document=each.document, passages=each.passages)
