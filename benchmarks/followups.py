@@ -44,9 +44,8 @@ from benchmarks.sets.items import MTRAG
 from benchmarks.sets.judged import Query
 from benchmarks.sets.reading import read_lines
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.ask.understand.followups.earlier_context import with_context
 from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.followups.turns import Rewritten, Turn, with_context
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, paired_difference, percentile
 from wellread.kb import KnowledgeBase

@@ -11,7 +11,7 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_amounts import fits_of, gives_number
+from wellread.ask.understand.answer_kind import fits_of, gives_number
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.extractive.extract import extract
 from wellread.ingest.run import add

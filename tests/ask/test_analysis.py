@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.entity_forms import forms_of
-from wellread.ask.understand.vocabulary import Vocabulary, people
+from wellread.ask.understand.vocabulary import Vocabulary, forms_of, people
 from wellread.errors import RequestError
 from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode

@@ -8,8 +8,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.entity_forms import forms_of
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.vocabulary import Vocabulary, forms_of
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.tokens import key_of

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.ask.understand.followups.earlier_context import with_context
 from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.followups.turns import Rewritten, Turn, with_context
 from wellread.ask.understand.vocabulary import Vocabulary, people
 
 TODAY = date(2026, 1, 15)

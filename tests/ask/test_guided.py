@@ -14,7 +14,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.ask.retrieve.strategies.guide import guides
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.how_to import asks_how, is_guide
+from wellread.ask.understand.answer_kind import asks_how, is_guide
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

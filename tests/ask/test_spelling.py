@@ -9,8 +9,8 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand import spell_correction
-from wellread.ask.understand.spell_correction import respelt
+from wellread.ask.understand import conversation
+from wellread.ask.understand.conversation import respelt
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -97,5 +97,5 @@ class _Crowded(set[str]):
 def test_a_word_that_is_there_stays_when_others_make_room(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(spell_correction._known, kb, _Crowded())
+    monkeypatch.setitem(conversation._known, kb, _Crowded())
     assert read(kb, "Who keeps the lighthouses?") == ("Who keeps the lighthouses?", 0)

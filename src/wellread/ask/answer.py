@@ -40,10 +40,8 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_amounts import gives_number
-from wellread.ask.understand.answer_kind import expected_of
-from wellread.ask.understand.conversation import Opened, opened
-from wellread.ask.understand.spell_correction import respelt
+from wellread.ask.understand.answer_kind import expected_of, gives_number
+from wellread.ask.understand.conversation import Opened, opened, respelt
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence.bands import (

@@ -126,3 +126,35 @@ UNITS = {
     "minute": r"minutes?|mins?",
     "second": r"seconds?|secs?",
 }
+
+# --- noun phrases ---------------------------------------------------------------------------------
+
+DETERMINERS = frozenset("a an the our your".split())
+BE = frozenset("is are was were be been".split())
+AUXILIARIES = frozenset("do does did can could will would should must may might shall".split())
+QUESTION_WORDS = frozenset("who what when where why how which whom whose".split())
+PREPOSITIONS = frozenset(
+    """
+    about across after against among around as at before behind between beyond by during for from
+    in inside into like near of off on onto outside over regarding since through toward towards
+    under until via with within without
+    """.split()
+)
+# Participles that end a phrase like those in -ed do.
+PARTICIPLES = frozenset(
+    """
+    begun bought born broken brought built chosen done drawn drunk driven eaten fallen found founded
+    given gone grown held hidden hit kept known laid led left lost made meant met paid put read run
+    said seen sent set shot shown shut sold spent spoken stolen sung taken taught thrown told won
+    worn written became began came fell gave grew knew took went wrote happen happened work works
+    """.split()
+)
+# Heads that name no thing of their own.
+EMPTY_HEADS = frozenset(
+    """
+    anyone anything article aspect case detail example fact information kind lot number one part
+    person reason section sort thing time topic type way year years day days today people things
+    aspects details facts examples reasons else significant interesting important information
+    career life thing name first second third last next other others best most more
+    """.split()
+)

@@ -14,8 +14,8 @@ from datetime import date
 from typing import Literal
 
 from wellread.ask.retrieve.search import search
-from wellread.ask.understand.followups.conversation_turns import Turn
 from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.asking.past_question_records import StoredPastQuestion

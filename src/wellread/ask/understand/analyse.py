@@ -11,14 +11,11 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from wellread.answers import Question
-from wellread.ask.understand.comparison_sides import sides_of
-from wellread.ask.understand.constraints.constraint_spans import Limit, asked_part, without
-from wellread.ask.understand.constraints.people import people_in, people_of
-from wellread.ask.understand.constraints.source_kinds import sources_of
-from wellread.ask.understand.constraints.taxonomy_values import taxonomy_of
-from wellread.ask.understand.constraints.time_windows import windows_of
-from wellread.ask.understand.entity_mentions import entities_of
+from wellread.ask.understand.mentions import entities_of, people_in, people_of
+from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import Clues, type_of
+from wellread.ask.understand.source_limits import sources_of, taxonomy_of
+from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType

@@ -1,20 +1,19 @@
-"""What kind of thing a question asks for, and whether a sentence holds one."""
+"""What kind of thing a question asks for, and whether a sentence, or a guide, holds one."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Literal
 
-from wellread.text.english import NUMBER_WORDS
+from wellread.text.english import MONTHS, MONTHS_SHORT, NUMBER_WORDS, WEEKDAYS
 from wellread.text.parsed import parse
+from wellread.types import DocumentFacts
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = rf"(?:{'|'.join((*MONTHS, *MONTHS_SHORT, 'sept'))})"
+_DAY = rf"(?:{'|'.join(WEEKDAYS)})"
 DATE = re.compile(
     rf"\b(?:{_MONTH}\.?\s+\d{{1,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}|{_DAY}s?"
     r"|(?:1\d|20)\d\d(?:s|\b)|\d{1,2}[:.]\d{2}\b|\d{1,2}(?:st|nd|rd|th)\s+century"
@@ -127,3 +126,116 @@ def holds(kind: Expected, sentence: str, question: str) -> bool:
         return bool(parse(sentence).numbers - parse(question).numbers)
     pattern = {"place": _PLACE, "reason": _REASON, "way": _WAY, "definition": _IS}.get(kind)
     return pattern is not None and pattern.search(sentence) is not None
+
+
+TIMES = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
+LENGTHS = frozenset(
+    {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
+)
+SPEEDS = frozenset({"kilometre per hour", "mile per hour", "knot"})
+MONEY = frozenset({"dollar", "euro", "pound"})
+MASSES = frozenset({"kilogram", "gram", "milligram", "tonne", "pound"})
+
+_UNITS: tuple[tuple[str, frozenset[str]], ...] = (
+    (r"\bhow long\b", TIMES | LENGTHS),
+    (r"\bhow old\b", TIMES),
+    (r"\bhow (?:far|tall|high|deep|wide)\b|\b(?:length|height|depth|distance)\b", LENGTHS),
+    (r"\bhow fast\b|\bspeed\b", SPEEDS),
+    (r"\bhow heavy\b|\bweigh(?:s|ed)?\b", MASSES),
+    (r"\bhow (?:hot|cold|warm)\b|\btemperature\b", frozenset({"degree"})),
+    (r"\b(?:percentage|per cent|percent|share of)\b", frozenset({"per cent"})),
+    (r"\b(?:price|fee|budget)\b|\bhow much\b.*\b(?:costs?|pays?|paid|spen[dt])\b", MONEY),
+)
+_MANY = re.compile(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)", re.IGNORECASE)
+_BEHIND = 4  # words after a number among which the thing that is counted stands
+_COUNTED = re.compile(
+    r"(?:\d[\d,.]*|\b(?:" + "|".join(NUMBER_WORDS) + r"))\b\s*(?P<behind>[^.;:]{0,60})",
+    re.IGNORECASE,
+)
+_DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
+_YEAR = r"(?:19|20)\d\d\b"
+_SEVERAL = (
+    "none|nobody|no one|both|half|several|a dozen|a couple|dozens|hundreds|thousands|millions"
+)
+_FREE = re.compile(
+    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|\b)|{_DATED}{_YEAR}"
+    rf"|(?:{'|'.join(NUMBER_WORDS.keys() - {'one'})}|{_SEVERAL})\b)",
+    re.IGNORECASE,
+)
+
+Fits = Callable[[str], int]
+
+
+def gives_number(sentences: Iterable[str]) -> bool:
+    """Whether one of ``sentences`` says a number: "#63" and "BIP118" are names, 2021 is a date, and
+    "one" counts little.
+    """
+    return any(_FREE.search(sentence) for sentence in sentences)
+
+
+def fits_of(question: str) -> Fits:
+    """What tells of a sentence whether it gives the amount that ``question`` asks for.
+
+    1: it does; -1: it gives amounts of other kinds, or none; 0: the question asks for none whose
+    kind is known, or what it counts is not named beside a number.
+    """
+    many = _MANY.search(question)
+    if many is not None:
+        counted = parse(many["what"]).stems[:1]
+        return lambda sentence: int(bool(counted) and _counts(sentence, counted[0]))
+    for form, units in _UNITS:
+        if re.search(form, question, re.IGNORECASE):
+            return lambda sentence: 1 if _in_units(sentence, units) else -1
+    return lambda _: 0
+
+
+def _in_units(sentence: str, units: frozenset[str]) -> bool:
+    return any(quantity.unit in units for quantity in parse(sentence).quantities)
+
+
+def _counts(sentence: str, counted: str) -> bool:
+    return any(
+        counted in parse(" ".join(found["behind"].split()[:_BEHIND])).stems
+        for found in _COUNTED.finditer(sentence)
+    )
+
+
+WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
+LEAST = 0.6  # of the question's words that a guide's title holds
+# Openings of a question that say what to do with a thing, not which thing.
+_HOW_TO = re.compile(
+    r"^\W*(?:(?:please\s+)?(?:explain|tell\s+me|show\s+me)\s+)?"
+    r"(?:how\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one|someone|somebody|people)\b"
+    r"|how\s+to\b|what\s+(?:are\s+the\s+)?steps\b|what\s+do\s+(?:i|we|you)\s+need\b)",
+    re.IGNORECASE,
+)
+_DOING = frozenset(
+    parse("start begin run make set up do create build organise organize host hold open get").stems
+)
+
+
+def asks_how(question: str) -> bool:
+    """Whether ``question`` asks for what to do, step by step."""
+    return _HOW_TO.search(question) is not None
+
+
+def guide_of(question: str, terms: str, found: Iterable[DocumentFacts]) -> DocumentFacts | None:
+    """The first of ``found`` that is a guide to what ``question`` wants to do, if it asks for that.
+
+    Args:
+        terms: the question's content words.
+    """
+    if not asks_how(question):
+        return None
+    asked = parse(terms).stems
+    return next((one for one in found if one.kind in WRITTEN and is_guide(one.title, asked)), None)
+
+
+def is_guide(title: str, asked: Iterable[str]) -> bool:
+    """Whether a document of this title is a guide to what the stems ``asked`` name.
+
+    What is to be done with it ("start", "run") need not be the same word.
+    """
+    things = frozenset(asked) - _DOING
+    held = things.intersection(parse(title).stems)
+    return bool(things) and len(held) >= LEAST * len(things)

@@ -1,30 +1,47 @@
-"""From what was asked in a session to a question that stands alone.
+"""A question as it is meant: after the earlier turns of its session, and rightly spelt.
 
-A session is known by its id and its owner; its turns are the answers recorded in it. The limits
+A session is known by its id and its owner; its turns are the answers recorded in it. What was
+taken out of an answer since, because its source was removed, is no part of its turn. The limits
 that an asker sets (collections, kinds, dates) are those of the request: they are never taken over
 from an earlier turn. Limits that stand in an earlier question's words are (``followups``).
+
+Only a word without a single passage is taken for misspelt, and only a word that the material has
+takes its place; the answer says so. Two letters that changed places count as one difference.
 """
 
 from __future__ import annotations
 
 import logging
+import re
+import threading
 import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from weakref import WeakKeyDictionary
 
 from anyio import to_thread
+from rapidfuzz.distance import OSA
 
-from wellread.answers import Question, Usage
-from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.ask.understand.followups.earlier_context import context_of
-from wellread.ask.understand.followups.recorded_turns import turn_of
+from wellread.answer_text import plain_text
+from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model, leans
+from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
+from wellread.models.word_pieces import count_tokens
+from wellread.store.base import Index
+from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.catalogue.asking.redaction_answers import REMOVED
+from wellread.text.english import STOP_WORDS
+from wellread.text.sentences import sentence_spans
+from wellread.text.stems import stem
+from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
 
@@ -122,3 +139,142 @@ async def _read(kb: KnowledgeBase, asked: str, earlier: list[Turn], known: Vocab
         else:
             return _Read(rewritten=made.rewritten, usage=made.usage)
     return _Read(rewritten=by_rules, failures=failures)
+
+
+MOST_ITEMS = 50
+NAMES = ("name", "title", "document", "entity")  # of columns that say what a row is called
+# Kinds whose title is the name of what they are about; news and talks are titled otherwise.
+NAMING = ("entity", "page", "paper")
+
+
+def turn_of(answer: Answer) -> Turn:
+    """The turn that ``answer`` was.
+
+    The no-data reply says nothing of the question, but what it shows as near can be pointed at.
+    """
+    question = answer.question
+    if answer.standalone and BLANK not in answer.standalone:
+        question = answer.standalone
+    if answer.answered_by == NOBODY:
+        return Turn(question=question, items=_there(one.title for one in answer.related))
+    return Turn(
+        question=question,
+        answer=_whole(plain_text(answer).removeprefix(LIMITED)),
+        names=_there(one.title for one in answer.citations if one.kind in NAMING),
+        items=_items(answer),
+    )
+
+
+def _items(answer: Answer) -> tuple[str, ...]:
+    """What the rows of a list are called: a column of names, or one that tells them apart."""
+    if answer.table is None or not answer.table.rows:
+        return ()
+    columns = list(zip(*answer.table.rows[:MOST_ITEMS], strict=False))
+    named = zip(answer.table.columns, columns, strict=False)
+    ranked = [column for name, column in named if name.casefold() in NAMES]
+    ranked += [column for column in columns if _tells_apart(column)]
+    return _there(ranked[0]) if ranked else ()
+
+
+def _tells_apart(cells: Sequence[str]) -> bool:
+    said = [cell for cell in cells if cell != REMOVED]
+    return len(set(said)) == len(said) and any(map(str.isalpha, "".join(said)))
+
+
+def _there(titles: Iterable[str]) -> tuple[str, ...]:
+    kept = (title for title in titles if title.strip() and title != REMOVED)
+    return tuple(dict.fromkeys(title for title in kept if BLANK not in title))
+
+
+def _whole(text: str) -> str:
+    """``text`` without the sentences that words were taken out of."""
+    if BLANK not in text:
+        return text
+    spans = sentence_spans(text)
+    return " ".join(said for span in spans if BLANK not in (said := span.of(text)))
+
+
+SHORTEST, LONGEST = 5, 40  # letters of a word that can be told misspelt
+LONG = 8  # letters from which two differences are allowed
+MOST_WORDS = 12  # of a question, that are looked up
+LOOKED_AT = 20  # passages in which the nearest word is looked for
+MOST_KNOWN = 20_000  # words of a knowledge base that are remembered as being there
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_known: WeakKeyDictionary[KnowledgeBase, set[str]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def respelt(
+    kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
+) -> tuple[Question, tuple[str, ...]]:
+    """``question`` with its misspelt words put right, and what was changed, in words.
+
+    Raises:
+        FingerprintError, StoreError: the index cannot be used.
+    """
+    index = kb.live().index
+    within = Filters(collections=question.filters.collections)
+    text, notes = question.text, []
+    for word in _doubtful(question.text, vocabulary):
+        if _is_known(kb, index, word, within):
+            continue
+        near = _nearest(kb, index, word, within)
+        if near:
+            text = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", near, text)
+            notes.append(f"“{word}” stands nowhere; “{near}” was searched for")
+    return (replace(question, text=text), tuple(notes)) if notes else (question, ())
+
+
+def _doubtful(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The words of ``text`` that may be misspelt: long enough, plain, and no name."""
+    names = (vocabulary.names, vocabulary.speakers, vocabulary.authors)
+    found = dict.fromkeys(
+        word
+        for word in _LETTERS.findall(text)
+        if SHORTEST <= len(word) <= LONGEST
+        and word.lower() not in STOP_WORDS
+        and count_tokens(word.lower()) > 1  # a piece of its own is a common word, rightly spelt
+        and not any(word.casefold() in known for known in names)
+    )
+    return list(found)[:MOST_WORDS]
+
+
+def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bool:
+    """Whether a passage holds the word, in any of its forms."""
+    key = f"{'|'.join(within.collections)}:{stem(word)}"
+    with _lock:
+        known = _known.setdefault(kb, set())
+        if len(known) > MOST_KNOWN:
+            known.clear()
+        if key in known:
+            return True
+    if not index.search_text(word, within, 1):
+        return False
+    known.add(key)  # it may be forgotten again at once, by a thread that makes room
+    return True
+
+
+def _nearest(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> str:
+    """The word of the material that differs least, the most frequent of several; or none."""
+    allowed = 2 if len(word) >= LONG else 1
+    # Letters that changed places are two differences to the index, and one below.
+    found = index.search_text(stem(word), within, LOOKED_AT, differences=2)
+    passages = kb.catalogue.live_passages([candidate.passage_id for candidate in found])
+    held = Counter(
+        match.lower()
+        for passage in passages.values()
+        for match in _LETTERS.findall(f"{passage.context} {passage.text}")
+    )
+    return _best(word.lower(), held, allowed)
+
+
+def _best(word: str, held: Counter[str], allowed: int) -> str:
+    near = [
+        (distance, -times, other)
+        for other, times in held.items()
+        if other[0] == word[0]
+        and abs(len(other) - len(word)) <= allowed
+        and 0 < (distance := OSA.distance(word, other, score_cutoff=allowed)) <= allowed
+    ]
+    return min(near)[2] if near else ""

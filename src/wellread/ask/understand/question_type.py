@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from wellread.ask.understand.comparison_sides import sides_of
-from wellread.ask.understand.constraints.source_kinds import source_noun, source_plurals
+from wellread.ask.understand.question_parts import sides_of
+from wellread.ask.understand.source_limits import source_noun, source_plurals
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import Constraint, NamedEntity, QuestionType
 from wellread.text.names import plural, singular

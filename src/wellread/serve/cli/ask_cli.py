@@ -16,7 +16,7 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.spell_correction import respelt
+from wellread.ask.understand.conversation import respelt
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

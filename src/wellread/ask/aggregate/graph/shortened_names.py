@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from wellread.ask.understand.entity_forms import ALIAS, Named
+from wellread.ask.understand.vocabulary import ALIAS, Named
 from wellread.questions import NamedEntity
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular

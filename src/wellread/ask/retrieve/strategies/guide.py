@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.retrieve.strategies.direct import direct
-from wellread.ask.understand.how_to import asks_how, guide_of
+from wellread.ask.understand.answer_kind import asks_how, guide_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.types import Hit

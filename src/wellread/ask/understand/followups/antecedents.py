@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from wellread.ask.understand.entity_mentions import entities_of
-from wellread.ask.understand.followups.conversation_turns import Turn
-from wellread.ask.understand.followups.noun_phrases import EMPTY, phrases_of
+from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.mentions import entities_of
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
+from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
+from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, key_of_words, tokens_of
 
@@ -32,41 +33,9 @@ _TYPE_BEHIND = re.compile(r"[(\[]([^()\[\]]*)[)\]]\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
-_MONTHS = frozenset(
-    """
-    january february march april may june july august september october november december monday
-    tuesday wednesday thursday friday saturday sunday spring summer autumn winter christmas
-    """.split()
-)
-_HE = frozenset("mr sir lord king prince father son brother husband uncle boy man".split())
-_SHE = frozenset(
-    "mrs ms miss lady queen princess mother daughter sister wife aunt girl woman".split()
-)
-# Last words of names that are not persons.
-_THINGS = frozenset(
-    """
-    academy act agency agreement airport album alliance archive army association authority award
-    awards bank battle bay board book bridge brothers cafe center centre church city cloud club
-    college commission committee community company conference cooperative corporation council county
-    court cup database department district empire engine festival film foundation fund garden group
-    hall hospital house inc initiative institute island kingdom lab lake law league library ltd
-    ministry mountain movement museum network newsletter north office opera orchestra organisation
-    organization palace park party plan platform press prize programme program project protocol
-    records report republic research review river road rules school sea series server service
-    services show society software song south square state states station street studio studios
-    summit system team theater theatre times tour town treaty trust union university valley village
-    war watson west works workshop world
-    """.split()
-)
-_GROUPS = frozenset(
-    """
-    army association band brothers club committee company council department family group league
-    ministry orchestra party people police society staff team tribe union members
-    """.split()
-)
-_KINDS = _THINGS | _GROUPS | {"film", "novel", "song"}
+_TIMES = frozenset((*MONTHS, *WEEKDAYS, *SEASONS, "christmas"))
+_KINDS = NO_PERSONS | GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
-_PARTICLES = frozenset("de da del della di du la le van von der den bin al of the".split())
 _IS_A = re.compile(
     r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
     r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
@@ -252,7 +221,7 @@ def _taken(found: Sequence[tuple[int, int, str, bool]], start: int, end: int) ->
 
 
 def _is_time(text: str) -> bool:
-    return all(word in _MONTHS or word.isdigit() or word in STOP_WORDS for word in _plain(text))
+    return all(word in _TIMES or word.isdigit() or word in STOP_WORDS for word in _plain(text))
 
 
 def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
@@ -284,15 +253,17 @@ def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
         score=mention.score - PER_TURN * back,
         place=place and person < 0,
         cited=mention.cited,
-        words=frozenset(word for word in plain if word not in STOP_WORDS and word not in EMPTY),
+        words=frozenset(
+            word for word in plain if word not in STOP_WORDS and word not in EMPTY_HEADS
+        ),
     )
 
 
 def _sex(shown: str, plain: Sequence[str], around: str) -> Sex:
     """Told by its own words ("Lady ..."), or by the pronouns in the text around it."""
-    if not _HE.isdisjoint(plain):
+    if not MEN.isdisjoint(plain):
         return "he"
-    if not _SHE.isdisjoint(plain):
+    if not WOMEN.isdisjoint(plain):
         return "she"
     if not shown[:1].isupper() or shown.split()[-1] not in around:
         return ""
@@ -322,9 +293,9 @@ def _person(
     sort = _type_of(key, vocabulary)
     if sort:
         return 2 if "person" in sort or "people" in sort else -1
-    if plain[0] == "the" or set(plain) & _THINGS or any(char.isdigit() for char in text):
+    if plain[0] == "the" or set(plain) & NO_PERSONS or any(char.isdigit() for char in text):
         return -1
-    written = [word for word in text.split() if word.lower() not in _PARTICLES]
+    written = [word for word in text.split() if word.lower() not in PARTICLES]
     shaped = all(word[:1].isupper() for word in written) and not text.isupper()
     return (1 if 2 <= len(written) <= 4 else 0) if shaped else -1
 
@@ -336,6 +307,6 @@ def _type_of(key: str, vocabulary: Vocabulary) -> str:
 
 def _plural(head: str, *, capital: bool) -> bool:
     """Whether its head is plural, or a group, as "The ..." with a capital often is."""
-    if head in _GROUPS or capital:
+    if head in GROUPS or capital:
         return True
     return len(head) > 3 and head.endswith("s") and not head.endswith(("ss", "us", "is"))

@@ -7,21 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wellread.ask.understand.constraints.people import people_in
-from wellread.ask.understand.constraints.periods import expressions_of
 from wellread.ask.understand.followups.antecedents import Antecedent
-from wellread.ask.understand.followups.edits import before_end
-from wellread.ask.understand.followups.inherited_constraints import TIME_LED, lets_go, without_time
-from wellread.ask.understand.followups.noun_phrases import (
-    ASKING,
-    AUXILIARIES,
-    BE,
-    PREPOSITIONS,
-    phrases_of,
-)
+from wellread.ask.understand.followups.turns import TIME_LED, before_end, lets_go, without_time
+from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, QUESTION_WORDS, STOP_WORDS
+from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
+from wellread.text.periods import expressions_of
 from wellread.text.tokens import key_of, key_of_words, tokens_of
 from wellread.types import Span
 
@@ -118,9 +111,9 @@ def _part(text: str, setting: Setting) -> str | None:
         if not tokens or len(tokens) > LONGEST_PART:
             return None
         plain = [token.plain for token in tokens]
-        if form is _ABOUT and plain[0] not in ASKING:
+        if form is _ABOUT and plain[0] not in QUESTION_WORDS:
             return part
-        if plain[0] in ASKING | AUXILIARIES | BE or any(
+        if plain[0] in QUESTION_WORDS | AUXILIARIES | BE or any(
             word in AUXILIARIES | BE or word in ("have", "has", "had") for word in plain
         ):
             return None

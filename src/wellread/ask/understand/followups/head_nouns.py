@@ -6,38 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 
-from wellread.ask.understand.constraints.periods import expressions_of
 from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Antecedent
-from wellread.ask.understand.followups.conversation_turns import Turn
-from wellread.ask.understand.followups.edits import Edit, means
-from wellread.ask.understand.followups.noun_phrases import AUXILIARIES, PREPOSITIONS
-from wellread.text.english import STOP_WORDS
+from wellread.ask.understand.followups.turns import Edit, Turn, means
+from wellread.text.english import AUXILIARIES, PREPOSITIONS, STOP_WORDS
+from wellread.text.english_questions import CITABLE, PERSONS, TEAMS, UNTOLD
+from wellread.text.periods import expressions_of
 from wellread.text.tokens import Token, key_of_words
 from wellread.types import Span
 
 _POINTERS = frozenset({"the", "this", "that", "these", "those"})
-# What a name that tells nothing of itself may be called after "this" or "that".
-_CALLED = frozenset(
-    """
-    act album approach band book building campaign church city club college committee community
-    company concept council country county event feature festival film firm game garden group house
-    idea initiative institution law library magazine method model movement movie museum network
-    newspaper novel organisation organization park party pattern place plan practice product program
-    programme project proposal protocol school scheme series service show site software song species
-    street system team technique technology term theory tool topic town treaty tribe university
-    village war technology
-    """.split()
-)
-_SOURCES = frozenset(
-    "article document episode meeting notice page paper report section text".split()
-)
-_PERSONS = frozenset(
-    "actor artist author boy girl lady man musician person politician singer speaker woman "
-    "writer".split()
-)
-_GROUPS = frozenset(
-    "band club company committee council group organisation organization team".split()
-)
 _THEN = re.compile(
     r"\b(?:(?:in|during|at|around)\s+(?:that|this|the\s+same)\s+(?:time|year|period|month|date|day)"
     r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))",
@@ -174,10 +151,10 @@ def _ends_so(one: Antecedent, key: str) -> bool:
 
 def _may_be(head: str, one: Antecedent) -> bool:
     """Whether what tells nothing of itself may be called ``head``."""
-    if head in _PERSONS:
+    if head in PERSONS:
         return one.person >= 0
-    if head in _SOURCES:
+    if head in CITABLE:
         return False
-    if head in _GROUPS:
+    if head in TEAMS:
         return one.person < 1 and (one.plural or one.cited) and not one.kind
-    return head in _CALLED and one.person < 1 and not (one.plural or one.cited or one.kind)
+    return head in UNTOLD and one.person < 1 and not (one.plural or one.cited or one.kind)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wellread.ask.understand.followups.conversation_turns import Turn
-from wellread.ask.understand.followups.edits import Edit, means
+from wellread.ask.understand.followups.turns import Edit, Turn, means
 from wellread.text.parsed import parse
 from wellread.types import Span
 

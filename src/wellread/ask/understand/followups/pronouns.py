@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from wellread.ask.understand.followups.antecedents import Antecedent
-from wellread.ask.understand.followups.edits import Edit, means, possessive
-from wellread.ask.understand.followups.noun_phrases import AUXILIARIES, BE, PREPOSITIONS, phrases_of
-from wellread.text.english import STOP_WORDS
+from wellread.ask.understand.followups.turns import Edit, means, possessive
+from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, STOP_WORDS
+from wellread.text.english_questions import CLAUSE_OPENERS, PRONOUNS
+from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
 from wellread.text.tokens import Token
 from wellread.types import Span
@@ -23,34 +23,10 @@ from wellread.types import Span
 SAME_SEX, KNOWN_PERSON, PLURAL_THEY, PERSON_THEY = 1.0, 0.8, 1.5, 1.0
 PLURAL_IT, PERSON_IT = 1.2, 1.5
 LEAST = 1.4  # below this a pronoun stands for nothing that is known
-Sort = Literal["he", "she", "it", "they", "this"]
-_SORTS: dict[str, Sort] = {
-    "he": "he",
-    "him": "he",
-    "his": "he",
-    "she": "she",
-    "her": "she",
-    "hers": "she",
-    "it": "it",
-    "its": "it",
-    "they": "they",
-    "them": "they",
-    "their": "they",
-    "theirs": "they",
-    "this": "this",
-    "that": "this",
-    "these": "this",
-    "those": "this",
-}
+Sort = str  # "he", "she", "it", "they" or "this"
 _HAVE = frozenset({"has", "have", "had"})
 _PEOPLE = frozenset("anyone children everybody everyone members people persons users".split())
 _OWNING = frozenset({"his", "its", "their", "hers", "theirs"})
-_CLAUSE = frozenset(
-    """
-    after although and as because before but how if once since so than that though unless until
-    what when where whether which while who why
-    """.split()
-)
 _EMPTY_IT = re.compile(
     r"\b(?:is|was|isn['’]?t|wasn['’]?t|would|will|be)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
     r"|\bit\s+(?:is|was|will\s+be|would\s+be)\s+(?:not\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
@@ -96,7 +72,7 @@ def references_of(text: str, tokens: Sequence[Token]) -> list[Reference]:
     empty = [match.span() for match in _EMPTY_IT.finditer(text)]
     found = []
     for place, token in enumerate(tokens):
-        sort = _SORTS.get(token.plain)
+        sort = PRONOUNS.get(token.plain)
         if sort is None or _stands_for_clause(tokens, place, sort) or _is_other(text, token):
             continue
         if sort == "it" and any(start <= token.start < end for start, end in empty):
@@ -219,5 +195,5 @@ def _explained(
         return True  # "what does Rosa take with her"
     last = max(spot.end for spot in before)
     return _SENTENCE_END.search(text, last, token.start) is not None or any(
-        one.plain in _CLAUSE for one in tokens[:place] if one.start >= last
+        one.plain in CLAUSE_OPENERS for one in tokens[:place] if one.start >= last
     )

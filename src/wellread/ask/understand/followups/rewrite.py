@@ -12,13 +12,18 @@ from collections.abc import Sequence
 from datetime import date
 
 from wellread.ask.understand.followups.antecedents import Antecedent, antecedents_of
-from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.ask.understand.followups.edits import Edit, applied, before_end
 from wellread.ask.understand.followups.ellipsis import Setting, filled, topic_of
 from wellread.ask.understand.followups.head_nouns import noun_edits, place_edits, time_edits
-from wellread.ask.understand.followups.inherited_constraints import with_limits
 from wellread.ask.understand.followups.listed_items import list_edits
 from wellread.ask.understand.followups.pronouns import pronoun_edits, references_of
+from wellread.ask.understand.followups.turns import (
+    Edit,
+    Rewritten,
+    Turn,
+    applied,
+    before_end,
+    with_limits,
+)
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of

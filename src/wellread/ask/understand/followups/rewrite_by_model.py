@@ -16,10 +16,9 @@ import anyio
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.answers import Usage
-from wellread.ask.understand.followups.conversation_turns import Rewritten, Turn
-from wellread.ask.understand.followups.earlier_context import context_of
 from wellread.ask.understand.followups.pronouns import references_of
 from wellread.ask.understand.followups.rewrite import LONGEST, connected
+from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.prompts import fence_of, fenced

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from wellread.ask.understand.answer_amounts import TIMES
-from wellread.ask.understand.answer_kind import Expected
+from wellread.ask.understand.answer_kind import TIMES, Expected
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 

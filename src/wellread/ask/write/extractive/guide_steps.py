@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.understand.how_to import guide_of
+from wellread.ask.understand.answer_kind import guide_of
 from wellread.ask.write.extractive.arrange import in_order
 from wellread.ask.write.extractive.candidate_sentences import Option, options_of
 from wellread.questions import Analysis

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence
-from wellread.ask.understand.answer_amounts import fits_of
-from wellread.ask.understand.answer_kind import defines, expected_of, holds
+from wellread.ask.understand.answer_kind import defines, expected_of, fits_of, holds
 from wellread.ask.write.extractive.candidate_sentences import Option
 from wellread.models.base import Embedder
 from wellread.questions import Analysis

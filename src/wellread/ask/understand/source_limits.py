@@ -1,46 +1,31 @@
-"""Which sources a question wants to hear: kinds, source types, languages, collections.
+"""Which sources a question wants to hear: kinds, source types, languages, collections, taxonomy.
 
 A noun for sources limits the question when it stands for sources at large ("in the papers",
 "which newsletters mention", "a podcast about"); "the paper" is one of them, and "paper wallets"
-are none.
+are none. A value of the taxonomy alone is a topic like any other ("energy"); it limits beside the
+name of its dimension ("at municipal scale"), or before a word for entries ("municipal projects").
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from wellread.ask.understand.constraints.constraint_spans import Limit, limit
+from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.english_questions import (
+    ANY_SOURCE,
+    BEFORE_SOURCES,
+    ENTRIES,
+    LANGUAGES,
+    SOURCE_NOUNS,
+)
 from wellread.text.names import plural, singular
+from wellread.text.tokens import Token, key_of_words, plain
 from wellread.types import Filters, Kind, Span
 
-_NOUNS: dict[str, Kind] = {
-    "article": "article",
-    "news article": "article",
-    "news item": "article",
-    "news story": "article",
-    "news report": "article",
-    "news": "article",
-    "blog post": "article",
-    "paper": "paper",
-    "research paper": "paper",
-    "study": "paper",
-    "preprint": "paper",
-    "transcript": "transcript",
-    "recording": "transcript",
-    "podcast": "transcript",
-    "episode": "transcript",
-    "podcast episode": "transcript",
-    "recap": "transcript",
-    "recap podcast": "transcript",
-    "web page": "page",
-    "past question": "qa",
-    "earlier question": "qa",
-    "previous question": "qa",
-    "commons entry": "entity",
-}
+_KINDS: dict[str, Kind] = {noun: kind for kind, nouns in SOURCE_NOUNS.items() for noun in nouns}
 # Names of file formats are no words for what people read, unless "files" stands behind them.
 _FORMATS = frozenset(
     """
@@ -49,38 +34,7 @@ _FORMATS = frozenset(
     """.split()
 )
 _ABOUT = r"(?:about|on|that|which|where|with|mention\w*|discuss\w*|cover\w*|from)"
-_LANGUAGES = {
-    "english": "en",
-    "german": "de",
-    "french": "fr",
-    "spanish": "es",
-    "italian": "it",
-    "portuguese": "pt",
-    "dutch": "nl",
-    "danish": "da",
-    "swedish": "sv",
-    "norwegian": "no",
-    "finnish": "fi",
-    "polish": "pl",
-    "czech": "cs",
-    "russian": "ru",
-    "ukrainian": "uk",
-    "turkish": "tr",
-    "arabic": "ar",
-    "hebrew": "he",
-    "hindi": "hi",
-    "chinese": "zh",
-    "japanese": "ja",
-    "korean": "ko",
-    "greek": "el",
-    "hungarian": "hu",
-    "romanian": "ro",
-}
-_TONGUE = "|".join(_LANGUAGES)
-GENERAL = (
-    "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
-    "records?|issues|editions"
-)
+_TONGUE = "|".join(LANGUAGES)
 _LANGUAGE = re.compile(
     rf"\b(?P<tongue>{_TONGUE})(?P<marked>[-\s]language)?\s+(?P<noun>\w+)"
     rf"|\b(?P<before>\w+)\s+(?:(?:written|published|asked|recorded)\s+)?in\s+(?P<said>{_TONGUE})\b",
@@ -88,18 +42,6 @@ _LANGUAGE = re.compile(
 )
 _LED = re.compile(r"(?:in|on|from|across|within|according\s+to)\b", re.IGNORECASE)
 _KIND_OF = re.compile(r"\b(?:kinds?|types?|sorts?|forms?|formats?)\s+of\s+$", re.IGNORECASE)
-# What may stand before a noun for sources that means sources at large.
-_LEADING = frozenset(
-    f"""
-    a about all among an and any are by can could did do does each every few find from give had has
-    have how i in is latest list many me more most new newer newest no of older oldest on or other
-    our published read recent recently see several should show some than that the their there these
-    this those through was we were what where which with would your count council
-    {" ".join(_LANGUAGES)}
-    language two three four five six seven eight nine ten twelve last next first
-    january february march april may june july august september october november december
-    """.split()
-)
 _COLLECTION = re.compile(
     r"\b(?:in|from|within)\s+(?:the\s+)?(?:(?P<before>[\w-]+)\s+(?:collection|library|archive)"
     r"|(?:collection|library|archive)\s+(?P<after>[\w-]+))\b",
@@ -145,14 +87,14 @@ def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         # As the head of the question ("which papers say") the noun is needed to read it.
         led = _LED.match(match["before"] or "")
         cut = Span(start=match.start("before") if led else span.end, end=span.end)
-        value = types.get(name) or _NOUNS[name]
+        value = types.get(name) or _KINDS[name]
         if value in seen:
             continue
         seen.add(value)
         if name in types:
             yield limit("source_type", span, value, Filters(source_types=(value,)), cut)
         else:
-            yield limit("kind", span, value, Filters(kinds=(_NOUNS[name],)), cut)
+            yield limit("kind", span, value, Filters(kinds=(_KINDS[name],)), cut)
 
 
 def _begins_phrase(before: str) -> bool:
@@ -163,7 +105,7 @@ def _begins_phrase(before: str) -> bool:
     return (
         not last
         or last[-1] in ',;:.-–("“'
-        or last in _LEADING
+        or last in BEFORE_SOURCES
         or last.endswith("-language")
         or last[-4:].isdigit()
     )
@@ -173,7 +115,7 @@ def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     noun = source_noun(vocabulary)
     for match in _LANGUAGE.finditer(text):
         about = match["noun"] or match["before"]
-        code = _LANGUAGES[(match["tongue"] or match["said"]).lower()]
+        code = LANGUAGES[(match["tongue"] or match["said"]).lower()]
         if not noun.fullmatch(about) and about.lower() not in ("questions", "question"):
             continue
         # "Danish studies" are from Denmark; "in Danish" and "Danish-language" leave no doubt.
@@ -213,14 +155,14 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
 def _nouns(kinds: frozenset[str], source_types: frozenset[str]) -> re.Pattern[str]:
     known = _known(kinds, source_types)
     named = [*(_plural(noun) for noun in known), *known]
-    words = "|".join([*map(re.escape, named), GENERAL])
+    words = "|".join([*map(re.escape, named), ANY_SOURCE])
     return re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)
 def _known(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
     """The nouns for what the material has, the longest first."""
-    nouns = {noun for noun, kind in _NOUNS.items() if kind in kinds} | set(_types(source_types))
+    nouns = {noun for noun, kind in _KINDS.items() if kind in kinds} | set(_types(source_types))
     return sorted(nouns, key=lambda noun: (-len(noun), noun))
 
 
@@ -237,3 +179,121 @@ def _plural(noun: str) -> str:
 
 def _span(match: re.Match[str], group: str | int = 0) -> Span:
     return Span(start=match.start(group), end=match.end(group))
+
+
+LONGEST_VALUE = 8  # words
+# Other words for dimensions that taxonomies often have.
+_LIKE = {
+    "scale": ("level",),
+    "sector": ("field", "area"),
+    "category": ("section",),
+    "topic": ("subject", "theme"),
+    "region": ("area",),
+}
+_PREPOSITIONS = frozenset({"in", "at", "on", "for", "of", "from", "within", "under", "to", "with"})
+_IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
+_LISTING = re.compile(
+    r"\b(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)\b", re.IGNORECASE
+)
+_ASKED = re.compile(
+    r"(?:^\W*|\b)(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)"
+    r"(?:\s+[\w-]+){0,2}\s+$",
+    re.IGNORECASE,
+)
+
+
+def taxonomy_of(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[Limit]:
+    """The limits by taxonomy that the question sets."""
+    names = _dimension_words(vocabulary.dimensions)
+    entries = ENTRIES | {plain(singular(name) or name) for name in vocabulary.entity_types}
+    place = 0
+    while place < len(tokens):
+        end, pairs = _value(tokens, place, vocabulary)
+        if not pairs:
+            place += 1
+            continue
+        found = _limit(text, tokens, (place, end), pairs, (names, entries))
+        if found is not None:
+            yield found
+        place = end
+
+
+def _limit(
+    text: str,
+    tokens: Sequence[Token],
+    place: tuple[int, int],
+    pairs: Sequence[tuple[str, str]],
+    words: tuple[dict[str, frozenset[str]], frozenset[str]],
+) -> Limit | None:
+    start, end = place
+    names, entries = words
+    before = tokens[start - 1].plain if start else ""
+    further = tokens[start - 2].plain if start > 1 else ""
+    after = tokens[end].plain if end < len(tokens) and tokens[end].joined else ""
+    fitting = [pair for pair in pairs if pair[0] in names.get(after, ())]
+    first, last = start, end
+    if fitting:
+        last = end + 1
+    else:
+        beside = before if before not in ("the", "a", "of") else further
+        fitting = [pair for pair in pairs if pair[0] in names.get(beside, ())]
+        if fitting:
+            first = start - (1 if beside == before else 2)
+    if not fitting and _lists(text, tokens, place, entries, after):
+        fitting = list(pairs)
+    if not fitting or len({dimension for dimension, _ in fitting}) > 1:
+        return None
+    cut = first
+    while cut and (tokens[cut - 1].plain in _PREPOSITIONS or tokens[cut - 1].plain == "the"):
+        cut -= 1
+    dimension = fitting[0][0]
+    values = [value for _, value in fitting]
+    return limit(
+        "taxonomy",
+        Span(start=tokens[start].start, end=tokens[end - 1].end),
+        f"{dimension}: {', '.join(values)}",
+        Filters(taxonomy=tuple(fitting)),
+        Span(start=tokens[cut].start, end=tokens[last - 1].end),
+    )
+
+
+def _lists(
+    text: str,
+    tokens: Sequence[Token],
+    place: tuple[int, int],
+    entries: frozenset[str],
+    after: str,
+) -> bool:
+    """Whether entries are asked for: "municipal projects", "patterns in Meeting Practices"."""
+    start, end = place
+    if not _LISTING.search(text):
+        return False
+    before = text[: tokens[start].start]
+    if (singular(after) or "") in entries and (_ASKED.search(before) or _IN.fullmatch(before)):
+        return True
+    if end - start < 2 or not start or tokens[start - 1].plain not in ("in", "under", "to", "from"):
+        return False
+    return any((singular(token.plain) or "") in entries for token in tokens[:start])
+
+
+def _value(
+    tokens: Sequence[Token], start: int, vocabulary: Vocabulary
+) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """The longest value of the taxonomy that begins at ``start``, and the token after it."""
+    for end in range(min(len(tokens), start + LONGEST_VALUE), start, -1):
+        pairs = vocabulary.taxonomy.get(key_of_words([one.plain for one in tokens[start:end]]))
+        if pairs and all(token.joined for token in tokens[start + 1 : end]):
+            return end, pairs
+    return start, ()
+
+
+def _dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:
+    """Words for a dimension (in either number) to the dimensions that they may mean."""
+    found: dict[str, set[str]] = {}
+    for dimension in dimensions:
+        name = plain(dimension.replace("_", " ").split()[-1]) if dimension.strip() else ""
+        one = singular(name) or name
+        for word in (one, *_LIKE.get(one, ())):
+            for form in (word, plural(word)):
+                found.setdefault(form, set()).add(dimension)
+    return {word: frozenset(those) for word, those in found.items()}

@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from wellread.ask.understand.constraints.constraint_spans import Limit, asked_part, limit
-from wellread.ask.understand.constraints.periods import Expression, Period, expressions_of, month_of
-from wellread.ask.understand.constraints.source_kinds import source_noun
+from wellread.ask.understand.question_parts import Limit, asked_part, limit
+from wellread.ask.understand.source_limits import source_noun
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
 from wellread.questions import NamedEntity
+from wellread.text.periods import Expression, Period, expressions_of, month_of
 from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
 

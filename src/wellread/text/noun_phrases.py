@@ -10,40 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import (
+    AUXILIARIES,
+    BE,
+    DETERMINERS,
+    EMPTY_HEADS,
+    PARTICIPLES,
+    PREPOSITIONS,
+    STOP_WORDS,
+)
 from wellread.text.tokens import Token
 from wellread.types import Span
 
 LONGEST = 5  # words of a phrase
-DETERMINERS = frozenset("a an the our your".split())
-BE = frozenset("is are was were be been".split())
-AUXILIARIES = frozenset("do does did can could will would should must may might shall".split())
-ASKING = frozenset("who what when where why how which whom whose".split())
-PREPOSITIONS = frozenset(
-    """
-    about across after against among around as at before behind between beyond by during for from
-    in inside into like near of off on onto outside over regarding since through toward towards
-    under until via with within without
-    """.split()
-)
-# Participles that end a phrase like those in -ed do.
-_PARTICIPLES = frozenset(
-    """
-    begun bought born broken brought built chosen done drawn drunk driven eaten fallen found founded
-    given gone grown held hidden hit kept known laid led left lost made meant met paid put read run
-    said seen sent set shot shown shut sold spent spoken stolen sung taken taught thrown told won
-    worn written became began came fell gave grew knew took went wrote happen happened work works
-    """.split()
-)
-# Heads that name no thing of their own.
-EMPTY = frozenset(
-    """
-    anyone anything article aspect case detail example fact information kind lot number one part
-    person reason section sort thing time topic type way year years day days today people things
-    aspects details facts examples reasons else significant interesting important information
-    career life thing name first second third last next other others best most more
-    """.split()
-)
 _ADVERB = re.compile(r"\w{3,}ly$")
 _HEAD_OF = re.compile(r"\s+(?:of|for|in|at)\s+(?:the\s+)?$")
 
@@ -90,7 +69,7 @@ def _phrase(tokens: Sequence[Token], place: int) -> tuple[int, Phrase | None]:
     if word in ("what", "which") and len(run) > 1:  # "which libraries lend tools"
         many = [n for n, at in enumerate(run) if tokens[at].plain.endswith("s")]
         run = run[: many[0] + 1] if many else run
-    if not run or (len(run) == 1 and tokens[run[0]].plain in EMPTY):
+    if not run or (len(run) == 1 and tokens[run[0]].plain in EMPTY_HEADS):
         return place + 1, None
     first, last = tokens[run[0]], tokens[run[-1]]
     bare = Span(start=first.start, end=last.start + len(last.written))
@@ -113,7 +92,7 @@ def _run(tokens: Sequence[Token], start: int) -> Iterator[int]:
         if place == start and token.plain.endswith("ed") and tokens[place - 1].plain in BE:
             return
         ends = token.plain.endswith("ed") and len(token.plain) > 4 and token.written[0].islower()
-        if place > start and (ends or token.plain in _PARTICIPLES or _ADVERB.match(token.plain)):
+        if place > start and (ends or token.plain in PARTICIPLES or _ADVERB.match(token.plain)):
             return
         yield place
 
@@ -123,7 +102,7 @@ def _holds_verb(
 ) -> bool:
     """Whether the last word of a run is the verb that its auxiliary asks for."""
     if led in AUXILIARIES:
-        if following in _PARTICIPLES or following.endswith("ed"):
+        if following in PARTICIPLES or following.endswith("ed"):
             return False
         return following not in ("have", "be", "get", "make", "do", "give", "need", "know")
     return led in BE and opens and length > 1 and tokens[0].plain in BE

@@ -1,23 +1,111 @@
-"""Limits of the question before that a follow-up keeps: its time, speaker, author, sources."""
+"""What was asked and answered so far, and how a question is changed by it: edits, limits kept."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wellread.ask.understand.constraints.constraint_spans import Limit, without
-from wellread.ask.understand.constraints.people import people_in, people_of
-from wellread.ask.understand.constraints.periods import Expression, expressions_of
-from wellread.ask.understand.constraints.source_kinds import sources_of
-from wellread.ask.understand.constraints.taxonomy_values import taxonomy_of
-from wellread.ask.understand.constraints.time_windows import windows_of
-from wellread.ask.understand.entity_mentions import entities_of
-from wellread.ask.understand.followups.edits import before_end
+from wellread.ask.understand.mentions import entities_of, people_in, people_of
+from wellread.ask.understand.question_parts import Limit, without
+from wellread.ask.understand.source_limits import sources_of, taxonomy_of
+from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import ConstraintKind
+from wellread.text.parsed import parse
+from wellread.text.periods import Expression, expressions_of
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One question and its answer.
+
+    Attributes:
+        question: as it was understood: the rewritten one, where it was rewritten.
+        answer: the delivered text without citation markers.
+        names: entities and titles that the answer cites, the most important first.
+        items: what was shown as a list, in the order shown.
+    """
+
+    question: str
+    answer: str = ""
+    names: tuple[str, ...] = ()
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A question that stands alone.
+
+    Attributes:
+        changed: whether ``text`` differs from what was asked.
+        reasons: what was put in for what, in words; empty when nothing was.
+    """
+
+    text: str
+    changed: bool = False
+    reasons: tuple[str, ...] = ()
+
+
+FEW_TERMS = 3
+
+
+def context_of(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
+    """The last question, where the new one may be about the same; else nothing.
+
+    That is when nothing was put into the question and it has no name and few words of its own.
+    The text is for retrieval alone; the question as it is understood and shown stays the same.
+    """
+    text = rewritten.text
+    if rewritten.changed or parse(text).names or len(parse(text).terms) > FEW_TERMS:
+        return ""
+    return next((turn.question for turn in reversed(earlier) if turn.question), "")
+
+
+def with_context(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
+    """The text to search for: the question, with its context on a line of its own."""
+    context = context_of(rewritten, earlier)
+    return f"{rewritten.text}\n{context}" if context else rewritten.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """``text`` goes where ``span`` was."""
+
+    span: Span
+    text: str
+    reason: str
+
+
+def applied(question: str, edits: Sequence[Edit]) -> str:
+    """``question`` with the edits; of two that overlap, the earlier one counts."""
+    kept, place = [], 0
+    for edit in sorted(edits, key=lambda one: one.span.start):
+        if edit.span.start < place:
+            continue
+        kept += [question[place : edit.span.start], edit.text]
+        place = edit.span.end
+    return " ".join("".join([*kept, question[place:]]).split())
+
+
+def means(said: str, meant: str) -> str:
+    """The reason of a replacement, in words."""
+    return f"“{said}” is “{meant}”"
+
+
+def before_end(question: str, words: str) -> str:
+    """``question`` with ``words`` before its closing mark."""
+    bare = question.rstrip(" ?.!")
+    return f"{bare} {words}{question[len(bare) :].strip() or ''}"
+
+
+def possessive(name: str) -> str:
+    """ "Rosa's", "the Cardigans'"."""
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
+
 
 # The asker lets go of what was set before; the words themselves go too.
 _ALL_TIMES = re.compile(

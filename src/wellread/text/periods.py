@@ -13,24 +13,21 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
+from wellread.text.english import MONTHS, NUMBER_WORDS
+
 Grain = Literal["day", "week", "month", "quarter", "year", "recent"]
 
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
-_SHORT = {name[:3]: place for place, name in enumerate(_MONTHS, 1)} | {"sept": 9}
+_SHORT = {name[:3]: place for place, name in enumerate(MONTHS, 1)} | {"sept": 9}
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-_COUNTS = {
-    word: count
-    for count, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), 1
-    )
-} | {"couple of": 2, "few": 3}
+_COUNTS = {word: int(NUMBER_WORDS[word]) for word in list(NUMBER_WORDS)[1:13]} | {
+    "couple of": 2,
+    "few": 3,
+}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
 _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 
-_MONTH = rf"(?:{'|'.join(_MONTHS)}|sept|{'|'.join(name[:3] for name in _MONTHS)})\b\.?"
-_WHOLE_MONTH = rf"(?:{'|'.join(_MONTHS)})\b"
+_MONTH = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})\b\.?"
+_WHOLE_MONTH = rf"(?:{'|'.join(MONTHS)})\b"
 _YEAR = r"(?<![\w#.,/:$€£-])(?:19|20)\d\d(?![\w/]|-\w|[.,:]\d)"
 _ANY_YEAR = r"(?:19|20)\d\d"
 _SEASON = "|".join(_SEASONS)

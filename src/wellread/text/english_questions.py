@@ -1,0 +1,208 @@
+"""The English words and forms in which people ask: of sources, people, names and things.
+
+Beside ``english.py``, which holds the words of the language at large. Patterns are for
+``re.IGNORECASE``; words are in lower case. Another language is another module with these names.
+"""
+
+from __future__ import annotations
+
+from babel import Locale
+
+from wellread.text.english import MONTHS
+from wellread.types import Kind
+
+# --- what questions are made of -------------------------------------------------------------------
+
+# As the name of an entity, one of these alone says nothing: questions are made of them. Unlike the
+# words that texts are made of, these are few: over a base with an entity "Circle", it means that.
+EVERYDAY = frozenset(
+    """
+    account action activity address advice aim alternative amount annual answer approach
+    area argument article aspect author background base basis benefit board book broad budget
+    business call case cause chance change changelog chapter choice claim collection comment common
+    company comparison concept concern condition content context contract contrast cost council
+    country coverage current daily data date day deal decision default definition detail
+    development difference direction discussion document domain draft effect effort energy entry
+    episode event evidence example experience expert explanation fact factor feature figure file
+    finding focus food form format free function fund future gap general glossary goal group
+    growth guide harm health help history host house idea impact implementation individual
+    information interest introduction issue item job key kind law lead learning lesson level
+    license limit line link list location main map market material matter mean meaning measure
+    media meeting member mention message method metric mind mining model money month movement name
+    nature network new news newsletter note number offer office open opinion
+    option order organisation organization outcome output overview owner page paper part party
+    past pattern people period person place plan point policy position power practice present
+    price principle problem process product program programme project proposal public purpose
+    quality question range rate reason recap recent record relation release report
+    research resource response result review risk role round rule safe sale scale school science
+    score sec section sector sense series service set side sign simple site situation social
+    solution source space speaker spread stage standard start state statement status step stock
+    story strategy structure study style subject summary support system table talk target task
+    team technology term test text thing time today tool topic total tour tradition transcript
+    transport trend trial type unit update use user utility value vary version video view vote
+    water way week work world year
+    acknowledgment appendix disclaimer links values terms
+    """.split()
+)
+# Words after or before which an everyday word stands as a name: "what is a role?".
+BEFORE_NAME = frozenset(
+    """
+    a about an and are between called concept define describe do does explain from is mean means
+    of on or pattern than term to topic versus vs was were with
+    """.split()
+)
+AFTER_NAME = frozenset(
+    """
+    and are be become can cannot compare compared compares differ differs from has have is mean
+    means must or related relate relates should to used versus vs was were without work works with
+    """.split()
+)
+
+# --- sources and the people behind them -----------------------------------------------------------
+
+LANGUAGES = {
+    Locale("en").languages[code].lower(): code
+    for code in (
+        "en de fr es it pt nl da sv no fi pl cs ru uk tr ar he hi zh ja ko el hu ro".split()
+    )
+}
+ANY_SOURCE = (
+    "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
+    "records?|issues|editions"
+)
+# Kind of source to what it is called.
+SOURCE_NOUNS: dict[Kind, tuple[str, ...]] = {
+    "article": (
+        "article",
+        "news article",
+        "news item",
+        "news story",
+        "news report",
+        "news",
+        "blog post",
+    ),
+    "paper": ("paper", "research paper", "study", "preprint"),
+    "transcript": (
+        "transcript",
+        "recording",
+        "podcast",
+        "episode",
+        "podcast episode",
+        "recap",
+        "recap podcast",
+    ),
+    "page": ("web page",),
+    "qa": ("past question", "earlier question", "previous question"),
+}
+# What may stand before a noun for sources that means sources at large.
+BEFORE_SOURCES = frozenset(
+    f"""
+    a about all among an and any are by can could did do does each every few find from give had has
+    have how i in is latest list many me more most new newer newest no of older oldest on or other
+    our published read recent recently see several should show some than that the their there these
+    this those through was we were what where which with would your count
+    {" ".join(LANGUAGES)}
+    language two three four five six seven eight nine ten twelve last next first
+    {" ".join(MONTHS)}
+    """.split()
+)
+ENTRIES = frozenset(
+    """
+    entry item topic project practice initiative pattern example case measure organisation
+    organization technology policy solution tool approach concept term activity
+    """.split()
+)
+SAYING = (
+    r"(?:say|says|said|saying|mention|mentions|mentioned|explain|explains|explained|argue|argues"
+    r"|argued|think|thinks|thought|claim|claims|claimed|describe|describes|described|talk|talks"
+    r"|talked|discuss|discusses|discussed|suggest|suggests|suggested|recommend|recommends"
+    r"|recommended|point|points|pointed|ask|asks|asked|apologi[sz]e|apologi[sz]es|apologi[sz]ed"
+    r"|propose|proposes|proposed|tell|tells|told|answer|answers|answered|comment|comments|commented"
+    r"|object|objects|objected|respond|responds|responded|reply|replies|replied|believe|believes"
+    r"|believed|disagree|disagrees|disagreed|agree|agrees|agreed|speak|speaks|spoke|admit|admits"
+    r"|admitted|warn|warns|warned|stress|stressed|note|notes|noted|remark|remarks|remarked|predict"
+    r"|predicts|predicted|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
+)
+WRITING = (
+    r"(?:write|writes|wrote|written|report|reports|reported|publish|publishes|published|author"
+    r"|authored|find|finds|found|conclude|concludes|concluded|state|states|stated|measure|measured"
+    r"|show|shows|showed)"
+)
+WORKS = (
+    r"(?:articles?|papers?|stud(?:y|ies)|notices?|posts?|reports?|pieces?|columns?|items?|works?"
+    r"|texts?|publications?|newsletters?|documents?|books?|essays?)"
+)
+OPINIONS = (
+    r"(?:views?|opinions?|position|stance|takes?|arguments?|explanations?|comments?|words|remarks?"
+    r"|statements?|answers?|reply|objections?|concerns?|criticism|advice|thoughts)"
+)
+
+# --- what names stand for -------------------------------------------------------------------------
+
+MEN = frozenset("mr sir lord king prince father son brother husband uncle boy man".split())
+WOMEN = frozenset(
+    "mrs ms miss lady queen princess mother daughter sister wife aunt girl woman".split()
+)
+# Last words of names that are not persons.
+NO_PERSONS = frozenset(
+    """
+    academy act agency agreement airport album alliance archive army association authority award
+    awards bank battle bay board book bridge brothers cafe center centre church city cloud club
+    college commission committee community company conference cooperative corporation council county
+    court cup database department district empire engine festival film foundation fund garden group
+    hall hospital house inc initiative institute island kingdom lab lake law league library ltd
+    ministry mountain movement museum network newsletter north office opera orchestra organisation
+    organization palace park party plan platform press prize programme program project protocol
+    records report republic research review river road rules school sea series server service
+    services show society software song south square state states station street studio studios
+    summit system team theater theatre times tour town treaty trust union university valley village
+    war west works workshop world
+    """.split()
+)
+GROUPS = frozenset(
+    """
+    army association band brothers club committee company council department family group league
+    ministry orchestra party people police society staff team tribe union members
+    """.split()
+)
+PARTICLES = frozenset("de da del della di du la le van von der den bin al of the".split())
+# What a name that tells nothing of itself may be called after "this" or "that".
+UNTOLD = frozenset(
+    """
+    act album approach band book building campaign church city club college committee community
+    company concept council country county event feature festival film firm game garden group house
+    idea initiative institution law library magazine method model movement movie museum network
+    newspaper novel organisation organization park party pattern place plan practice product program
+    programme project proposal protocol school scheme series service show site software song species
+    street system team technique technology term theory tool topic town treaty tribe university
+    village war technology
+    """.split()
+)
+CITABLE = frozenset(
+    "article document episode meeting notice page paper report section text".split()
+)
+PERSONS = frozenset(
+    "actor artist author boy girl lady man musician person politician singer speaker woman "
+    "writer".split()
+)
+TEAMS = frozenset(
+    "band club company committee council group organisation organization team".split()
+)
+# Pronoun to the one that stands for its sort.
+PRONOUNS = {
+    word: sort
+    for sort, words in {
+        "he": "he him his",
+        "she": "she her hers",
+        "it": "it its",
+        "they": "they them their theirs",
+        "this": "this that these those",
+    }.items()
+    for word in words.split()
+}
+CLAUSE_OPENERS = frozenset(
+    """
+    after although and as because before but how if once since so than that though unless until
+    what when where whether which while who why
+    """.split()
+)
