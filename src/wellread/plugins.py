@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from wellread.errors import SettingsError
 
 INDEXES = "wellread.indexes"  # of ``store.base.IndexBackend``
+LOADERS = "wellread.loaders"  # of ``ingest.loaders.base.Loader``, named by a file's extension
 
 T = TypeVar("T")
 

@@ -1,20 +1,24 @@
 """Which loader reads a source: by its content first, then by its extension.
 
-A loader's module is imported when it is first used, so that nobody pays for a parser that
-nothing needs.
+A loader that another package adds (entry points ``wellread.loaders``, named by the extension)
+is asked before ours. A loader's module is imported when it is first used, so that nobody pays for
+a parser that nothing needs.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import importlib
 import json
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
+from pkgutil import resolve_name
 
+from wellread import plugins
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
 from wellread.ingest.loaders.office.archives import names_in
@@ -52,12 +56,12 @@ class LoaderEntry:
     Attributes:
         name: what it reads, in a word.
         version: raised with every change of what it yields, so that sources are read again.
-        module: where its function ``load`` stands.
+        target: where its function stands, as ``module:function``.
     """
 
     name: str
     version: str
-    module: str
+    target: str
 
     @property
     def identity(self) -> str:
@@ -67,12 +71,13 @@ class LoaderEntry:
     @property
     def function(self) -> Loader:
         """The loader itself; imports its module (and the parser behind it)."""
-        found: Loader = importlib.import_module(self.module).load
+        found: Loader = resolve_name(self.target)
         return found
 
 
 def _entry(name: str, version: str, module: str) -> LoaderEntry:
-    return LoaderEntry(name=name, version=version, module=f"wellread.ingest.loaders.{module}")
+    target = f"wellread.ingest.loaders.{module}:load"
+    return LoaderEntry(name=name, version=version, target=target)
 
 
 LOADERS = {
@@ -129,9 +134,22 @@ EXTENSIONS = {
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
 
 
+def loaders() -> Mapping[str, LoaderEntry]:
+    """Every loader there is by its name: ours, and those that other packages bring."""
+    added = {
+        name: LoaderEntry(name=name, version=_release(point), target=point.value)
+        for name, point in plugins.installed(plugins.LOADERS).items()
+    }
+    return {**LOADERS, **added} if added else LOADERS
+
+
+def _release(point: EntryPoint) -> str:
+    return f"{point.dist.name}-{point.dist.version}" if point.dist else point.value
+
+
 def loader_for(source: Source) -> LoaderEntry | None:
     """The loader for ``source``; None when the kind is not known and it should be skipped."""
-    return LOADERS.get(kind_of(source))
+    return loaders().get(kind_of(source))
 
 
 def is_opml(source: Source) -> bool:
@@ -141,7 +159,7 @@ def is_opml(source: Source) -> bool:
 
 def is_current(identity: str, reading: Reading | None = None) -> bool:
     """Whether a source that was read as ``identity`` says would be read the same today."""
-    return any(identity_of(name, reading) == identity for name in (*LOADERS, ENTRIES))
+    return any(identity_of(name, reading) == identity for name in (*loaders(), ENTRIES))
 
 
 def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -> list[Document]:
@@ -154,11 +172,11 @@ def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -
         SourceError: no loader fits, the source is broken, or it holds no text.
     """
     name = loader_name(source, reading)
-    entry = LOADERS.get(name)
+    entry = loaders().get(name)
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
-    loader = entry.function if entry else None
     try:
+        loader = entry.function if entry else None
         if reading is not None:
             documents = list(mapping.load(source, limits, reading, loader))
         else:
@@ -179,13 +197,13 @@ def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -
 def loader_name(source: Source, reading: Reading | None = None) -> str:
     """Which loader reads ``source``; empty when it is left out or its kind is not known."""
     detected = kind_of(source)
-    name = detected if detected in LOADERS else ""
+    name = detected if detected in loaders() else ""
     return reading.loader_name(name) if reading is not None else name
 
 
 def identity_of(name: str, reading: Reading | None = None) -> str:
     """What the source record keeps of how a source was read: loader, version, settings."""
-    entry = LOADERS.get(name)
+    entry = loaders().get(name)
     base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
     return f"{base}+{reading.identity}" if reading is not None and reading.identity else base
 
@@ -198,7 +216,10 @@ def _titled(document: Document, source: Source) -> Document:
 
 def kind_of(source: Source) -> str:
     """The name of the loader that ``source`` is for, ``opml``, or nothing when it is unknown."""
-    by_extension = EXTENSIONS.get(PurePosixPath(source.name.lower()).suffix, "")
+    extension = PurePosixPath(source.name.lower()).suffix
+    if extension.removeprefix(".") in plugins.installed(plugins.LOADERS):
+        return extension.removeprefix(".")
+    by_extension = EXTENSIONS.get(extension, "")
     if source.data[:HEAD_BYTES].lstrip().startswith(b"%PDF-"):
         return "pdf"
     if binary := _kind_of_office(source):

@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -174,9 +173,8 @@ def no_loader(reading: Reading | None = None) -> str:
     return tagged_hash("none", _all_loaders(), reading.identity if reading else "")
 
 
-@cache
 def _all_loaders() -> str:
-    return " ".join(sorted(entry.identity for entry in kinds.LOADERS.values()))
+    return " ".join(sorted(entry.identity for entry in kinds.loaders().values()))
 
 
 def _read(request: ParseRequest) -> tuple[bytes, int, int]:
