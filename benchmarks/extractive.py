@@ -35,8 +35,8 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ask.verify.confidence.bands import judge
-from wellread.ask.verify.confidence.confidence_features import Readings
+from wellread.ask.verify.confidence import judge
+from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
@@ -144,7 +144,7 @@ def judged() -> Iterator[dict[str, float]]:
     """The readings of the last judgement made inside; the answer itself does not carry them."""
     last: dict[str, float] = {}
 
-    def listening(readings: Readings, *rest: Any, **named: Any) -> Confidence:
+    def listening(readings: Features, *rest: Any, **named: Any) -> Confidence:
         last.clear()
         last.update(asdict(readings))
         return judge(readings, *rest, **named)

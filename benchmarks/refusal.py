@@ -33,8 +33,8 @@ from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.retrieval import Retrieval
-from wellread.ask.verify.confidence.bands import MEDIUM, judge
-from wellread.ask.verify.confidence.confidence_features import Readings
+from wellread.ask.verify.confidence import MEDIUM, judge
+from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import Interval, bootstrap
 from wellread.evaluation.calibration import auroc
 from wellread.kb import KnowledgeBase
@@ -179,7 +179,7 @@ def judged_again(rows: Sequence[Row]) -> list[Row]:
         if not row.readings:
             found.append(row)
             continue
-        sure = judge(Readings(**row.readings), THRESHOLD)
+        sure = judge(Features(**row.readings), THRESHOLD)
         found.append(replace(row, confidence=sure.score, declined=sure.band == "none"))
     return found
 

@@ -1,4 +1,4 @@
-"""Learns the weights of confidence and writes ``src/wellread/ask/verify/confidence/weights.json``.
+"""Learns the weights of confidence and writes ``src/wellread/ask/verify/confidence.json``.
 
     python -m benchmarks.refusal           # asks and records
     python -m benchmarks.train_confidence  # learns from the training half of what was recorded
@@ -24,8 +24,8 @@ from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
 from benchmarks.refusal import Row, recorded
 from benchmarks.sets.refused import REFUSED, WITHHELD
-from wellread.ask.verify.confidence.confidence_features import Readings
-from wellread.ask.verify.confidence.confidence_score import FILE, MEANING, WORDS, values_of
+from wellread.ask.verify.confidence import FILE, MEANING, WORDS, values_of
+from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.calibration import auroc
 
 ANSWERABLE = 0.6
@@ -44,14 +44,14 @@ def main() -> None:
         across(name, rows)
     kept = [row for members in rows.values() for row in members if not row.held_out]
     text = {
-        "about": "logistic regression over wellread.ask.verify.confidence.confidence_features; "
+        "about": "logistic regression over wellread.ask.verify.confidence_features; "
         "written by benchmarks/train_confidence.py",
         "trained_on": dict(Counter(row.set for row in kept)),
         "embedder": default_embedder().identity.partition("/")[0],
         "whole": learn(kept, MEANING + WORDS),
         "by_words": learn(kept, WORDS),
     }
-    path = ROOT / "src" / "wellread" / "ask" / "verify" / "confidence" / FILE
+    path = ROOT / "src" / "wellread" / "ask" / "verify" / FILE
     path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 
@@ -100,7 +100,7 @@ def predict(rows: Sequence[Row], weights: dict[str, float]) -> Floats:
 
 
 def _values(rows: Sequence[Row], names: Sequence[str]) -> Floats:
-    values = [values_of(Readings(**row.readings)) for row in rows]
+    values = [values_of(Features(**row.readings)) for row in rows]
     return np.array([[one[name] for name in names] for one in values], dtype=np.float64)
 
 

@@ -11,8 +11,8 @@ from wellread.codec import storable
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
-NOBODY = "none"
-"""Who an answer is by that says that the material does not answer."""
+CATALOGUE, EXTRACTIVE, NOBODY = "catalogue", "extractive", "none"
+"""Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal."""
 LIMITED = "Based on limited information: "
 """With what an answer begins that is not sure."""
 RELAXED = 0.6

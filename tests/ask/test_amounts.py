@@ -13,7 +13,7 @@ from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import fits_of, gives_number
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.write.extractive.extract import extract
+from wellread.ask.write.extract import extract
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder

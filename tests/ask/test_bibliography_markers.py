@@ -6,7 +6,7 @@ import pytest
 
 from wellread.answer_text import plain_text, with_markers
 from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, VerdictName
-from wellread.ask.deliver.citation_style import Style, marker
+from wellread.ask.deliver.cite import Style, marker
 from wellread.types import Kind, Locator, Span
 
 VERDICT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)

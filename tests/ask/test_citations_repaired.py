@@ -9,8 +9,7 @@ import pytest
 
 from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
-from wellread.ask.verify.support.doubt import in_doubt
-from wellread.ask.verify.support.support_score import learned
+from wellread.ask.verify.support_score import in_doubt, learned
 from wellread.errors import ModelError
 from wellread.models.judge import Case, Judge, Ruling, RulingName
 from wellread.testing.embedding import ReadableEmbedder

@@ -12,17 +12,23 @@ from hypothesis import strategies as st
 from wellread.answers import RELAXED, Evidence, Question, Verdict, VerdictName
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.confidence.bands import hopeful, judge, without_a_limit
-from wellread.ask.verify.confidence.confidence_features import Readings, readings_of, support
-from wellread.ask.verify.confidence.confidence_score import comparable, learned, score
+from wellread.ask.verify.confidence import (
+    LIMIT_LEFT_OUT,
+    comparable,
+    hopeful,
+    judge,
+    learned,
+    score,
+)
+from wellread.ask.verify.confidence_features import Features, features_of, support
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
 
-GOOD = Readings(sentence=0.8, passage=0.75, together=0.9, words=1.0, names=1.0, closeness=0.7)
-FAR = Readings(sentence=0.2, passage=0.2, together=0.2, words=0.2, names=0.0, closeness=0.1)
+GOOD = Features(sentence=0.8, passage=0.75, together=0.9, words=1.0, names=1.0, closeness=0.7)
+FAR = Features(sentence=0.2, passage=0.2, together=0.2, words=0.2, names=0.0, closeness=0.1)
 UNIT = st.floats(min_value=0, max_value=1)
 READINGS = st.builds(
-    Readings,
+    Features,
     sentence=UNIT,
     passage=UNIT,
     together=UNIT,
@@ -46,9 +52,9 @@ def piece(text: str = TEXT, title: str = "", similarity: float | None = None) ->
     return Evidence(key="e1", hit=hit, text=text, span=span, locator=Locator(label=""))
 
 
-def read(question: str, *evidence: Evidence, nearest: float | None = 0.5) -> Readings:
+def read(question: str, *evidence: Evidence, nearest: float | None = 0.5) -> Features:
     analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 1))
-    return readings_of(analysis, evidence, (), ReadableEmbedder(), nearest)
+    return features_of(analysis, evidence, (), ReadableEmbedder(), nearest)
 
 
 def verdict(name: VerdictName) -> Verdict:
@@ -91,7 +97,7 @@ def test_support_counts_partial_sentences_half() -> None:
 
 
 @given(READINGS, st.booleans())
-def test_the_score_is_a_share_and_grows_with_support(found: Readings, known: bool) -> None:
+def test_the_score_is_a_share_and_grows_with_support(found: Features, known: bool) -> None:
     full = score(replace(found, support=1.0), comparable=known)
     assert 0 <= score(found, comparable=known) <= full <= 1
 
@@ -125,15 +131,15 @@ def test_a_model_is_asked_in_doubt_but_not_in_vain() -> None:
 
 
 def test_a_limit_let_go_of_caps_the_score() -> None:
-    capped = without_a_limit(judge(GOOD, 0.3))
+    capped = judge(GOOD, 0.3, caps=[LIMIT_LEFT_OUT])
     assert (capped.score, capped.band) == (RELAXED, "medium")
     weak = judge(FAR, 0.0)
-    assert without_a_limit(weak) == weak
+    assert judge(FAR, 0.0, caps=[LIMIT_LEFT_OUT]) == weak
 
 
 def test_the_models_claim_is_kept_beside_and_changes_nothing() -> None:
-    assert judge(GOOD, 0.3, 0.01).score == judge(GOOD, 0.3).score
-    assert judge(GOOD, 0.3, 0.01).model_claim == 0.01
+    assert judge(GOOD, 0.3, model_claim=0.01).score == judge(GOOD, 0.3).score
+    assert judge(GOOD, 0.3, model_claim=0.01).model_claim == 0.01
 
 
 def test_the_reason_names_what_is_not_held() -> None:
@@ -146,4 +152,4 @@ def test_every_weight_speaks_for_the_answer() -> None:
     known = learned()
     for weights in (known.whole, known.by_words):
         assert weights.bias < 0
-        assert all(value >= 0 for value in weights.readings.values())
+        assert all(value >= 0 for value in weights.features.values())

@@ -4,20 +4,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wellread.answers import Answer, Confidence, Evidence, Question
+from wellread.answers import Answer, Evidence, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.confidence.bands import disagreed
+from wellread.ask.verify.confidence import DISPUTED, judge
+from wellread.ask.verify.confidence_features import Features
 from wellread.ask.verify.conflicts.compared_values import swapped
-from wellread.ask.verify.conflicts.drafted import completed
-from wellread.ask.write.extractive.extract import Extract, extract
-from wellread.ask.write.parse_draft import parse_draft
+from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
+from wellread.ask.write.drafting import Written, by_extraction
+from wellread.ask.write.parse_draft import Draft, parse_draft
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.questions import Analysis
@@ -35,8 +37,25 @@ def read(question: str) -> Analysis:
     return analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
 
 
-def told(question: str, evidence: Sequence[Evidence]) -> Extract:
-    return extract(read(question), evidence, ReadableEmbedder(), most=3)
+class Told(NamedTuple):
+    """A draft with every view, and what is disputed."""
+
+    text: str
+    disputes: tuple[Dispute, ...]
+
+
+def told(question: str, evidence: Sequence[Evidence]) -> Told:
+    """What is extracted for a question."""
+    draft = by_extraction(read(question), evidence, ReadableEmbedder(), 3)
+    written, disputes = with_disputes(read(question), evidence, draft)
+    return Told(written.text, disputes)
+
+
+def completed(question: str, evidence: Sequence[Evidence], draft: Draft) -> Told:
+    """What becomes of a model's draft."""
+    by_model = Written(text=draft.text, claims=draft.claims, by="scripted:model")
+    written, disputes = with_disputes(read(question), evidence, by_model)
+    return Told(written.text, disputes)
 
 
 def dated(evidence: list[Evidence], *years: int) -> list[Evidence]:
@@ -122,7 +141,7 @@ def test_other_facts_about_the_same_thing_are_no_conflict() -> None:
 def test_a_draft_that_shows_one_side_gets_the_others() -> None:
     evidence = evidence_of(CURRENT, HERALD)
     draft = parse_draft("In Oldwick 310 homes lost power in the outage. [e1]", {"e1", "e2"})
-    whole = completed(read(HOMES), evidence, draft.text, draft.claims)
+    whole = completed(HOMES, evidence, draft)
     assert whole.text.startswith(f"{draft.text}\n\nThe sources differ")
     assert HERALD in whole.text
     assert len(whole.disputes[0].views) == 2
@@ -132,7 +151,7 @@ def test_a_draft_that_shows_both_sides_stays_as_it_is() -> None:
     evidence = evidence_of(CURRENT, HERALD)
     reply = "The outage hit 310 homes in Oldwick. [e1] It hit 240 homes in Oldwick. [e2]"
     draft = parse_draft(reply, {"e1", "e2"})
-    whole = completed(read(HOMES), evidence, draft.text, draft.claims)
+    whole = completed(HOMES, evidence, draft)
     assert whole.text == draft.text
     assert set(whole.disputes[0].views) == set(draft.claims)
 
@@ -168,12 +187,15 @@ async def test_views_name_the_citations_of_their_sentences(tmp_path: Path) -> No
 
 
 def test_who_differs_is_never_highly_sure() -> None:
-    sure = Confidence(score=0.97, band="high", reasoning="close to the question")
-    capped = disagreed(sure)
-    assert (capped.score, capped.band) == (0.6, "medium")
-    assert capped.reasoning == "close to the question; but the sources differ"
-    low = Confidence(score=0.4, band="low", reasoning="far")
-    assert disagreed(low) == low
+    features = dict.fromkeys(
+        ("sentence", "passage", "together", "words", "names", "closeness"), 1.0
+    )
+    sure = judge(Features(**features), 0.3)
+    capped = judge(Features(**features), 0.3, caps=[DISPUTED])
+    assert (sure.band, capped.score, capped.band) == ("high", 0.6, "medium")
+    assert capped.reasoning == f"{sure.reasoning}; but the sources differ"
+    unlike = Features(**dict.fromkeys(features, 0.0))
+    assert judge(unlike, 0.0, caps=[DISPUTED]) == judge(unlike, 0.0)
 
 
 async def test_a_models_one_sided_answer_shows_the_conflict(tmp_path: Path) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 
 import pytest
 
 from wellread.answers import Evidence, Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.verify.conflicts.drafted import completed
-from wellread.ask.verify.conflicts.events import with_further_reports
-from wellread.ask.write.extractive.extract import PASSAGES, Extract, extract
-from wellread.ask.write.parse_draft import parse_draft
+from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
+from wellread.ask.write.drafting import Written, by_extraction
+from wellread.ask.write.event_reports import with_further_reports
+from wellread.ask.write.extract import PASSAGES
+from wellread.ask.write.parse_draft import Draft, parse_draft
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
@@ -52,8 +54,25 @@ def read(question: str) -> Analysis:
     return analyse(Question(text=question), Vocabulary(), date(2025, 6, 1))
 
 
-def told(question: str, evidence: Sequence[Evidence]) -> Extract:
-    return extract(read(question), evidence, ReadableEmbedder(), most=3)
+class Told(NamedTuple):
+    """A draft with every view, and what is disputed."""
+
+    text: str
+    disputes: tuple[Dispute, ...]
+
+
+def told(question: str, evidence: Sequence[Evidence]) -> Told:
+    """What is extracted for a question."""
+    draft = by_extraction(read(question), evidence, ReadableEmbedder(), 3)
+    written, disputes = with_disputes(read(question), evidence, draft)
+    return Told(written.text, disputes)
+
+
+def completed(question: str, evidence: Sequence[Evidence], draft: Draft) -> Told:
+    """What becomes of a model's draft."""
+    by_model = Written(text=draft.text, claims=draft.claims, by="scripted:model")
+    written, disputes = with_disputes(read(question), evidence, by_model)
+    return Told(written.text, disputes)
 
 
 def views(question: str, evidence: Sequence[Evidence]) -> list[str]:
@@ -160,7 +179,7 @@ def test_further_reports_of_the_best_passages_event_are_read_too() -> None:
 
 def test_a_draft_that_blames_one_thing_gets_the_other() -> None:
     draft = parse_draft("A bolt of the gate broke. [e2]", {"e1", "e2"})
-    whole = completed(read(WHY), reports(COURIER, GAZETTE), draft.text, draft.claims)
+    whole = completed(WHY, reports(COURIER, GAZETTE), draft)
     assert "pump in Mill Lane" in whole.text
     assert len(whole.disputes[0].views) == 2
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.ask.write.extractive.extract import extract
+from wellread.ask.write.extract import extract
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of

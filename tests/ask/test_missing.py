@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.data_gaps import would_help
+from wellread.ask.deliver.reply import would_help
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wellread.ask.verify.facts import missing_fact
+from wellread.ask.verify.check_steps import missing_fact
 from wellread.text.parsed import parse
 
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellread.ask.verify.support.doubt import in_doubt
-from wellread.ask.verify.support.support_features import (
+from wellread.ask.verify.support_features import (
     AGAINST,
     FOR,
     NAMES,
@@ -21,7 +20,7 @@ from wellread.ask.verify.support.support_features import (
     missing_numbers,
     readings,
 )
-from wellread.ask.verify.support.support_score import FILE, Support, learned, support, weigh
+from wellread.ask.verify.support_score import FILE, Support, in_doubt, learned, support, weigh
 from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -173,7 +172,7 @@ def test_the_order_of_the_sources_changes_nothing_but_the_number() -> None:
 def test_the_shipped_weights_are_complete_and_of_the_right_sign() -> None:
     weights = learned()
     written = json.loads(
-        resources.files("wellread.ask.verify.support").joinpath(FILE).read_text(encoding="utf-8")
+        resources.files("wellread.ask.verify").joinpath(FILE).read_text(encoding="utf-8")
     )
     assert set(written["readings"]) == set(NAMES)
     assert all(weights.readings[name] >= 0 for name in FOR)

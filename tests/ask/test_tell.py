@@ -12,9 +12,10 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.render import SHOWN_ROWS, sureness, tell
+from wellread.ask.deliver.render import SHOWN_ROWS, tell
 from wellread.ask.deliver.reply import Reply
 from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
+from wellread.ask.verify.confidence import of_catalogue
 from wellread.errors import StoreError
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
@@ -121,9 +122,8 @@ async def test_what_is_there_is_no_gap(kb: KnowledgeBase) -> None:
 
 
 def test_a_limit_left_out_makes_a_result_less_sure() -> None:
-    tally = AggregateResult(kind="count", sentence="Two.", method="documents")
-    whole = sureness(tally, ())
-    less = sureness(tally, ("all dates were searched",))
+    whole = of_catalogue("documents", ())
+    less = of_catalogue("documents", ("all dates were searched",))
     assert (whole.band, less.band) == ("high", "medium")
     assert less.score < whole.score
     assert "all dates were searched" in less.reasoning

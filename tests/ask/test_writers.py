@@ -11,7 +11,7 @@ from tests.doubles.replies import Failure, Reply, Text
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.write.spending import estimate, plan
+from wellread.ask.write.drafting import estimate, plan
 from wellread.calls import ANSWER, EMBED_PASSAGE, Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError, SettingsError
 from wellread.ingest.run import add

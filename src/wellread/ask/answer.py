@@ -1,8 +1,8 @@
 """The one way from a question to a checked answer. Read this first.
 
-question → retrieval → evidence → draft (a language model's, or extracted sentences) → verdict per
-sentence → confidence → the delivered text with its citations → record. ``answer`` yields events;
-the API streams them, the CLI prints them, everything else takes the last one (``final``).
+understand → retrieve → aggregate, or write → verify → deliver, and the answer is recorded.
+``answer`` yields events; the API streams them, the CLI prints them, everything else takes the last
+one (``final``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import partial
 from anyio import to_thread
 
 from wellread.answers import (
+    CATALOGUE,
     NOBODY,
     Answer,
     Checked,
@@ -27,39 +28,42 @@ from wellread.answers import (
     SentenceEvent,
     Step,
     StepEvent,
-    TokenEvent,
     Usage,
 )
 from wellread.ask.deliver import answer_reuse
-from wellread.ask.deliver.cite import cite
-from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.deliver.cite import cite, pruned
 from wellread.ask.deliver.related import beside
-from wellread.ask.deliver.render import CATALOGUE, sureness, tell
+from wellread.ask.deliver.render import tell
 from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
 from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.conversation import Opened, opened, respelt
-from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims
-from wellread.ask.verify.confidence.bands import (
-    disagreed,
+from wellread.ask.verify.confidence import (
+    DISPUTED,
+    LIMIT_LEFT_OUT,
+    NUMBERLESS,
+    comparable,
+    declined,
     hopeful,
     judge,
-    without_a_limit,
-    without_a_number,
+    of_catalogue,
 )
-from wellread.ask.verify.confidence.confidence_features import readings_of
-from wellread.ask.verify.confidence.confidence_score import comparable
-from wellread.ask.write.drafting import Written, write
+from wellread.ask.verify.confidence_features import features_of
+from wellread.ask.verify.conflicts.disputes import Dispute, settled, with_disputes
+from wellread.ask.write.drafting import Drafting, Written, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 
 Explain = Callable[[Analysis, Retrieval], None]
+in_thread = to_thread.run_sync
 
 
 async def answer(
@@ -78,94 +82,48 @@ async def answer(
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = _Clock()
-    known = await to_thread.run_sync(vocabulary_of, kb, question.filters.collections)
+    known = await in_thread(vocabulary_of, kb, question.filters.collections)
     turn = await opened(kb, question, known)
-    question = turn.question
-    place = await to_thread.run_sync(partial(answer_reuse.look, kb, turn, again=explain is None))
+    place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))
     if place.answer is not None:
         yield clock.lap("cache", 1)
         again = replace(place.answer, steps=tuple(clock.steps))
         for sentence in again.sentences:
             yield SentenceEvent(sentence=sentence)
-        await to_thread.run_sync(_record, kb, place, again)
+        await in_thread(_record, kb, place, again)
         yield FinalEvent(answer=again)
         return
-    read, changed = await to_thread.run_sync(respelt, kb, question, known)
-    analysis = analyse(read, known, date.today())
-    analysis = replace(analysis, context=turn.context, respelt=changed)
+    analysis = await in_thread(_understand, kb, turn, known)
     yield clock.lap("analysis", len(analysis.terms))
-    found = await to_thread.run_sync(find, kb, analysis)
+    found = await in_thread(find, kb, analysis)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
-    outcome: _Outcome | None = None
     if found.tally is not None:
-        told = await to_thread.run_sync(tell, kb, found.tally, found)
-        outcome = _Outcome(reply=told, sure=sureness(found.tally, notes_of(analysis, found)))
+        reply = await in_thread(tell, kb, found.tally, found)
+        method = found.tally.method or found.tally.kind
+        reply = replace(reply, sure=of_catalogue(method, notes_of(analysis, found)))
     else:
-        async for event in _from_passages(kb, question, analysis, found, clock):
-            if isinstance(event, _Outcome):
-                outcome = event
-            else:
-                yield event
-    if outcome is None:
-        raise WellreadError("the answer ended without a reply", hint="report this as a defect")
-    for sentence in outcome.reply.sentences:
+        evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
+        yield clock.lap("evidence", len(evidence))
+        drafting = Drafting()
+        if await in_thread(_hopeful, kb, analysis, evidence):
+            past = await in_thread(_past_questions, kb, analysis)
+            async for token in write(kb, analysis, evidence, drafting, similar_questions=past):
+                yield token
+            yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
+        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
+        yield clock.lap("verification", len(verified.checked))
+        reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
+    for sentence in reply.sentences:
         yield SentenceEvent(sentence=sentence)
-    yield clock.lap("citation", len(outcome.reply.citations))
-    aside = await to_thread.run_sync(beside, kb, analysis, found.hits, outcome.reply)
-    outcome = replace(outcome, reply=replace(outcome.reply, related=aside.related))
-    done = _assemble(analysis, turn, found, outcome, clock.steps)
+    yield clock.lap("citation", len(reply.citations))
+    aside = await in_thread(beside, kb, analysis, found.hits, reply)
+    reply = replace(reply, related=aside.related)
+    done = _assemble(analysis, turn, found, reply, clock.steps)
     done = replace(done, suggestions=aside.suggestions)
-    await to_thread.run_sync(_record, kb, place, done)
+    await in_thread(_record, kb, place, done)
     yield FinalEvent(answer=done)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Outcome:
-    """What goes out, and how sure it is."""
-
-    reply: Reply
-    sure: Confidence
-
-
-async def _from_passages(
-    kb: KnowledgeBase, question: Question, analysis: Analysis, found: Retrieval, clock: _Clock
-) -> AsyncIterator[StepEvent | TokenEvent | _Outcome]:
-    """Write from the passages that were found, check each sentence, and cite."""
-    evidence = await to_thread.run_sync(pack, kb, found.hits, len(analysis.sides) or 1)
-    yield clock.lap("evidence", len(evidence))
-    written: Written | None = None
-    if await to_thread.run_sync(_hopeful, kb, analysis, evidence):
-        async for event in write(kb, analysis, evidence):
-            if isinstance(event, TokenEvent):
-                yield event
-            else:
-                written = event
-        yield clock.lap("draft", len(written.claims) if written else 0)
-    checked = await to_thread.run_sync(_check, kb, written, evidence)
-    yield clock.lap("verification", len(checked))
-    sure = await to_thread.run_sync(_judge, kb, analysis, evidence, written, checked)
-    if found.relaxed:
-        sure = without_a_limit(sure)
-    if written is not None and written.disputes:
-        sure = disagreed(sure)
-    if written is not None and _lacks_number(analysis, written):
-        sure = without_a_number(sure)
-    kept = checked if not _strict(kb, question) else _borne_out(checked)
-    text, kept = pruned(written.text if written else "", checked, kept)
-    too_low = sure.band == "none" or sure.score < kb.settings.qa.confidence_threshold
-    if too_low or written is None or not kept:
-        yield _Outcome(reply=no_data(analysis, evidence), sure=replace(sure, band="none"))
-        return
-    cited = await to_thread.run_sync(cite, kb, text, kept, evidence)
-    reply = deliver(cited, written, analysis, evidence, sure)
-    reply = replace(
-        reply,
-        dropped_sentences=len(checked) - len(kept) + written.withheld,
-        repaired_citations=sum(item.repaired for item in kept),
-    )
-    yield _Outcome(reply=reply, sure=sure)
 
 
 async def final(events: AsyncIterator[Event]) -> Answer:
@@ -174,6 +132,115 @@ async def final(events: AsyncIterator[Event]) -> Answer:
         if isinstance(event, FinalEvent):
             return event.answer
     raise WellreadError("the answer ended without a result", hint="report this as a defect")
+
+
+# --- the stages ------------------------------------------------------------------------------
+
+
+def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
+    read, changed = respelt(kb, turn.question, known)
+    return replace(analyse(read, known, date.today()), context=turn.context, respelt=changed)
+
+
+def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:
+    """What a model is told of past questions like this one; extraction reads none of it."""
+    if kb.model is None:
+        return ""
+    return verified_similar(kb, analysis.question, analysis.filters.collections)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verified:
+    """A draft with a verdict for each claim, what its sources dispute, and how sure it is."""
+
+    written: Written | None
+    disputes: tuple[Dispute, ...]
+    checked: Sequence[Checked]
+    sure: Confidence
+
+
+def _verify(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    found: Retrieval,
+    evidence: Sequence[Evidence],
+    written: Written | None,
+) -> _Verified:
+    """Add what the sources dispute, check each sentence, and say how sure the answer is."""
+    disputes: tuple[Dispute, ...] = ()
+    checked: list[Checked] = []
+    if written is not None:
+        written, disputes = with_disputes(analysis, evidence, written)
+        checked = check_claims(
+            written.claims,
+            evidence,
+            kb.embedder,
+            marks=kb.catalogue.marks_over,
+            judge=kb.judge,
+            most=kb.settings.verification.most,
+        )
+    caps = {
+        LIMIT_LEFT_OUT: bool(found.relaxed),
+        DISPUTED: bool(disputes),
+        NUMBERLESS: written is not None and _lacks_number(analysis, written),
+    }
+    features = features_of(
+        analysis,
+        evidence,
+        [item.verdict for item in checked],
+        kb.embedder,
+        written.similarity if written and written.similarity else None,
+    )
+    sure = judge(
+        features,
+        kb.settings.qa.confidence_threshold,
+        model_claim=written.model_claim if written else None,
+        caps=[cap for cap, known in caps.items() if known],
+        comparable=comparable(kb.embedder),
+    )
+    return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)
+
+
+def _lacks_number(analysis: Analysis, written: Written) -> bool:
+    if expected_of(analysis.question) != "number":
+        return False
+    return not gives_number(claim.text for claim in written.claims)
+
+
+def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> bool:
+    """Whether anything is written at all. Without a model nothing is lost by trying."""
+    if kb.model is None or not evidence:
+        return bool(evidence)
+    features = features_of(analysis, evidence, (), kb.embedder)
+    threshold = kb.settings.qa.confidence_threshold
+    return hopeful(features, threshold, comparable=comparable(kb.embedder))
+
+
+def _deliver(
+    kb: KnowledgeBase,
+    question: Question,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    verified: _Verified,
+) -> Reply:
+    """The cited text of what may be shown, or the reply that the material does not answer."""
+    written, checked = verified.written, verified.checked
+    strict = kb.settings.citations.strict if question.strict is None else question.strict
+    kept = [item for item in checked if item.verdict.name.supports] if strict else checked
+    text, kept = pruned(written.text if written else "", checked, kept)
+    if verified.sure.band == "none" or written is None or not kept:
+        return replace(no_data(analysis, evidence), sure=declined(verified.sure))
+    cited = cite(kb, text, kept, evidence)
+    reply = deliver(cited, written, analysis, evidence, verified.sure)
+    return replace(
+        reply,
+        conflicts=(*written.conflicts, *settled(verified.disputes, reply.sentences)),
+        dropped_sentences=len(checked) - len(kept) + written.withheld,
+        repaired_citations=sum(item.repaired for item in kept),
+    )
+
+
+# --- the answer ------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -192,71 +259,10 @@ class _Clock:
         return StepEvent(step=step)
 
 
-def _check(
-    kb: KnowledgeBase, written: Written | None, evidence: Sequence[Evidence]
-) -> list[Checked]:
-    if written is None:
-        return []
-    return check_claims(
-        written.claims,
-        evidence,
-        kb.embedder,
-        marks=kb.catalogue.marks_over,
-        judge=kb.judge,
-        most=kb.settings.verification.most,
-    )
-
-
-def _lacks_number(analysis: Analysis, written: Written) -> bool:
-    if expected_of(analysis.question) != "number":
-        return False
-    return not gives_number(claim.text for claim in written.claims)
-
-
-def _judge(
-    kb: KnowledgeBase,
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    written: Written | None,
-    checked: Sequence[Checked],
-) -> Confidence:
-    readings = readings_of(
-        analysis,
-        evidence,
-        [item.verdict for item in checked],
-        kb.embedder,
-        written.similarity if written and written.similarity else None,
-    )
-    return judge(
-        readings,
-        kb.settings.qa.confidence_threshold,
-        written.model_claim if written else None,
-        comparable=comparable(kb.embedder),
-    )
-
-
-def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> bool:
-    """Whether anything is written at all. Without a model nothing is lost by trying."""
-    if kb.model is None or not evidence:
-        return bool(evidence)
-    readings = readings_of(analysis, evidence, (), kb.embedder)
-    threshold = kb.settings.qa.confidence_threshold
-    return hopeful(readings, threshold, comparable=comparable(kb.embedder))
-
-
-def _strict(kb: KnowledgeBase, question: Question) -> bool:
-    return kb.settings.citations.strict if question.strict is None else question.strict
-
-
-def _borne_out(checked: Sequence[Checked]) -> list[Checked]:
-    return [item for item in checked if item.verdict.name.supports]
-
-
 def _assemble(
-    analysis: Analysis, turn: Opened, found: Retrieval, outcome: _Outcome, steps: list[Step]
+    analysis: Analysis, turn: Opened, found: Retrieval, reply: Reply, steps: list[Step]
 ) -> Answer:
     question = turn.question
-    reply = outcome.reply
     written = reply.written
     asked_at = datetime.now(UTC).isoformat()
     return Answer(
@@ -268,7 +274,7 @@ def _assemble(
         text=reply.text,
         citations=reply.citations,
         sentences=reply.sentences,
-        confidence=outcome.sure,
+        confidence=reply.sure,
         answered_by=reply.by,
         mode=analysis.mode,
         session_id=question.session_id,

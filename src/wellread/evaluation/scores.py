@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from wellread.answers import NOBODY, Answer
-from wellread.ask.deliver.render import CATALOGUE
+from wellread.answers import CATALOGUE, NOBODY, Answer
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier

@@ -266,7 +266,8 @@ class _Page:
         if piece is None or verdict.source is None:
             return ()
         number = len(self.citations) + 1
-        self.citations.append(self.sources.citation(piece, verdict.source, span, verdict, number))
+        source = self.sources.of(piece, verdict.source)
+        self.citations.append(source.citation(number, span, verdict.name))
         return (number,)
 
 

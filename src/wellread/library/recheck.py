@@ -12,8 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.answers import Answer, Citation, Claim, Evidence, Sentence, Verdict, VerdictName
-from wellread.ask.deliver.render import CATALOGUE
+from wellread.answers import (
+    CATALOGUE,
+    Answer,
+    Citation,
+    Claim,
+    Evidence,
+    Sentence,
+    Verdict,
+    VerdictName,
+)
 from wellread.ask.verify.check_claims import verify
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase

@@ -48,6 +48,48 @@ NEGATIONS = frozenset(
     "unable denied denies rejected refused hardly barely".split()
 )
 
+# Words that deny the sentence they stand in. "Without" or "lack" deny no more than a part of it.
+DENIALS = frozenset("no not never none nobody nothing neither nor cannot".split())
+# Words of direction: what makes more of something, and what makes less.
+RISING = frozenset(
+    """
+    increase raise rise rose risen grow grew growth elevate enhance boost expand gain higher more
+    greater larger upregulate up-regulate up stronger improve promote induce activate stimulate
+    accelerate amplify augment enable facilitate worsen exacerbate longer prolong extend encourage
+    cause drive lead contribute essential critical necessary support sufficient trigger
+    """.split()
+)
+FALLING = frozenset(
+    """
+    decrease reduce reduction lower fall fell fallen decline drop shrink diminish less fewer smaller
+    downregulate down-regulate down weaker inhibit suppress impair block prevent deactivate
+    inactivate slow attenuate decelerate disrupt abolish abrogate protect shorter shorten deplete
+    ameliorate alleviate delay hamper hinder limit disturb interfere repress loss lose deficiency
+    silence antagonize counteract relieve minimize fail restrict unaffected unrelated
+    independent
+    """.split()
+)
+
+# Verbs by which somebody's words are told.
+SAYING = """
+    said says say saying stated states argued argues argue explained explains explain noted notes
+    claimed claims claim suggested suggests suggest mentioned mentions mention believes believed
+    believe thinks thought think told tells asked asks replied replies answered answers added adds
+    warned warns pointed points stressed stresses emphasised emphasises emphasized emphasizes
+    proposed proposes recommended recommends recommend described describes reported reports
+    admitted admits agreed agrees disagreed disagrees concluded concludes confirmed confirms
+    insisted insists announced announces observed observes remarked remarks promised promises
+    wants wanted prefers preferred expects expected hopes hoped fears feared denied denies
+    objected objects wondered wonders clarified clarifies predicted predicts estimates estimated
+""".split()
+
+# Offices that one person holds at a time.
+OFFICES = (
+    *("mayor", "chair", "chairman", "chairwoman", "chairperson", "president", "director", "ceo"),
+    *("founder", "captain", "coordinator", "secretary", "treasurer", "prime minister", "king"),
+    *("queen", "emperor"),
+)
+
 # --- asking ----------------------------------------------------------------------------------
 
 # Verbs with which a request begins; no part of a name after them ("Compare the Kittiwake ...").

@@ -22,6 +22,8 @@ _NEVER_LAST = re.compile(
     r"(?:^|[\s(\[])(?:Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Hon|Figs?|Eqs?|Sec|cf|vs|e\.g|i\.e)\.$"
 )
 LONGEST_LINE = 20_000
+QUOTED = 400  # characters of a document's beginning that a quotation is taken from
+SENTENCE_WORDS = 4  # at least, of what is quoted as a sentence
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -76,3 +78,17 @@ def _trim(text: str, start: int, end: int) -> Span | None:
     while end > start and text[end - 1].isspace():
         end -= 1
     return Span(start=start, end=end) if start < end else None
+
+
+def first_sentence(text: str, place: Span) -> Span:
+    """The first whole sentence of ``text``, which stands at ``place`` of its document.
+
+    A heading says less than the sentence after it, so it is taken only where nothing follows.
+    """
+    spans = sentence_spans(text) or [Span(start=0, end=len(text))]
+    first = next((span for span in spans if _is_sentence(span.of(text))), spans[0])
+    return Span(start=place.start + first.start, end=place.start + first.end)
+
+
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) >= SENTENCE_WORDS and text.rstrip("\"'”’)").endswith((".", "!", "…"))

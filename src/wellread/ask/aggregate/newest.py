@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from wellread.ask.aggregate.rows import amount, day, kind_of
 from wellread.ask.aggregate.scope import Scope
-from wellread.ask.deliver.render import QUOTED, first_sentence
 from wellread.ask.retrieve.retrieval import Place, Row
 from wellread.headlines import shortened
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.invisible import visible
+from wellread.text.sentences import QUOTED, first_sentence
 from wellread.types import Filters, Span
 
 LONGEST_SENTENCE = 300  # characters of what is told of each

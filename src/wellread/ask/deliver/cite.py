@@ -1,73 +1,139 @@
-"""Puts the citations into the text: markers, spans both ways, quotes, places and links."""
+"""The draft as it goes out: without what was not kept, and with citations behind each sentence.
+
+A citation has spans both ways, a quotation, its place and a link. Its marker (``citations.style``)
+is one pair of square brackets without another inside, so that whoever reads a stored answer finds
+it again whatever the style was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict
-from wellread.ask.deliver.citation_style import styled
+from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.verify.reported_speech import MarksOver
 from wellread.kb import KnowledgeBase
-from wellread.locators import Marks, link_to
-from wellread.types import Span
+from wellread.locators import Marks, format_time, link_to
+from wellread.types import DocumentFacts, Span
+
+Style = Literal["number", "auto", "title", "page", "time", "entity"]
+_INSIDE = str.maketrans({"[": "(", "]": ")"})
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
+_MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
-    """An answer's text with its markers, and what stands behind them."""
+class Source:
+    """What is cited of a document: its facts, a quotation and its place."""
 
-    text: str
-    sentences: tuple[Sentence, ...]
-    citations: tuple[Citation, ...]
+    facts: DocumentFacts
+    marks: Marks
+    quote: str
+    span: Span
+    relevance: float = 1.0
+
+    def citation(self, number: int, answer: Span, verdict: VerdictName) -> Citation:
+        """The citation of the source for ``answer``, a span of the answer's text."""
+        facts = self.facts
+        locator = self.marks.locate(self.span)
+        url = facts.url or facts.uri
+        return Citation(
+            id=number,
+            document_id=facts.id,
+            version=facts.version,
+            title=facts.title,
+            url=url,
+            link=link_to(url, locator, self.quote, media_url=facts.media_url),
+            kind=facts.kind,
+            source_type=facts.source_type,
+            published_at=facts.published_at,
+            relevance=self.relevance,
+            locator=locator,
+            quote=self.quote,
+            answer_span=answer,
+            source_span=self.span,
+            verdict=verdict,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The marks over each piece of evidence, by key: its citations are located by them."""
+
+    marks: dict[str, Marks]
+
+    def of(self, piece: Evidence, span: Span) -> Source:
+        """``span``, of the piece's document, as a source."""
+        return Source(
+            facts=piece.hit.document,
+            marks=self.marks[piece.key],
+            quote=piece.text[span.start - piece.span.start : span.end - piece.span.start],
+            span=span,
+            relevance=round(piece.hit.score, 4),
+        )
+
+
+def sources_of(marks_over: MarksOver, pieces: Sequence[Evidence]) -> Sources:
+    """``pieces`` ready to be cited, in one look-up of their marks."""
+    marks = marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
+    return Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
 
 
 @dataclass(slots=True)
-class _Page:
-    """The text under construction."""
+class CitedText:
+    """A text with its markers under construction, and what stands behind them."""
 
-    pieces: list[str] = field(default_factory=list)
-    length: int = 0
+    kb: KnowledgeBase
+    text: str = ""
+    sentences: list[Sentence] = field(default_factory=list)
+    citations: list[Citation] = field(default_factory=list)
 
-    def add(self, text: str) -> None:
-        self.pieces.append(text)
-        self.length += len(text)
+    def say(self, text: str, verdict: Verdict, sources: Iterable[Source]) -> None:
+        """Add a sentence, with a marker for each source that it rests on."""
+        span = Span(start=len(self.text), end=len(self.text) + len(text))
+        self.text += text
+        numbers = []
+        for source in sources:
+            citation = self._citation(source, span, verdict.name)
+            numbers.append(citation.id)
+            self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
+        self.sentences.append(
+            Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
+        )
+
+    def _citation(self, source: Source, answer: Span, verdict: VerdictName) -> Citation:
+        for known in self.citations:
+            if (known.document_id, known.source_span) == (source.facts.id, source.span):
+                return known
+        made = source.citation(len(self.citations) + 1, answer, verdict)
+        self.citations.append(made)
+        return made
 
 
 def cite(
     kb: KnowledgeBase, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
-) -> Cited:
+) -> CitedText:
     """Add a marker after each claim of ``draft`` for every source span that it rests on.
 
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
     """
     by_key = {piece.key: piece for piece in evidence}
     sources = sources_of(kb.catalogue.marks_over, list(by_key.values()))
-    page = _Page()
-    sentences: list[Sentence] = []
-    citations: list[Citation] = []
+    page = CitedText(kb)
     place = 0
     for item in checked:
         start = draft.find(item.claim.text, place)
         if start < 0:
             continue
-        page.add(draft[place:start])
-        span = Span(start=page.length, end=page.length + len(item.claim.text))
-        page.add(item.claim.text)
+        page.text += draft[place:start]
         place = start + len(item.claim.text)
-        ids = []
-        for piece, source in _rests_on(item, by_key):
-            citation = sources.citation(piece, source, span, item.verdict, len(citations) + 1)
-            known = _same(citations, citation)
-            if known is None:
-                citations.append(citation)
-            ids.append((known or citation).id)
-            page.add(f" {_marker(kb, known or citation)}")
-        sentences.append(
-            Sentence(text=item.claim.text, span=span, verdict=item.verdict, citations=tuple(ids))
-        )
-    page.add(draft[place:])
-    return Cited(text="".join(page.pieces), sentences=tuple(sentences), citations=tuple(citations))
+        rests_on = [sources.of(piece, span) for piece, span in _rests_on(item, by_key)]
+        page.say(item.claim.text, item.verdict, rests_on)
+    page.text += draft[place:]
+    return page
 
 
 def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence, Span]]:
@@ -85,55 +151,153 @@ def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The marks over each piece of evidence, by key: its citations are located by them."""
-
-    marks: dict[str, Marks]
-
-    def citation(
-        self, piece: Evidence, source: Span, answer: Span, verdict: Verdict, number: int
-    ) -> Citation:
-        """The citation of ``source``, a span of the piece's document, for ``answer``."""
-        document = piece.hit.document
-        locator = self.marks[piece.key].locate(source)
-        quote = piece.text[source.start - piece.span.start : source.end - piece.span.start]
-        url = document.url or document.uri
-        return Citation(
-            id=number,
-            document_id=document.id,
-            version=document.version,
-            title=document.title,
-            url=url,
-            link=link_to(url, locator, quote, media_url=document.media_url),
-            kind=document.kind,
-            source_type=document.source_type,
-            published_at=document.published_at,
-            relevance=round(piece.hit.score, 4),
-            locator=locator,
-            quote=quote,
-            answer_span=answer,
-            source_span=source,
-            verdict=verdict.name,
-        )
+# --- markers ---------------------------------------------------------------------------------
 
 
-def sources_of(marks_over: MarksOver, pieces: Sequence[Evidence]) -> Sources:
-    """``pieces`` ready to be cited, in one look-up of their marks."""
-    marks = marks_over([(piece.hit.document.id, piece.span) for piece in pieces])
-    return Sources({piece.key: Marks(found) for piece, found in zip(pieces, marks, strict=True)})
+def marker(citation: Citation, style: Style, entity_id: str = "") -> str:
+    """The marker of ``citation``; a form that it has no place for becomes the plain title.
+
+    Args:
+        entity_id: what the graph calls the source, where it is an entity.
+    """
+    if style == "number":
+        return f"[{citation.id}]"
+    page, begin = citation.locator.page, citation.locator.begin
+    by_kind = style in ("auto", "entity")
+    if by_kind and citation.kind == "entity" and entity_id:
+        return f"[Source: {_flat(entity_id)}]"
+    title = _flat(citation.title)
+    if page is not None and (style == "page" or (by_kind and citation.kind == "paper")):
+        return f"[{title}, p. {page}]"
+    if begin is not None and (style == "time" or (by_kind and citation.kind == "transcript")):
+        return f"[{title} @ {format_time(begin)}]"
+    return f"[{title}]"
 
 
-def _same(citations: Sequence[Citation], other: Citation) -> Citation | None:
-    for citation in citations:
-        if (citation.document_id, citation.source_span) == (
-            other.document_id,
-            other.source_span,
-        ):
-            return citation
-    return None
+def styled(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
+    """``marker``, with the entity's id read from the catalogue where the style shows it."""
+    if citation.kind != "entity" or style not in ("auto", "entity"):
+        return marker(citation, style)
+    document = kb.catalogue.document(citation.document_id)
+    entity = document.entity if document else None
+    return marker(citation, style, entity.entity_id if entity else "")
 
 
-def _marker(kb: KnowledgeBase, citation: Citation) -> str:
-    """The rendered form of a citation (``citations.style``)."""
-    return styled(kb, citation, kb.settings.citations.style)
+def _flat(text: str) -> str:
+    return " ".join(text.translate(_INSIDE).split())
+
+
+# --- what is not kept ------------------------------------------------------------------------
+
+
+def pruned(
+    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
+) -> tuple[str, list[Checked]]:
+    """``text`` with the claims ``kept`` alone, and those of them that still stand in it.
+
+    A claim that leads in a list ("Two things changed:") goes when no item of the list is left.
+    """
+    if len(kept) == len(checked):
+        return text, list(kept)
+    lines, owners = _without_dropped(text, checked, kept)
+    emptied = [bool(old) and not new for old, new in lines]
+    wanted = [new for _, new in lines]
+    gone: list[int] = []
+    for place, (old, _) in enumerate(lines):
+        if emptied[place]:
+            wanted[place] = ""
+        elif _leads_in(old) and _lost_its_list(lines, place):
+            wanted[place] = ""
+            gone += owners[place]
+    _drop_headings(lines, wanted)
+    left = [
+        line
+        for line, (old, _) in zip(wanted, lines, strict=True)
+        if line or not old.strip()  # blank lines of the draft stay
+    ]
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(left)).strip()
+    lost = {id(checked[number]) for number in gone}
+    return body, [item for item in kept if id(item) not in lost]
+
+
+def _without_dropped(
+    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
+) -> tuple[list[tuple[str, str]], list[list[int]]]:
+    """Each line before and after (empty: nothing is left of it), and the claims kept in it."""
+    keeping = {id(item) for item in kept}
+    cuts: list[tuple[int, int]] = []
+    places: dict[int, int] = {}
+    end = 0
+    for number, item in enumerate(checked):
+        start = text.find(item.claim.text, end)
+        if start < 0:
+            continue
+        end = start + len(item.claim.text)
+        if id(item) in keeping:
+            places[number] = start
+        else:
+            cuts.append((start, end))
+    lines: list[tuple[str, str]] = []
+    owners: list[list[int]] = []
+    begin = 0
+    for line in text.split("\n"):
+        finish = begin + len(line)
+        inside = [(a - begin, b - begin) for a, b in cuts if begin <= a and b <= finish]
+        lines.append((line, _cut(line, inside)))
+        owners.append([number for number, at in places.items() if begin <= at < max(finish, 1)])
+        begin = finish + 1
+    return lines, owners
+
+
+def _cut(line: str, cuts: Sequence[tuple[int, int]]) -> str:
+    if not cuts:
+        return line
+    left, place = "", 0
+    for start, end in cuts:
+        left += line[place:start]
+        place = end + (len(line) - end - len(line[end:].lstrip(" ")))
+    left = (left + line[place:]).rstrip()
+    return "" if _MARKS.fullmatch(left) else left
+
+
+def _leads_in(line: str) -> bool:
+    return line.rstrip().endswith(":") and not _HEADING.match(line)
+
+
+def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
+    """Whether items follow the line at ``place``, and none of them is left."""
+    items: list[str] = []
+    for old, new in lines[place + 1 :]:
+        if not old.strip():
+            if items:
+                break
+            continue
+        if not _ITEM.match(old) and not (items and old.startswith((" ", "\t"))):
+            break
+        items.append(new)
+    return bool(items) and not any(items)
+
+
+def _drop_headings(lines: Sequence[tuple[str, str]], wanted: list[str]) -> None:
+    """Empty the headings under which something went and nothing is left."""
+    for place in range(len(lines) - 1, -1, -1):
+        level = _level(wanted[place])
+        if level is None:
+            continue
+        under = []
+        for other in range(place + 1, len(lines)):
+            below = _level(wanted[other])
+            if below is not None and below <= level:
+                break
+            under.append(other)
+        lost = any(lines[other][0].strip() and not wanted[other] for other in under)
+        if lost and not any(wanted[other].strip() for other in under):
+            wanted[place] = ""
+
+
+def _level(line: str) -> int | None:
+    """How deep a heading is, 1-7 (a bold line is the deepest); None when it is no heading."""
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    return len(found.group(1)) if found.group(1) else 7

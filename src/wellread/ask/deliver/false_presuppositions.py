@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Citation
-from wellread.text.english import NUMBER_WORDS, STOP_WORDS
+from wellread.text.english import MONTHS, NUMBER_WORDS, OFFICES, STOP_WORDS
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 
@@ -20,15 +20,10 @@ ALIKE = 0.6  # of the question's other content words that the cited sentence mus
 ALIKE_DENIED = 0.75  # the same where the whole event is denied
 AROUND = 7  # words on each side of a date; among them both must have one in common
 
-_MONTHS = (
-    "january february march april may june july august september october november december"
-).split()
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b(?!\s*(?:[-–]|to\b|and\b|or\b))")
 # A year that says when something happened, and is no part of a name ("Idol 2018").
-_IN_YEAR = re.compile(rf"(?:\b(?:in|of|{'|'.join(_MONTHS)}),?\s+){_YEAR.pattern}", re.IGNORECASE)
-_MONTH = re.compile(
-    rf"\b(?:in|on|of|each|every|\d{{1,2}})\s+({'|'.join(_MONTHS)})\b", re.IGNORECASE
-)
+_IN_YEAR = re.compile(rf"(?:\b(?:in|of|{'|'.join(MONTHS)}),?\s+){_YEAR.pattern}", re.IGNORECASE)
+_MONTH = re.compile(rf"\b(?:in|on|of|each|every|\d{{1,2}})\s+({'|'.join(MONTHS)})\b", re.IGNORECASE)
 _ASKS_WHEN = re.compile(
     r"\b(?:when|how long|how old|(?:what|which) (?:year|month|date|day)|since|until|between)\b",
     re.IGNORECASE,
@@ -47,10 +42,7 @@ _BOUNDED = re.compile(
     r"|up to|of the|these|those|the other|another|top|first|last|next|each|every)\s*$",
     re.IGNORECASE,
 )
-_OFFICES = (
-    "mayor|chair|chairman|chairwoman|chairperson|president|director|ceo|founder|captain"
-    "|coordinator|secretary|treasurer|harbour master|prime minister|king|queen|emperor"
-)
+_OFFICES = "|".join(OFFICES)
 _PERSON = r"[A-Z][\w’'-]+(?:\s+[A-Z][\w’'-]+)+"
 _OFFICE = (
     re.compile(rf"\b(?P<office>(?i:{_OFFICES}))\s+(?P<person>{_PERSON})"),
@@ -161,7 +153,7 @@ def _other_number(question: str, citation: Citation) -> Iterator[_Contradiction]
 def _counts(text: str) -> Iterator[_Count]:
     for found in _COUNT.finditer(text):
         number, scale, first, second = found.groups()
-        if first.lower() in STOP_WORDS or first.lower() in _MONTHS or parse(first).numbers:
+        if first.lower() in STOP_WORDS or first.lower() in MONTHS or parse(first).numbers:
             continue
         known = sorted(parse(number).numbers) or [number.lower()]
         second = "" if not second or second.lower() in STOP_WORDS else second
@@ -210,7 +202,7 @@ def _alike(question: str, citation: Citation, but: set[str], share: float) -> bo
 def _stems_around(text: str, found: re.Match[str]) -> frozenset[str]:
     """The content stems of the words next to a date, other dates aside."""
     near = parse(text[: found.start()]).words[-AROUND:] + parse(text[found.end() :]).words[:AROUND]
-    months = {stem(month) for month in _MONTHS}
+    months = {stem(month) for month in MONTHS}
     stems = parse(" ".join(near)).stem_set
     return frozenset(stem for stem in stems - months if not stem.isdigit())
 

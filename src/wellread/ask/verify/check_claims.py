@@ -1,6 +1,6 @@
 """Checks each sentence of an answer against the passages it cites (SPEC 7).
 
-The steps stand in ``checking/steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
+The steps stand in ``check_steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
 that reports somebody's words is checked against that person's words alone; one that what it cites
 does not bear out is looked for in the rest of the evidence; and a judge, where there is one, rules
 on what stays in doubt.
@@ -8,20 +8,24 @@ on what stays in doubt.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
-from wellread.ask.verify import align, entailment
+from wellread.ask.verify import align
 from wellread.ask.verify.check_steps import quotation, settle
-from wellread.ask.verify.entailment import Settled
-from wellread.ask.verify.evidence_runs import whole
-from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports
+from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
+from wellread.ask.verify.support_score import in_doubt, learned
+from wellread.errors import ModelError
 from wellread.models.base import Embedder
-from wellread.models.judge import Judge
+from wellread.models.judge import Case, Judge, Ruling
 from wellread.text.parsed import parse
 from wellread.types import Mark
 
+logger = logging.getLogger(__name__)
+
+RULED, FAILED = "judge", "judge failed"
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
 USEFUL = 0.05  # of the score that a citation has to add to be kept for it
@@ -74,7 +78,7 @@ def checked(
     checker = _Checker(evidence=tuple(evidence), embedder=embedder, marks_over=marks)
     settled = [checker.check(claim) for claim in claims]
     if judge is not None:
-        verdicts = entailment.ruled(settled, judge, most)
+        verdicts = ruled(settled, judge, most)
     else:
         verdicts = [each.verdict for each in settled]
     return [
@@ -107,13 +111,28 @@ def against(
     ]
     if judge is None:
         return [each.verdict for each in settled]
-    return entailment.ruled(settled, judge, most)
+    return ruled(settled, judge, most)
 
 
 def _named(verdict: Verdict, *, cited: bool) -> Verdict:
     if cited or verdict.name == VerdictName.SUPPORTED:
         return verdict
     return replace(verdict, name=VerdictName.UNCITED, key="", source=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A verdict by the built-in steps, and the texts that it was made from."""
+
+    claim: str
+    verdict: Verdict
+    passages: tuple[str, ...]
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a judge has something to add: support that is neither clear nor clearly none."""
+        verdict = self.verdict
+        return verdict.method == "support" and in_doubt(verdict.score, learned())
 
 
 @dataclass(slots=True)
@@ -171,7 +190,7 @@ class _Checker:
         alone = self._settled(claim, told, self._pieces([key])).verdict
         if alone.name.supports:
             return True
-        if verdict.method not in ("support", entailment.RULED) or len(known) == 1:
+        if verdict.method not in ("support", RULED) or len(known) == 1:
             return False
         rest = self._pieces([each for each in known if each != key])
         return self._settled(claim, told, rest).verdict.score < verdict.score - USEFUL
@@ -288,3 +307,39 @@ def _nothing() -> Verdict:
         score=0.0,
         reason="the evidence shares too few words with the sentence",
     )
+
+
+def ruled(settled: Sequence[Settled], judge: Judge, most: int) -> list[Verdict]:
+    """The verdicts after ``judge`` was asked about the first ``most`` doubtful claims.
+
+    A judge that fails or cannot say leaves the verdict and shows in its method and reason.
+    """
+    asked = [place for place, each in enumerate(settled) if each.doubtful][:most]
+    verdicts = [each.verdict for each in settled]
+    if not asked:
+        return verdicts
+    cases = [Case(claim=settled[place].claim, passages=settled[place].passages) for place in asked]
+    for place, ruling in zip(asked, _rulings(judge, cases), strict=True):
+        verdicts[place] = _after(verdicts[place], ruling)
+    return verdicts
+
+
+def _rulings(judge: Judge, cases: Sequence[Case]) -> Sequence[Ruling]:
+    try:
+        rulings = judge(cases)
+    except ModelError as error:
+        logger.warning("the judge failed, verdicts stay as they were: %s", error)
+        return [Ruling(name="undecided", reason=str(error)) for _ in cases]
+    if len(rulings) != len(cases):
+        reason = f"the judge gave {len(rulings)} rulings for {len(cases)} claims"
+        logger.warning("%s, verdicts stay as they were", reason)
+        return [Ruling(name="undecided", reason=reason) for _ in cases]
+    return rulings
+
+
+def _after(verdict: Verdict, ruling: Ruling) -> Verdict:
+    if ruling.name == "undecided":
+        reason = f"{verdict.reason}; the judge could not say: {ruling.reason}"
+        return replace(verdict, method=f"{verdict.method}; {FAILED}", reason=reason)
+    name, reason = VerdictName(ruling.name), ruling.reason or verdict.reason
+    return replace(verdict, name=name, method=RULED, reason=reason)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.verify.evidence_runs import Part
+from wellread.ask.verify.support_features import Source
+from wellread.text.english import SAYING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Mark, Span, SpeakerMark
@@ -22,18 +23,7 @@ MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
 LEAST_LEFT = 2  # content words; a report with fewer is checked as it stands
 SHORTEST_PART = 3  # letters of a first or last name by which a person is called
 
-_VERBS = """
-    said says say saying stated states argued argues argue explained explains explain noted notes
-    claimed claims claim suggested suggests suggest mentioned mentions mention believes believed
-    believe thinks thought think told tells asked asks replied replies answered answers added adds
-    warned warns pointed points stressed stresses emphasised emphasises emphasized emphasizes
-    proposed proposes recommended recommends recommend described describes reported reports
-    admitted admits agreed agrees disagreed disagrees concluded concludes confirmed confirms
-    insisted insists announced announces observed observes remarked remarks promised promises
-    wants wanted prefers preferred expects expected hopes hoped fears feared denied denies
-    objected objects wondered wonders clarified clarifies predicted predicts estimates estimated
-"""
-_SAYING = "|".join(sorted(_VERBS.split(), key=len, reverse=True))
+_SAYING = "|".join(sorted(SAYING, key=len, reverse=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +37,47 @@ class Report:
 
     speakers: frozenset[str]
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A run of a piece of evidence: the whole piece, or what one person says in it.
+
+    Attributes:
+        span: of the piece's text.
+    """
+
+    piece: Evidence
+    span: Span
+
+    @property
+    def text(self) -> str:
+        """The run's text."""
+        return self.span.of(self.piece.text)
+
+    def in_document(self, span: Span) -> Span:
+        """``span`` of the run's text as one of the document's."""
+        moved = self.piece.span.start + self.span.start
+        return Span(start=moved + span.start, end=moved + span.end)
+
+    def source(self) -> Source:
+        """What the support score reads."""
+        return Source(text=self.text, title=about(self.piece))
+
+
+def whole(pieces: Iterable[Evidence]) -> list[Part]:
+    """Each piece as one run."""
+    return [Part(piece=piece, span=Span(start=0, end=len(piece.text))) for piece in pieces]
+
+
+def about(piece: Evidence) -> str:
+    """What is known of a piece beside its text: title, headings, date, who speaks."""
+    document = piece.hit.document
+    told = [document.title, *piece.locator.heading, *piece.hit.passage.speakers]
+    if document.published_at is not None:
+        told.append(f"{document.published_at:%B} {document.published_at.day}")
+        told.append(str(document.published_at.year))
+    return " ".join(told)
 
 
 def reports(claim: str, known: Iterable[str]) -> list[Report]:

@@ -1,4 +1,7 @@
-"""Who writes the draft: the language model when there is one, else the extractive answerer."""
+"""The draft of an answer: by the language model where the budget allows, else extracted sentences.
+
+``write`` yields the draft's text as it comes and leaves the draft itself with a :class:`Drafting`.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,20 @@ from dataclasses import dataclass, field, replace
 
 from anyio import to_thread
 
-from wellread.answers import Claim, Conflict, Evidence, TokenEvent, Usage
-from wellread.ask.retrieve.past_questions import verified_similar
-from wellread.ask.verify.conflicts.dispute import Dispute
-from wellread.ask.verify.conflicts.drafted import completed
-from wellread.ask.write.extractive.extract import extract
+from wellread.answers import EXTRACTIVE, Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.ask.write.extract import Material, extract
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
-from wellread.ask.write.spending import plan
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
-from wellread.models.base import ModelUsage, TextDelta
+from wellread.kb.language_models import Role
+from wellread.kb.ledger import Standing, dollars, refusal
+from wellread.models.base import Embedder, ModelUsage, Prompt, TextDelta
+from wellread.models.prices import prompt_tokens
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
 logger = logging.getLogger(__name__)
-
-EXTRACTIVE = "extractive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,8 @@ class Written:
         unknown_keys: evidence keys that the model made up; they are already removed.
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
-        disputes: what the sources disagree on; the draft holds a sentence for each view.
+        material: the sentences that it was extracted from; None when a model wrote it.
+        arranged: it is a list of a guide's steps or of the sides of a comparison.
     """
 
     text: str
@@ -51,18 +52,34 @@ class Written:
     model_claim: float | None = None
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    disputes: tuple[Dispute, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    material: Material | None = None
+    arranged: bool = False
+
+
+@dataclass(slots=True)
+class Drafting:
+    """Where a draft is left once all its text has come; None until then."""
+
+    written: Written | None = None
 
 
 async def write(
-    kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]
-) -> AsyncIterator[TokenEvent | Written]:
-    """The draft's text as it comes, then the draft.
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    drafting: Drafting,
+    *,
+    similar_questions: str = "",
+) -> AsyncIterator[TokenEvent]:
+    """The draft's text as it comes; the draft is left with ``drafting``.
 
     Asked are the model, or the cheap one while the budget is low, then the fallback model; when
     all fail or the budget is spent, sentences are extracted. The draft says why another than the
     configured model wrote it. What a model wrote before it failed is void.
+
+    Args:
+        similar_questions: text about verified past answers, for a model.
 
     Raises:
         SettingsError: a model's name or address cannot be used.
@@ -79,11 +96,10 @@ async def write(
             if model is None:
                 continue
             name = model.identity
-            async for event in _by_model(kb, model, analysis, evidence):
-                if isinstance(event, Written):
-                    event = replace(event, fallback="; ".join(reasons))
+            asked = _Asked(analysis=analysis, evidence=evidence, similar=similar_questions)
+            async for event in _by_model(model, asked, drafting):
                 yield event
-            return
+            break
         except BudgetError as error:
             reasons.append(f"{name} was not asked: {error.args[0]}")
             waiting = (
@@ -92,18 +108,27 @@ async def write(
         except ModelError as error:
             logger.warning("%s failed: %s", name, error)
             reasons.append(f"{name} failed: {error}")
-    fallback = "; ".join(reasons)
-    yield await to_thread.run_sync(_by_extraction, kb, analysis, evidence, fallback)
+    written = drafting.written
+    if written is None:
+        most = kb.settings.qa.max_sentences
+        written = await to_thread.run_sync(by_extraction, analysis, evidence, kb.embedder, most)
+    drafting.written = replace(written, fallback="; ".join(reasons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What a model is asked to write from."""
+
+    analysis: Analysis
+    evidence: Sequence[Evidence]
+    similar: str
 
 
 async def _by_model(
-    kb: KnowledgeBase, model: RecordedModel, analysis: Analysis, evidence: Sequence[Evidence]
-) -> AsyncIterator[TokenEvent | Written]:
-    similar = await to_thread.run_sync(
-        verified_similar, kb, analysis.question, analysis.filters.collections
-    )
-    prompt = build_prompt(analysis, evidence, similar_questions=similar)
-    guard = guard_of(analysis, evidence, similar_questions=similar)
+    model: RecordedModel, asked: _Asked, drafting: Drafting
+) -> AsyncIterator[TokenEvent]:
+    prompt = build_prompt(asked.analysis, asked.evidence, similar_questions=asked.similar)
+    guard = guard_of(asked.analysis, asked.evidence, similar_questions=asked.similar)
     visible = VisibleStream(guard)
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
@@ -119,15 +144,13 @@ async def _by_model(
     rest = visible.finish()
     if rest:
         yield TokenEvent(text=rest)
-    draft = parse_draft("".join(reply), {piece.key for piece in evidence}, guard)
+    draft = parse_draft("".join(reply), {piece.key for piece in asked.evidence}, guard)
     if not draft.text.strip():
         raise ModelError(f"{model.identity} gave an empty reply", retryable=True)
     tail = draft.tail
-    whole = await to_thread.run_sync(completed, analysis, evidence, draft.text, draft.claims)
-    yield Written(
-        text=whole.text,
-        claims=whole.claims,
-        disputes=whole.disputes,
+    drafting.written = Written(
+        text=draft.text,
+        claims=draft.claims,
         by=model.identity,
         unknown_keys=draft.unknown_keys,
         withheld=draft.withheld,
@@ -140,15 +163,131 @@ async def _by_model(
     )
 
 
-def _by_extraction(
-    kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], fallback: str
+def by_extraction(
+    analysis: Analysis, evidence: Sequence[Evidence], embedder: Embedder, most: int
 ) -> Written:
-    found = extract(analysis, evidence, kb.embedder, most=kb.settings.qa.max_sentences)
+    """A draft of about ``most`` sentences of the evidence."""
+    found = extract(analysis, evidence, embedder, most=most)
     return Written(
         text=found.text,
         claims=found.claims,
-        disputes=found.disputes,
         by=EXTRACTIVE,
-        fallback=fallback,
         similarity=found.best_similarity,
+        material=found.material,
+        arranged=found.arranged,
     )
+
+
+# --- who may write, and what it costs --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Who is asked to write, one after the other; when all fail, sentences are extracted.
+
+    Attributes:
+        reason: why the configured model is not the first of them; empty when it is.
+        cheaper: who is asked when the budget does not allow the configured model's call.
+    """
+
+    writers: tuple[Role, ...] = ()
+    reason: str = ""
+    cheaper: Role | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What some calls take at most.
+
+    Attributes:
+        model: the model that they go to; empty when there is none.
+        output_tokens: as many as the model may write.
+        cost: US dollars; 0 when the price is not ``known``.
+        refused: why the budget does not allow them; empty when it does.
+    """
+
+    model: str = ""
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    known: bool = True
+    refused: str = ""
+
+
+def plan(kb: KnowledgeBase) -> Plan:
+    """Who writes the next answer. Asks the catalogue only where there is a budget.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    names = kb.models.names()
+    if "model" not in names:
+        return Plan()
+    usual: tuple[Role, ...] = ("model", "fallback_model")
+    if not kb.ledger.limited:
+        return Plan(writers=_there(usual, names))
+    standing = kb.ledger.standing()
+    if standing.level == "spent":
+        return Plan(reason=_told(standing))
+    if standing.level == "low" and "cheap_model" in names:
+        return Plan(
+            writers=_there(("cheap_model", "fallback_model"), names), reason=_told(standing)
+        )
+    cheaper: Role | None = "cheap_model" if "cheap_model" in names else None
+    return Plan(writers=_there(usual, names), cheaper=cheaper)
+
+
+def estimate(
+    kb: KnowledgeBase, prompts: Sequence[Prompt], *, max_tokens: int | None = None
+) -> Estimate:
+    """What asking the model all of these prompts costs at most, before it is asked.
+
+    The tokens of prompts are counted by word pieces, which models agree with within a tenth or two
+    for English.
+
+    Args:
+        max_tokens: the most that the model may write to each; None takes ``generation.max_tokens``.
+
+    Raises:
+        SettingsError, ModelError: the model cannot be opened.
+        StoreError: there is a budget, and the catalogue cannot be read.
+    """
+    standing = kb.ledger.standing()
+    cheap = kb.models.recorded("cheap_model") if standing.level == "low" else None
+    model = cheap or kb.models.recorded("model")
+    if model is None:
+        return Estimate()
+    most = kb.settings.generation.max_tokens if max_tokens is None else max_tokens
+    read = sum(prompt_tokens(prompt) for prompt in prompts)
+    cost = model.cost(read, len(prompts) * most)
+    return Estimate(
+        model=model.identity,
+        calls=len(prompts),
+        input_tokens=read,
+        output_tokens=len(prompts) * most,
+        cost=cost.dollars,
+        known=cost.known,
+        refused=_refused(standing, cost.dollars),
+    )
+
+
+def _there(roles: Sequence[Role], names: dict[Role, str]) -> tuple[Role, ...]:
+    return tuple(role for role in roles if role in names)
+
+
+def _told(standing: Standing) -> str:
+    """How it stands with the budget of which the least is left."""
+    tightest = standing.tightest
+    if tightest is None:
+        return ""
+    if tightest.left <= 0:
+        return f"{tightest} is spent"
+    return f"{dollars(tightest.left)} is left of {tightest}"
+
+
+def _refused(standing: Standing, cost: float) -> str:
+    for budget in standing.budgets:
+        if budget.left <= 0 or cost > budget.left:
+            return refusal(budget, cost)
+    return ""

@@ -10,10 +10,17 @@ from typing import Literal, get_args
 from urllib.parse import quote
 
 from wellread.answer_text import markers_after
-from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, Table
-from wellread.ask.deliver.citation_style import Style, styled
-from wellread.ask.deliver.render import CATALOGUE
-from wellread.ask.write.drafting import EXTRACTIVE
+from wellread.answers import (
+    CATALOGUE,
+    EXTRACTIVE,
+    NOBODY,
+    Answer,
+    Citation,
+    Conflict,
+    Sentence,
+    Table,
+)
+from wellread.ask.deliver.cite import Style, styled
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.bibtex import bibtex
 from wellread.library.bibliography.works import csl_item, works_of

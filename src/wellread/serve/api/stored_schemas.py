@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from wellread.answers import VerdictName
-from wellread.ask.deliver.citation_style import Style
+from wellread.ask.deliver.cite import Style
 from wellread.library.bibliography.export import Format
 from wellread.library.recheck import Standing
 from wellread.serve.api.schemas import AskResponse, Body

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from wellread.answers import Answer, Citation
-from wellread.ask.deliver.citation_style import Style
+from wellread.ask.deliver.cite import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.export import Export, Format, exported

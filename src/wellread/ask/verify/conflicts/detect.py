@@ -19,19 +19,19 @@ from typing import Literal
 
 from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import Expected, expected_of
-from wellread.ask.verify.conflicts.causes import causes
 from wellread.ask.verify.conflicts.compared_values import (
     LASTING,
+    causes,
     comparable,
     counts,
     opposed,
     swapped,
     values,
 )
-from wellread.ask.verify.conflicts.events import TOGETHER, Report, about, reports_of, same_event
 from wellread.ask.verify.conflicts.namesakes import OPENING, Identity, differ, identities
-from wellread.ask.write.extractive.candidate_sentences import Option
-from wellread.ask.write.extractive.sentence_score import Reading
+from wellread.ask.write.event_reports import TOGETHER, Report, about, reports_of, same_event
+from wellread.ask.write.sentence_score import SentenceFeatures
+from wellread.ask.write.sentences import Option
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
@@ -93,12 +93,12 @@ def disagreement(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    readings: Sequence[Reading],
+    features: Sequence[SentenceFeatures],
 ) -> Disagreement | None:
     """What the evidence disagrees on; None when it speaks with one voice or none can tell."""
     kind = expected_of(analysis.question)
     name = _subject(analysis)
-    by_document = _sides(analysis, evidence, options, readings, kind, name)
+    by_document = _sides(analysis, evidence, options, features, kind, name)
     sides = [held[0] for held in by_document]
     meanings = _meanings([side for side in sides if _could_answer(side, kind)])
     if len(meanings) > 1:
@@ -197,7 +197,7 @@ def _sides(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    readings: Sequence[Reading],
+    features: Sequence[SentenceFeatures],
     kind: Expected,
     name: str,
 ) -> list[list[Side]]:
@@ -210,8 +210,8 @@ def _sides(
         parse(f"{piece.hit.document.title} {piece.text[:OPENING]}").stem_set for piece in evidence
     ]
     held_by: dict[str, list[Side]] = {}
-    for option, reading in zip(options, readings, strict=True):
-        if not option.readable or reading.fits < 0:
+    for option, read in zip(options, features, strict=True):
+        if not option.readable or read.fits < 0:
             continue
         facts = evidence[option.evidence].hit.document
         held = len(focus & option.stems) / len(focus)
@@ -222,10 +222,10 @@ def _sides(
             focus=held,
             covered=len(asked & (option.stems | openings[option.evidence])) / (len(asked) or 1),
             worth=held
-            + 0.6 * reading.terms
-            + 0.5 * (reading.expected - reading.lacking)
+            + 0.6 * read.terms
+            + 0.5 * (read.expected - read.lacking)
             + 0.25 * (option.place == 0)
-            + 0.2 * reading.pairs
+            + 0.2 * read.pairs
             - 0.2 * option.leaning,
             values=values(kind, option.text, analysis.question),
             counts=counts(option.text, analysis.question),

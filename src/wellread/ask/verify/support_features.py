@@ -12,10 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from wellread.ask.verify.support import polarity
+from wellread.text.english import DENIALS, FALLING, RISING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
+from wellread.text.stems import stem as stemmed
 from wellread.types import Span
 
 FOR = ("cover_plain", "cover_strewn", "cover_letters", "near", "near_mean", "agreed")
@@ -137,8 +139,7 @@ def _worth(stems: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
     """Each stem's worth by how few sentences hold it, as BM25 weighs words."""
     count = Counter(stem for line in lines for stem in line.held)
     worth = {
-        stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5))
-        for stem in dict.fromkeys(stems)
+        one: math.log(1 + (len(lines) + 0.5) / (count[one] + 0.5)) for one in dict.fromkeys(stems)
     }
     total = sum(worth.values())
     return {stem: value / total for stem, value in worth.items()}
@@ -217,20 +218,66 @@ def _named(name: str, text: str) -> bool:
 
 
 def _turned(compared: Compared) -> dict[str, float]:
-    claim = polarity.turns_of(compared.claim)
+    claim = turns_of(compared.claim)
     shares = [_share(compared.worth, line.held) for line in compared.best]
     best = [
-        polarity.turns_of(line.text)
+        turns_of(line.text)
         for line, share in zip(compared.best, shares, strict=True)
         if share >= AS_GOOD * shares[0]
     ]
-    together = polarity.turns_of(" ".join(line.text for line in compared.best))
+    together = turns_of(" ".join(line.text for line in compared.best))
     return {
-        "opposed": float(polarity.opposed(claim, together)),
-        "agreed": float(polarity.agreed(claim, together)),
-        "denied": float(bool(best) and all(polarity.denied(claim, text) for text in best)),
+        "opposed": float(opposed(claim, together)),
+        "agreed": float(agreed(claim, together)),
+        "denied": float(bool(best) and all(denied(claim, text) for text in best)),
     }
 
 
 def _whole(sources: Sequence[Source]) -> str:
     return " ".join(part for source in sources for part in (source.title, source.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """How one text is turned: how many negations it has, which words of direction."""
+
+    negations: int
+    rising: frozenset[str]
+    falling: frozenset[str]
+
+
+def turns_of(text: str) -> Turns:
+    """Read ``text``."""
+    held = frozenset(stemmed(word) for word in parse(text).words)
+    plain = [word.lower().replace("’", "'") for word in parse(text).words]
+    negations = sum(word in DENIALS or word.endswith("n't") for word in plain)
+    return Turns(negations=negations, rising=held & _stems(RISING), falling=held & _stems(FALLING))
+
+
+def opposed(claim: Turns, text: Turns) -> bool:
+    """Whether the claim says one direction in words the text has not, and the text the other."""
+    return _lacks(claim.rising, text.rising, text.falling) or _lacks(
+        claim.falling, text.falling, text.rising
+    )
+
+
+def agreed(claim: Turns, text: Turns) -> bool:
+    """Whether every word of one direction in the claim is in the text, and there is one."""
+    return (bool(claim.rising) and claim.rising <= text.rising) or (
+        bool(claim.falling) and claim.falling <= text.falling
+    )
+
+
+def denied(claim: Turns, text: Turns) -> bool:
+    """Whether one of the two is negated and the other is not (two negations cancel out)."""
+    return claim.negations % 2 != text.negations % 2
+
+
+def _lacks(mine: frozenset[str], same: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(mine) and mine.isdisjoint(same) and bool(other)
+
+
+@cache
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    """Stems, so that "increase", "increases" and "increasing" are one entry."""
+    return frozenset(stemmed(word) for word in words)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import guide_of
-from wellread.ask.write.extractive.arrange import in_order
-from wellread.ask.write.extractive.candidate_sentences import Option, options_of
+from wellread.ask.write.sentences import Option, in_order, options_of
 from wellread.questions import Analysis
 from wellread.text.english import STOP_WORDS
 

@@ -1,6 +1,6 @@
-"""What confidence is computed from: how the question lies to the evidence, each reading 0-1.
+"""What confidence is computed from: how the question lies to the evidence, each feature 0-1.
 
-No reading depends on who wrote the answer or on how it was checked, except ``support``: a new
+No feature depends on who wrote the answer or on how it was checked, except ``support``: a new
 extractor, another model or a stricter check leave the others as they are.
 """
 
@@ -28,8 +28,8 @@ PARTIAL = 0.5  # of a sentence that is borne out counts one that is borne out in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Readings:
-    """The readings of one answer.
+class Features:
+    """The features of one answer.
 
     Attributes:
         sentence: cosine of the question and the nearest sentence.
@@ -60,14 +60,14 @@ class _Line:
     held: frozenset[str]
 
 
-def readings_of(
+def features_of(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     verdicts: Sequence[Verdict],
     embedder: Embedder,
     nearest: float | None = None,
-) -> Readings:
-    """Take the readings of one answer.
+) -> Features:
+    """Take the features of one answer.
 
     Args:
         verdicts: of the answer's sentences; none while it is not written.
@@ -93,7 +93,7 @@ def readings_of(
     )
     if nearest is None:
         nearest = _nearest(analysis.question, lines, worth, embedder)
-    return Readings(
+    return Features(
         sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
         together=_together(lines, titles, worth),

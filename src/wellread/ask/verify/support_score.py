@@ -1,6 +1,6 @@
 """How well the cited passages bear a claim out, 0-1: the readings weighed by learned numbers.
 
-The numbers stand in ``weights.json``; ``benchmarks/train_support.py`` writes it.
+The numbers stand in ``support.json``; ``benchmarks/train_support.py`` writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from wellread.ask.verify.support.support_features import (
+from wellread.ask.verify.support_features import (
     NAMES,
     Compared,
     Source,
@@ -23,7 +23,7 @@ from wellread.ask.verify.support.support_features import (
 from wellread.models.base import Embedder
 from wellread.types import Span
 
-FILE = "weights.json"
+FILE = "support.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,10 +96,15 @@ def weigh(found: Mapping[str, float], weights: Weights) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
+def in_doubt(score: float, weights: Weights) -> bool:
+    """Whether ``score`` lies between the thresholds, where a judge has most to add."""
+    return weights.partial <= score < weights.supported
+
+
 @cache
 def learned() -> Weights:
     """The numbers that come with the package."""
-    text = resources.files("wellread.ask.verify.support").joinpath(FILE).read_text(encoding="utf-8")
+    text = resources.files("wellread.ask.verify").joinpath(FILE).read_text(encoding="utf-8")
     read = json.loads(text)
     return Weights(
         bias=float(read["bias"]),

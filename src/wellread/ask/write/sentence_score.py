@@ -1,8 +1,9 @@
-"""How likely each sentence answers the question: a logistic sum of a few readings.
+"""How likely each sentence answers the question, and which of them make up the answer.
 
-The weights were set by hand after a fit to sentences of ClapNQ, XQuAD and COVID-QA that hold a gold
-answer (docs/decisions/018-extract.md). What tells passages of one document from each other is
-weighed lower than fitted, because those sets have one right passage each.
+The score is a logistic sum of a few features. Its weights were set by hand after a fit to sentences
+of ClapNQ, XQuAD and COVID-QA that hold a gold answer (docs/decisions/018-extract.md). What tells
+passages of one document from each other is weighed lower than fitted, because those sets have one
+right passage each.
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence
-from wellread.ask.understand.answer_kind import defines, expected_of, fits_of, holds
-from wellread.ask.write.extractive.candidate_sentences import Option
+from wellread.ask.retrieve.fuse import overlap
+from wellread.ask.understand.answer_kind import Expected, defines, expected_of, fits_of, holds
+from wellread.ask.write.sentences import Option
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
+KEEP = 0.42  # of the best score: a further sentence must reach it
+KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
+KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of the answer yet
+SAME = 0.55  # share of words in common from which a sentence repeats another
+INSIDE = 0.85  # of the shorter one's words, from which it is part of the longer one
+MANY_ITEMS = 8  # of one list
 BIAS = -9.0
 TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
@@ -37,7 +45,7 @@ _POINTING = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class SentenceFeatures:
     """What is read off a sentence without a model, 0-1 each.
 
     Attributes:
@@ -67,14 +75,14 @@ class Scored:
     option: Option
     score: float
     similarity: float
-    reading: Reading
+    features: SentenceFeatures
 
 
 def score(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     options: Sequence[Option],
-    readings: Sequence[Reading],
+    features: Sequence[SentenceFeatures],
     places: Sequence[int],
     embedder: Embedder,
 ) -> list[Scored]:
@@ -88,19 +96,19 @@ def score(
     scored = [
         Scored(
             option=options[place],
-            score=_likely(readings[place], options[place], similarity),
+            score=_likely(features[place], options[place], similarity),
             similarity=similarity,
-            reading=readings[place],
+            features=features[place],
         )
         for place, similarity in zip(places, similarities, strict=True)
     ]
     return sorted(scored, key=lambda each: (-each.score, each.option.evidence, each.option.place))
 
 
-def read(
+def features_of(
     analysis: Analysis, evidence: Sequence[Evidence], options: Sequence[Option]
-) -> list[Reading]:
-    """The reading of each option."""
+) -> list[SentenceFeatures]:
+    """The features of each option."""
     in_order = analysis.parsed.stems
     asked = frozenset(in_order)
     pairs = frozenset(itertools.pairwise(in_order))
@@ -111,13 +119,13 @@ def read(
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     kind = expected_of(analysis.question)
     fits = fits_of(analysis.question)
-    readings = []
+    features = []
     for option in options:
         own = asked & option.stems
         above = (asked - own) & titles[option.evidence]
         held = holds(kind, option.text, analysis.question)
-        readings.append(
-            Reading(
+        features.append(
+            SentenceFeatures(
                 terms=sum(weights[stem] for stem in own) / total,
                 above=sum(weights[stem] for stem in above) / total,
                 pairs=_pairs(pairs, option.text),
@@ -127,12 +135,12 @@ def read(
                 fits=fits(option.text) or defines(analysis.question, option.text),
             )
         )
-    return readings
+    return features
 
 
 def promising(
     options: Sequence[Option],
-    readings: Sequence[Reading],
+    features: Sequence[SentenceFeatures],
     *,
     within: Sequence[int] = (),
     most: int = EMBEDDED,
@@ -144,12 +152,12 @@ def promising(
     """
 
     def rough(place: int) -> float:
-        reading = readings[place]
+        held = features[place]
         return (
-            reading.terms
-            + 0.5 * reading.above
-            + 0.5 * reading.passage
-            + 0.1 * (reading.expected - reading.lacking + reading.fits)
+            held.terms
+            + 0.5 * held.above
+            + 0.5 * held.passage
+            + 0.1 * (held.expected - held.lacking + held.fits)
         )
 
     among = within or range(len(options))
@@ -165,17 +173,17 @@ def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[s
     return f"{title}: {option.text}"
 
 
-def _likely(reading: Reading, option: Option, similarity: float) -> float:
+def _likely(features: SentenceFeatures, option: Option, similarity: float) -> float:
     logit = (
         BIAS
-        + TERMS * reading.terms
-        + ABOVE * reading.above
-        + PAIRS * reading.pairs
-        + PASSAGE * reading.passage
-        + EXPECTED * reading.expected
-        + LACKING * reading.lacking
-        + FITTING * (reading.fits > 0)
-        + MISFITTING * (reading.fits < 0)
+        + TERMS * features.terms
+        + ABOVE * features.above
+        + PAIRS * features.pairs
+        + PASSAGE * features.passage
+        + EXPECTED * features.expected
+        + LACKING * features.lacking
+        + FITTING * (features.fits > 0)
+        + MISFITTING * (features.fits < 0)
         + LEANING * option.leaning
         + MEANING * max(0.0, similarity)
     )
@@ -187,3 +195,67 @@ def _pairs(wanted: frozenset[tuple[str, str]], text: str) -> float:
         return 0.0
     stems = parse(text).stems
     return len(wanted & frozenset(itertools.pairwise(stems))) / len(wanted)
+
+
+def pick(scored: Sequence[Scored], most: int, kind: Expected) -> list[Scored]:
+    """The best sentence and those nearly as good that say something else, best first."""
+    if not scored:
+        return []
+    best = scored[0]
+    told = best.features.expected and kind in ("person", "date", "number", "place")
+    least = (KEEP_AFTER_FACT if told else KEEP) * best.score
+    picked = [best]
+    for each in scored[1:]:
+        if len(picked) == most or each.score < least:
+            break
+        if told and each.features.fits < best.features.fits:
+            continue
+        if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
+            continue
+        if _is_fragment(each.option) and not best.option.item:
+            continue
+        if not any(repeats(each.option, other.option) for other in picked):
+            picked.append(each)
+    return picked
+
+
+def _needs_another(option: Option, picked: Sequence[Scored]) -> bool:
+    return option.leaning and not any(
+        (each.option.evidence, each.option.place) == (option.evidence, option.place - 1)
+        for each in picked
+    )
+
+
+def _is_fragment(option: Option) -> bool:
+    """Whether it is an item of a list that is no sentence: it says little beside sentences."""
+    return option.item and not option.text.rstrip("\"'”’)").endswith((".", "!", "…"))
+
+
+def repeats(one: Option, other: Option) -> bool:
+    """Whether one of two sentences says nothing that the other does not.
+
+    Two sentences with other numbers are never repeats: which of them is right is the reader's.
+    """
+    first, second = parse(one.text).numbers, parse(other.text).numbers
+    if first and second and not (first <= second or second <= first):
+        return False
+    shorter = min(len(one.stems), len(other.stems))
+    if shorter and len(one.stems & other.stems) >= INSIDE * shorter and shorter >= 4:
+        return True
+    return overlap(one.stems, other.stems) >= SAME
+
+
+def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Option]:
+    """The items of the list that two picked sentences stand in; empty when there is none."""
+    lists = [
+        (each.option.evidence, each.option.lead)
+        for each in picked
+        if each.option.item and each.option.lead >= 0
+    ]
+    doubled = next((each for each in lists if lists.count(each) > 1), None)
+    if doubled is None:
+        return []
+    items = [
+        option for option in options if option.item and (option.evidence, option.lead) == doubled
+    ]
+    return items if len(items) <= MANY_ITEMS else []

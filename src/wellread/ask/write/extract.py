@@ -1,7 +1,7 @@
 """The built-in answerer. Read this first.
 
-evidence → its sentences → a score each → those that answer, and where sources disagree → a text
-of verbatim sentences in a readable order, each with the span that it was taken from.
+evidence → its sentences → a score each → those that answer → a text of verbatim sentences in a
+readable order, each with the span that it was taken from.
 """
 
 from __future__ import annotations
@@ -11,21 +11,36 @@ from dataclasses import dataclass
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.understand.answer_kind import expected_of
-from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
-from wellread.ask.verify.conflicts.dispute import Dispute, told
-from wellread.ask.verify.conflicts.events import with_further_reports
-from wellread.ask.write.extractive.arrange import Page, in_order
-from wellread.ask.write.extractive.candidate_sentences import Option, options_of
-from wellread.ask.write.extractive.guide_steps import Section, sections_of
-from wellread.ask.write.extractive.pick import pick, repeats, whole_list
-from wellread.ask.write.extractive.sentence_score import Reading, Scored, promising, read, score
-from wellread.ask.write.extractive.side_sentences import OF_A_SIDE, SidePlaces, sides_of
+from wellread.ask.write.event_reports import with_further_reports
+from wellread.ask.write.guide_steps import Section, sections_of
+from wellread.ask.write.sentence_score import (
+    Scored,
+    SentenceFeatures,
+    features_of,
+    pick,
+    promising,
+    repeats,
+    score,
+    whole_list,
+)
+from wellread.ask.write.sentences import Option, Page, in_order, options_of
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
+from wellread.text.parsed import parse
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
 OF_THE_TWO = 3  # sentences of each side of a comparison that are embedded
+OF_A_SIDE = 2  # sentences that are told of each side
 TOGETHER = 2  # sentences about several sides that are embedded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """The evidence taken apart: its sentences and what is read off each."""
+
+    evidence: Sequence[Evidence]
+    options: Sequence[Option]
+    features: Sequence[SentenceFeatures]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,22 +51,25 @@ class Extract:
         text: the answer; what it holds beside the claims' sentences are labels of ours.
         best_score: how likely the best sentence answers, 0-1.
         best_similarity: cosine of the question and the nearest of the chosen sentences.
+        material: what it was chosen from.
+        arranged: it is a list of a guide's steps or of the sides of a comparison.
     """
 
     text: str = ""
     claims: tuple[Claim, ...] = ()
-    disputes: tuple[Dispute, ...] = ()
     best_score: float = 0.0
     best_similarity: float = 0.0
+    material: Material | None = None
+    arranged: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Material:
-    """The evidence taken apart."""
-
-    evidence: Sequence[Evidence]
-    options: Sequence[Option]
-    readings: Sequence[Reading]
+def material_of(analysis: Analysis, evidence: Sequence[Evidence]) -> Material:
+    """The sentences of the best passages and of those that report the same event."""
+    if analysis.type != "comparative":
+        evidence = with_further_reports(evidence, PASSAGES)
+    options = options_of(evidence)
+    features = features_of(analysis, evidence, options)
+    return Material(evidence=evidence, options=options, features=features)
 
 
 def extract(
@@ -59,48 +77,32 @@ def extract(
 ) -> Extract:
     """Choose the sentences that answer, about ``most``; none when the evidence has no sentence.
 
-    Sentences that another needs to be read, further items of a list and the other views of a
-    disagreement come on top.
+    Sentences that another needs to be read and further items of a list come on top.
     """
-    sections, whole = sections_of(analysis, evidence), evidence
-    if analysis.type != "comparative":
-        evidence = with_further_reports(evidence, PASSAGES)
-    options = options_of(evidence)
+    sections = sections_of(analysis, evidence)
+    material = material_of(analysis, evidence)
+    options, features = material.options, material.features
     if not options:
         return Extract()
-    material = _Material(
-        evidence=evidence, options=options, readings=read(analysis, evidence, options)
-    )
-    page = Page(evidence=evidence)
     if len(analysis.sides) > 1:
-        sides, several = sides_of(analysis.sides, evidence, options)
-        if sum(bool(side.places) for side in sides) > 1:
+        sides, several = _sides_of(analysis.sides, material)
+        if sum(bool(places) for _, places in sides) > 1:
             return _compared(analysis, material, sides, several, embedder)
-    scored = score(
-        analysis,
-        evidence,
-        material.options,
-        material.readings,
-        promising(options, material.readings),
-        embedder,
-    )
+    places = promising(options, features)
+    scored = score(analysis, material.evidence, options, features, places, embedder)
     if sections:
-        return _stepwise(sections, whole, scored)
-    disputes = []
+        return _stepwise(sections, evidence, scored)
     picked = pick(scored, most, expected_of(analysis.question))
-    found = disputed(analysis, evidence, options, material.readings)
-    if found is not None:
-        disputes.append(told(found, evidence, page))
-    else:
-        chosen = [each.option for each in picked]
-        chosen += [item for item in whole_list(picked, options) if item not in chosen]
-        page.say_all(in_order(_dated_first(analysis, picked, chosen), options))
+    chosen = [each.option for each in picked]
+    chosen += [item for item in whole_list(picked, options) if item not in chosen]
+    page = Page(evidence=material.evidence)
+    page.say_all(in_order(_dated_first(analysis, picked, chosen), options))
     return Extract(
         text=page.text,
         claims=tuple(page.claims),
-        disputes=tuple(disputes),
         best_score=scored[0].score,
         best_similarity=max(each.similarity for each in picked),
+        material=material,
     )
 
 
@@ -117,51 +119,40 @@ def _stepwise(
         claims=tuple(page.claims),
         best_score=scored[0].score,
         best_similarity=scored[0].similarity,
+        arranged=True,
     )
-
-
-def disputed(
-    analysis: Analysis,
-    evidence: Sequence[Evidence],
-    options: Sequence[Option],
-    readings: Sequence[Reading],
-) -> Disagreement | None:
-    """What the sources disagree on, where the question asks for one thing."""
-    if analysis.type not in ("factual", "temporal", "counting"):
-        return None
-    return disagreement(analysis, evidence, options, readings)
 
 
 def _dated_first(
     analysis: Analysis, picked: Sequence[Scored], chosen: list[Option]
 ) -> list[Option]:
     """For "when", a sentence with a date leads."""
-    if analysis.type != "temporal" or picked[0].reading.expected:
+    if analysis.type != "temporal" or picked[0].features.expected:
         return chosen
-    dated = [each.option for each in picked if each.reading.expected]
+    dated = [each.option for each in picked if each.features.expected]
     return [*dated, *(option for option in chosen if option not in dated)]
 
 
 def _compared(
     analysis: Analysis,
-    material: _Material,
-    sides: Sequence[SidePlaces],
+    material: Material,
+    sides: Sequence[tuple[str, Sequence[int]]],
     several: Sequence[int],
     embedder: Embedder,
 ) -> Extract:
     """A paragraph for what names both sides, then one for each side under its name."""
-    options, readings = material.options, material.readings
-    groups = [promising(options, readings, within=side.places, most=OF_THE_TWO) for side in sides]
-    both = promising(options, readings, within=several, most=TOGETHER) if several else []
+    options, features = material.options, material.features
+    groups = [promising(options, features, within=held, most=OF_THE_TWO) for _, held in sides]
+    both = promising(options, features, within=several, most=TOGETHER) if several else []
     places = [*both, *(place for group in groups for place in group)]
-    scored = score(analysis, material.evidence, options, readings, places, embedder)
+    scored = score(analysis, material.evidence, options, features, places, embedder)
     by_option = {(each.option.evidence, each.option.place): each for each in scored}
     page = Page(evidence=material.evidence)
     together = [by_option[options[place].evidence, options[place].place] for place in both]
     shown = [each for each in _best(together) if each.score >= scored[0].score / 2][:TOGETHER]
     if shown:
         page.say_all(in_order([each.option for each in shown], options))
-    for side, group in zip(sides, groups, strict=True):
+    for (name, _), group in zip(sides, groups, strict=True):
         members = _best([by_option[options[p].evidence, options[p].place] for p in group])
         kept: list[Scored] = []
         for each in members:
@@ -170,13 +161,14 @@ def _compared(
                 kept.append(each)
         kept = [each for each in kept if each.score >= kept[0].score / 2]
         if kept:
-            page.label(f"**{_plain(side.name)}:**")
+            page.label(f"**{_plain(name)}:**")
             page.say_all(in_order([each.option for each in kept], options))
     return Extract(
         text=page.text,
         claims=tuple(page.claims),
         best_score=scored[0].score,
         best_similarity=max(each.similarity for each in scored),
+        arranged=True,
     )
 
 
@@ -189,3 +181,29 @@ def _plain(name: str) -> str:
     plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
     plain = " ".join(plain.split())
     return plain[:1].upper() + plain[1:]
+
+
+def _sides_of(
+    names: Sequence[str], material: Material
+) -> tuple[list[tuple[str, list[int]]], list[int]]:
+    """For each side numbers of the options about it alone, and of those that name more than one.
+
+    A sentence that names no side is about the one that its title or heading names.
+    """
+    stems = [parse(name).stem_set for name in names]
+    titles = [piece.heading.stem_set for piece in material.evidence]
+    alone: list[list[int]] = [[] for _ in names]
+    several: list[int] = []
+    for place, option in enumerate(material.options):
+        if not option.readable:
+            continue
+        named = [number for number, side in enumerate(stems) if side and side <= option.stems]
+        if len(named) > 1:
+            several.append(place)
+            continue
+        if not named:
+            above = titles[option.evidence]
+            named = [number for number, side in enumerate(stems) if side and side <= above]
+        if len(named) == 1:
+            alone[named[0]].append(place)
+    return list(zip(names, alone, strict=True)), several

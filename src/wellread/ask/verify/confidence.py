@@ -1,0 +1,220 @@
+"""How sure an answer is: a learned score, what caps it, its band, and the reason in words (SPEC 7).
+
+The score is the probability that the material answers the question and that the answer shows it.
+Its weights stand in ``confidence.json``; ``benchmarks/train_confidence.py`` writes it. The language
+model's own claim is recorded beside it, never mixed in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Literal
+
+from wellread.answers import RELAXED, Confidence
+from wellread.ask.verify.confidence_features import Features
+from wellread.models.base import Embedder
+
+FILE = "confidence.json"
+MEANING = ("sentence", "passage")
+WORDS = ("together", "words", "names", "closeness")
+HIGH, MEDIUM = 0.75, 0.5
+LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
+CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
+WHOLE, MOST = 0.95, 0.6  # shares of the question's words
+Band = Literal["high", "medium", "low", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cap:
+    """What keeps an answer from being surer than ``most``, and why, in words."""
+
+    most: float
+    why: str
+
+
+LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
+DISPUTED = Cap(most=RELAXED, why="the sources differ")
+NUMBERLESS = Cap(most=0.45, why="a number is asked for, and no sentence gives one")
+CATALOGUE_SURE = 0.95
+
+
+def judge(
+    features: Features,
+    threshold: float,
+    *,
+    model_claim: float | None = None,
+    caps: Sequence[Cap] = (),
+    comparable: bool = True,
+) -> Confidence:
+    """The score with its band and its reason.
+
+    Below ``threshold`` the band is ``none``, and so it is when no sentence is supported.
+
+    Args:
+        caps: what is known against the answer; each that lowers the score is named in the reason.
+        comparable: whether the cosines are those of the embedder that the weights were learned
+            with; when not, only words are weighed, and the reason says so.
+    """
+    found = round(score(features, comparable=comparable), 3)
+    reasoning = _reason(features, comparable=comparable)
+    for cap in caps:
+        if found > cap.most and features.support and found >= threshold:
+            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+    return Confidence(
+        score=found,
+        band=_band(found, threshold) if features.support else "none",
+        reasoning=reasoning,
+        model_claim=model_claim,
+    )
+
+
+def hopeful(features: Features, threshold: float, *, comparable: bool = True) -> bool:
+    """Whether an answer from this evidence could reach ``threshold``.
+
+    When it could not, no model is asked for what the sources do not hold. It errs on the side of
+    asking: the answer itself is judged again.
+    """
+    found = score(replace(features, support=1.0), comparable=comparable)
+    if found in (0.0, 1.0):
+        return found >= threshold
+    odds = math.log(found / (1 - found)) + LENIENT
+    return 1 / (1 + math.exp(-odds)) >= threshold
+
+
+def declined(sure: Confidence) -> Confidence:
+    """The same where nothing that could be shown is left of the answer."""
+    return replace(sure, band="none")
+
+
+def of_catalogue(method: str, notes: Sequence[str]) -> Confidence:
+    """An exhaustive result is sure, unless there is something to say of how it was found."""
+    if notes:
+        reason = f"worked out from the whole catalogue, but {'; '.join(notes)}"
+        return Confidence(score=RELAXED, band="medium", reasoning=reason)
+    reason = f"worked out from the whole catalogue: {method}"
+    return Confidence(score=CATALOGUE_SURE, band="high", reasoning=reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """A logistic regression: the log odds are ``bias`` and each feature times its weight."""
+
+    bias: float
+    features: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """The numbers that come with the package.
+
+    Attributes:
+        embedder: the embedder whose cosines ``whole`` was learned with.
+        whole: for answers over that embedder's vectors.
+        by_words: for those over any other: one model's cosine of .6 is another's .3.
+    """
+
+    embedder: str
+    whole: Weights
+    by_words: Weights
+
+
+def score(features: Features, *, comparable: bool) -> float:
+    """How likely the answer is right, 0-1.
+
+    Sentences that are not borne out count against it: with none of them borne out half is left.
+
+    Args:
+        comparable: whether the cosines are those of ``Learned.embedder``.
+    """
+    known = learned()
+    odds = weigh(features, known.whole if comparable else known.by_words)
+    return (1 + features.support) / 2 / (1 + math.exp(-odds))
+
+
+def comparable(embedder: Embedder) -> bool:
+    """Whether the cosines of ``embedder`` are those that the weights were learned with.
+
+    A file of another precision has the same cosines; so only the model's name counts.
+    """
+    return embedder.identity.partition("/")[0] == learned().embedder
+
+
+def weigh(features: Features, weights: Weights) -> float:
+    """The log odds of ``features``, whatever was borne out."""
+    values = values_of(features)
+    return weights.bias + math.fsum(
+        weight * values[name] for name, weight in weights.features.items()
+    )
+
+
+def values_of(features: Features) -> dict[str, float]:
+    """The features that are weighed, by name."""
+    return {
+        "sentence": features.sentence,
+        "passage": features.passage,
+        "together": features.together,
+        "words": features.words,
+        "names": features.names,
+        "closeness": features.closeness,
+    }
+
+
+@cache
+def learned() -> Learned:
+    """The numbers that come with the package."""
+    file = resources.files("wellread.ask.verify") / FILE
+    read = json.loads(file.read_text(encoding="utf-8"))
+    return Learned(
+        embedder=str(read["embedder"]),
+        whole=_weights(read["whole"], MEANING + WORDS),
+        by_words=_weights(read["by_words"], WORDS),
+    )
+
+
+def _weights(read: Mapping[str, float], names: tuple[str, ...]) -> Weights:
+    return Weights(bias=float(read["bias"]), features={name: float(read[name]) for name in names})
+
+
+def _band(found: float, threshold: float) -> Band:
+    if found < threshold:
+        return "none"
+    if found >= HIGH:
+        return "high"
+    return "medium" if found >= MEDIUM else "low"
+
+
+def _reason(features: Features, *, comparable: bool) -> str:
+    parts = [_by_meaning(features)] if comparable else []
+    parts.append(f"one passage holds {_share(features.words)} words")
+    if features.names < 1:
+        parts.append(
+            f"only {features.names:.0%} of its names and numbers"
+            if features.names
+            else "none of its names and numbers"
+        )
+    said = ", ".join(parts)
+    if not comparable:
+        said += " (judged by words alone: the weights were not learned with this embedder)"
+    if features.support < 1:
+        borne = f"{features.support:.0%}" if features.support else "none"
+        said += f"; {borne} of the sentences are borne out by what they cite"
+    return said
+
+
+def _by_meaning(features: Features) -> str:
+    nearest = max(features.sentence, features.passage)
+    how = "close to" if nearest >= CLOSE else "near" if nearest >= NEAR else "far from"
+    return f"the best passage is {how} the question ({nearest:.2f})"
+
+
+def _share(share: float) -> str:
+    if share >= WHOLE:
+        return "all the question's"
+    if share >= MOST:
+        return f"most of the question's ({share:.0%})"
+    return f"{share:.0%} of the question's" if share else "none of the question's"

@@ -1,1 +1,0 @@
-"""How sure an answer is: features of question, evidence and verdicts, weighed as learned."""

@@ -1,1 +1,0 @@
-"""How well passages support a claim: features of the two texts, weighed by learned numbers."""

@@ -1,1 +1,0 @@
-"""The built-in answerer: chooses sentences of the evidence, verbatim. No model, no network."""
