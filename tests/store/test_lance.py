@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lancedb.table import LanceTable
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint
@@ -308,3 +309,49 @@ def _content_files(folder: Path) -> set[Path]:
 def _coded_bytes(folder: Path) -> int:
     """The size of what the vector index holds of the vectors."""
     return sum(path.stat().st_size for path in folder.rglob("auxiliary.idx"))
+
+
+def test_vectors_held_in_memory_follow_the_table(tmp_path: Path) -> None:
+    reader, writer = LanceIndex.open(tmp_path, PRINT), LanceIndex.open(tmp_path, PRINT)
+    side = Filters(collections=("side",))
+    writer.write([make_row("a", "ferry"), make_row("b", "ferry", collection="side")], axes(0, 1))
+    assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["a", "b"]
+    assert ids(reader.search_vector(axes(0)[0], side, 5)) == ["b"]
+    writer.remove([("doc-b", "v1")])
+    assert ids(reader.search_vector(axes(0)[0], side, 5)) == []
+    writer.write([make_row("a", "ferry", collection="side")], axes(2))
+    (hit,) = reader.search_vector(axes(2)[0], side, 5)
+    assert hit.passage_id == "a"
+    assert hit.score == pytest.approx(1.0)
+    writer.clear()
+    writer.write([make_row("c", "ferry")], axes(0))
+    again = LanceIndex.open(tmp_path, PRINT)
+    assert ids(again.search_vector(axes(0)[0], ANY, 5)) == ["c"]
+    assert ids(writer.search_vector(axes(0)[0], side, 5)) == []
+
+
+def test_a_small_table_is_searched_without_reading_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+    first = index.search_vector(axes(0)[0], ANY, 5)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the table was read again")
+
+    monkeypatch.setattr(LanceTable, "search", refuse)
+    monkeypatch.setattr(lance, "LanceVectorQueryBuilder", refuse)
+    assert index.search_vector(axes(0)[0], ANY, 5) == first
+
+
+def test_a_table_too_large_to_be_held_is_searched_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry"), make_row("b", "gannet", collection="side")])
+    for most in (64 << 20, 1):
+        monkeypatch.setattr(lance, "MOST_BYTES", most)
+        assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a", "b"]
+        side = Filters(collections=("side",))
+        assert ids(index.search_vector(axes(0)[0], side, 5)) == ["b"]

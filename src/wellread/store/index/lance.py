@@ -24,17 +24,13 @@ import numpy as np
 import pyarrow as pa
 from filelock import FileLock
 from lancedb.index import IvfRq
-from lancedb.query import (
-    FullTextOperator,
-    LanceFtsQueryBuilder,
-    LanceVectorQueryBuilder,
-    MatchQuery,
-)
+from lancedb.query import LanceFtsQueryBuilder, LanceVectorQueryBuilder
 from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.index.exact_vectors import MOST_BYTES, ExactVectors
 from wellread.store.index.lance_purge import (
     INDEXES,
     ROWS_AT_ONCE,
@@ -46,6 +42,7 @@ from wellread.store.index.lance_purge import (
 from wellread.store.index.lance_rows import (
     edition,
     held_rows,
+    match_words,
     one_of,
     ranked,
     to_arrow,
@@ -100,6 +97,7 @@ class LanceIndex:
         self._lock = lock
         self._marks = marks
         self._dimensions = dimensions
+        self._exact = ExactVectors()
 
     @classmethod
     def open(cls, path: Path, fingerprint: Fingerprint) -> LanceIndex:
@@ -161,7 +159,7 @@ class LanceIndex:
             return []
 
         def run() -> pa.Table:
-            search = LanceFtsQueryBuilder(self._table, _words(query, differences))
+            search = LanceFtsQueryBuilder(self._table, match_words(query, differences))
             search.select(["key", "_score"]).limit(limit + TIE_SLACK)
             if condition := where(filters):
                 search.where(condition, prefilter=True)
@@ -184,6 +182,9 @@ class LanceIndex:
         if limit < 1:
             return []
         wanted, condition = unit(vector), where(filters)
+        exact = self._exactly(wanted, condition, limit)
+        if exact is not None:
+            return ranked(*exact, limit)
         found = self._nearest(wanted, condition, limit, PROBES)
         # With a narrow filter the nearest partitions may hold too few rows, so all are searched.
         # (LanceDB's maximum_nprobes would search all of them every time.)
@@ -193,6 +194,20 @@ class LanceIndex:
         # LanceDB's dot distance is one less the dot product.
         scores = [1.0 - distance for distance in found.column("_distance").to_pylist()]
         return ranked(found.column("key").to_pylist(), scores, limit)
+
+    def _exactly(
+        self, wanted: NDArray[np.float32], condition: str, limit: int
+    ) -> tuple[list[str], list[float]] | None:
+        """Keys and scores of the best rows of a small table; None for one that is not."""
+
+        def run() -> tuple[list[str], list[float]] | None:
+            rows = self._table.count_rows()
+            if rows >= VECTOR_INDEX_ROWS or rows * self._dimensions * wanted.itemsize > MOST_BYTES:
+                self._exact.drop()
+                return None
+            return self._exact.nearest(self._table, wanted, condition, limit + TIE_SLACK)
+
+        return self._reading("search the index by vector", run)
 
     def _nearest(
         self, wanted: NDArray[np.float32], condition: str, limit: int, probes: int
@@ -319,17 +334,3 @@ class LanceIndex:
                 # Another process optimised between the plan of this search and its reads.
                 logger.info("searching again, because a file of the index was replaced")
                 return run()
-
-
-def _words(query: str, differences: int) -> MatchQuery:
-    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
-    return MatchQuery(
-        query.encode("utf-8", "replace").decode("utf-8"),  # a lone surrogate is no word
-        "search_text",
-        boost=1.0,
-        fuzziness=differences,
-        max_expansions=50,
-        operator=FullTextOperator.OR,
-        prefix_length=1 if differences else 0,
-        document_granularity=None,
-    )

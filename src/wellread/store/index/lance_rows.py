@@ -12,8 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next one quick
+
+# isort: split
 import numpy as np
 import pyarrow as pa
+from lancedb.query import FullTextOperator, MatchQuery
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
@@ -225,3 +229,17 @@ def _folded(names: Iterable[str]) -> list[str]:
 
 def _pack(row: IndexRow) -> str:
     return json.dumps([row.passage_id, row.document_id, row.version, row.span.start, row.span.end])
+
+
+def match_words(query: str, differences: int) -> MatchQuery:
+    """Any of the words, as stemmed or nearly so; no character of ``query`` is an operator."""
+    return MatchQuery(
+        query.encode("utf-8", "replace").decode("utf-8"),  # a lone surrogate is no word
+        "search_text",
+        boost=1.0,
+        fuzziness=differences,
+        max_expansions=50,
+        operator=FullTextOperator.OR,
+        prefix_length=1 if differences else 0,
+        document_granularity=None,
+    )
