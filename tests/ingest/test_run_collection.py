@@ -99,3 +99,41 @@ def test_a_broken_settings_file_stops_the_run_before_it_writes(
     assert kb.catalogue.documents("default") == []
     assert kb.catalogue.jobs.newest()[0].state == "failed"
     assert kb.catalogue.collection_settings.settings("default") is None
+
+
+HOSTILE = """
+rules:
+  - match: notes/*.md
+    id: "{permalink}"
+    gives_times:
+      - {find: 'at (?P<time>(?:\\d+:?)+)!', key: "{permalink}"}
+  - match: talks/*.md
+    takes_times: ["{file.stem}"]
+"""
+
+
+def test_what_is_read_ahead_is_read_under_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Front matter that is nested a hundred thousand deep, and a pattern that never ends."""
+    made = tmp_path / "wood"
+    for name, text in {
+        "notes/deep.md": f"---\npermalink: deep\nx: {'[' * 100_000}\n---\nWords.\n",
+        "notes/slow.md": f"---\npermalink: slow\n---\nat {'1' * 60}?\n",
+        "notes/good.md": "---\npermalink: good\n---\n# Ropes\n\nat 1:30!\n",
+        "talks/good.md": "# Ropes\n\nNew ropes.\n",
+    }.items():
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text(text)
+    path = tmp_path / "wood.yaml"
+    path.write_text(HOSTILE)
+    monkeypatch.setenv("WELLREAD_SOURCES_MAX_SECONDS", "5")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        report = add(kb, [str(made)], settings=path)
+        fared = {Path(row.uri).name: (row.status, row.reason) for row in report.rows}
+    assert {name: status for name, (status, _) in fared.items() if "good" not in name} == {
+        "deep.md": "failed",
+        "slow.md": "failed",
+    }
+    assert "took longer than 5 seconds" in fared["slow.md"][1]
+    assert report.counts()["added"] == 2

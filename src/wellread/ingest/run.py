@@ -22,14 +22,15 @@ from typing import Literal
 
 from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import purge_if_quick
+from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.batch import Window, settled, write
-from wellread.ingest.pipeline.change_detection import Judge
+from wellread.ingest.pipeline.change_detection import ChangeDetector
 from wellread.ingest.pipeline.commit import recover
 from wellread.ingest.pipeline.deletions import absolute, gone_sources, with_entries
 from wellread.ingest.pipeline.job_log import Counts, JobLog, job_log
-from wellread.ingest.pipeline.readers import Readers
+from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.run_report import OnProgress, Progress, Report, SourceResult
-from wellread.ingest.pipeline.source_rules import readings_of, settings_for
+from wellread.ingest.pipeline.source_rules import settings_for, source_rules
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
@@ -116,13 +117,14 @@ def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) 
     with job_log(kb, order.action, order.collection, names) as log:
         tidy(kb)
         recover(kb)
-        run = _Run(kb, order, log, on_progress)
-        try:
-            run.read()
-            run.drop_gone()
-            run.finish()
-        finally:
-            run.close()
+        with open_pool(kb.settings.sources) as pool:
+            run = _Run(kb, order, log, on_progress, pool)
+            try:
+                run.read()
+                run.drop_gone()
+                run.finish()
+            finally:
+                run.close()
     return Report(
         rows=tuple(sorted(run.results, key=lambda row: run.order.get(row.uri, len(run.order)))),
         passages=run.vectors,
@@ -136,7 +138,12 @@ class _Run:
     """One pass over found sources: has them read, writes windows, keeps results."""
 
     def __init__(
-        self, kb: KnowledgeBase, order: Order, log: JobLog, on_progress: OnProgress | None
+        self,
+        kb: KnowledgeBase,
+        order: Order,
+        log: JobLog,
+        on_progress: OnProgress | None,
+        pool: WorkerPool,
     ) -> None:
         self.kb = kb
         self.asked = order
@@ -154,9 +161,9 @@ class _Run:
         self.order = {item.uri: place for place, item in enumerate(self.found)}
         partial = settings is not None and order.only is not None
         whole = find_files(order.inputs, exclude) if partial else self.found
-        readings = readings_of(settings, self.found, whole, self.known)
-        self.judge = Judge(order.collection, self.known, readings)
-        self.readers = Readers(kb, order.collection, self.known, readings)
+        rules = source_rules(settings, self.found, whole, self.known, pool)
+        self.changes = ChangeDetector(order.collection, self.known, rules)
+        self.readers = Readers(kb, order.collection, self.known, rules.readings, pool)
         self.filler = VectorFiller(kb, self._embedded)
 
     def close(self) -> None:
@@ -170,7 +177,7 @@ class _Run:
             if self._stopped():
                 return
             self._tell(item.uri)
-            known = self.judge.at_once(item)
+            known = self.changes.at_once(item)
             if known is not None:
                 self._note(known)
                 continue
@@ -188,7 +195,7 @@ class _Run:
         only = None if self.asked.only is None else Selection(self.asked.only)
         found = [*self.found, *self.readers.came_up]
         gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
-        gone += [SourceResult(uri=uri, status="removed") for uri in self.judge.gone]
+        gone += [SourceResult(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
         for result in gone:
@@ -214,7 +221,7 @@ class _Run:
     def _collect(self) -> None:
         """Take what has been read, and write when it is enough."""
         for item, outcome in self.readers.ready(WINDOW_SECONDS):
-            result, sources, seen = self.judge.of(item, outcome)
+            result, sources, seen = self.changes.of(item, outcome)
             for source in sources:
                 self.window.add(source)
             self.window.seen += seen

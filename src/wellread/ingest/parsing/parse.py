@@ -20,6 +20,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.parsing.passages import split
 from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.prepared import read_ahead
 from wellread.models.word_pieces import count_tokens
 from wellread.types import Document, Passage, Span
 
@@ -37,6 +38,7 @@ class ParseRequest:
         known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
         tokens: size of a passage.
         reading: what the collection's settings say about it (``Reading.to_plain``); or empty.
+        ahead: read only what other files need of it (``AheadRequest.to_plain``); mostly empty.
     """
 
     uri: str
@@ -49,6 +51,7 @@ class ParseRequest:
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
     reading: Mapping[str, Any] = field(default_factory=dict)
+    ahead: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +86,7 @@ class Parsed:
     Attributes:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
         memory: bytes that the worker took at its largest so far.
+        ahead: what other files need of the source, where that was asked for.
     """
 
     status: ParseStatus
@@ -94,11 +98,14 @@ class Parsed:
     documents: tuple[ParsedDocument, ...] = ()
     seconds: float = 0.0
     memory: int = 0
+    ahead: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse(request: ParseRequest, data: bytes | None) -> Parsed:
     """Read, load and cut one source; a bad one is a ``failed`` result, never an exception."""
     try:
+        if request.ahead:
+            return Parsed(status="parsed", ahead=read_ahead(Path(request.path), request.ahead))
         return _parse(request, data)
     except SourceError as error:
         return Parsed(status="failed", reason=storable(error.reason))

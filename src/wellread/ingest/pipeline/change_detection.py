@@ -9,38 +9,40 @@ from wellread.errors import SourceError
 from wellread.ingest.parsing.parse import LEFT_OUT, is_current
 from wellread.ingest.pipeline.batch import ReadSource
 from wellread.ingest.pipeline.run_report import SourceResult, Status
+from wellread.ingest.pipeline.source_rules import SourceRules
 from wellread.ingest.pipeline.web_pages import Outcome
-from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.sources.discover import Found, FoundFile
 from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
 
 Judged = tuple[SourceResult, list[ReadSource], list[SourceRecord]]
 
 
-class Judge:
+class ChangeDetector:
     """Compares what was found and read with the source records of the collection."""
 
     def __init__(
         self,
         collection: str,
         known: Mapping[str, SourceRecord],
-        readings: Mapping[str, Reading],
+        rules: SourceRules,
     ) -> None:
         self._collection = collection
         self._known = known
-        self._readings = readings
+        self._rules = rules
         self.gone: list[str] = []  # addresses whose server says so
 
     def at_once(self, item: Found) -> SourceResult | None:
         """The result of a source that need not be read; None when it has to be."""
         if isinstance(item, SourceError):
             return SourceResult(uri=item.uri, status="failed", reason=item.reason)
+        if reason := self._rules.failed.get(item.uri):
+            return SourceResult(uri=item.uri, status="failed", reason=reason)
         known = self._known.get(item.uri)
         if not isinstance(item, FoundFile) or known is None or not known.digest or known.reason:
             return None
         if (known.size, known.mtime_ns) != (item.size, item.mtime_ns):
             return None
-        current = is_current(known.loader, self._readings.get(item.uri))
+        current = is_current(known.loader, self._rules.readings.get(item.uri))
         return SourceResult(uri=item.uri, status="unchanged") if current else None
 
     def of(self, item: Found, outcome: Outcome) -> Judged:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
@@ -23,6 +24,11 @@ from wellread.store.schema.catalogue_values import SourceRecord
 AHEAD = 3  # sources given out per parser before the first of them is back
 
 
+def open_pool(sources: SourceSettings) -> WorkerPool:
+    """The parser processes of a run, under the limits that the settings give."""
+    return WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
+
+
 class Readers:
     """Files go to the parser processes; web addresses are fetched first."""
 
@@ -32,6 +38,7 @@ class Readers:
         collection: str,
         known: Mapping[str, SourceRecord],
         readings: Mapping[str, Reading],
+        pool: WorkerPool,
     ) -> None:
         self._settings = kb.settings
         self._known = known
@@ -49,7 +56,7 @@ class Readers:
             ),
             tokens=kb.live().tokens,
         )
-        self._pool = WorkerPool(seconds=sources.max_seconds, memory=sources.max_memory)
+        self._pool = pool
         self._parsing: dict[Future[Parsed], FoundFile | FoundBytes] = {}
         self._fetching: dict[Future[Outcome], FoundPage] = {}
         self.came_up: list[Found] = []  # feeds that lists at web addresses name
@@ -101,10 +108,9 @@ class Readers:
         return bool(known and known.poll_after and known.poll_after > datetime.now(UTC))
 
     def close(self) -> None:
-        """Wait for what is under way, and drop the rest."""
+        """Wait for what is being fetched, and drop the rest."""
         if "_pages" in self.__dict__:
             self._pages.close()
-        self._pool.close()
 
     def _request(self, item: FoundFile | FoundBytes) -> ParseRequest:
         known = self._known.get(item.uri)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
+from wellread.ingest.parsing.parse import ParseRequest
+from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.settings.mapping import Reading
-from wellread.ingest.settings.prepared import prepare
+from wellread.ingest.settings.prepared import Ahead, AheadRequest, prepare
 from wellread.ingest.sources.discover import Found, FoundFile
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
@@ -34,39 +38,78 @@ def settings_for(
     return settings
 
 
-def readings_of(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRules:
+    """What a collection's settings say about its sources.
+
+    Attributes:
+        readings: uri to how the source is read; sources that no rule speaks of are left out.
+        failed: uri to why nothing can be read of that source for the others.
+    """
+
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+def source_rules(
     settings: CollectionSettings | None,
     found: Sequence[Found],
     whole: Sequence[Found],
     known: Mapping[str, SourceRecord],
-) -> dict[str, Reading]:
-    """Uri to how the source is read; sources that no rule speaks of are left out.
+    pool: WorkerPool,
+) -> SourceRules:
+    """How each source is read.
 
     Args:
+        pool: reads ahead what files need of each other.
         whole: everything under the inputs, also when only some of it is ``found``: files say
             things about each other.
         known: the source records of the collection; a file that is added by itself keeps its
             place in the folder that it was found in before.
     """
     if settings is None:
-        return {}
+        return SourceRules()
     files = {item.uri: item for item in [*whole, *found] if isinstance(item, FoundFile)}
     places = {uri: _place(item, known.get(uri)) for uri, item in files.items()}
     prepared = {
         root: prepare(
             settings,
             [(below, files[uri].path) for uri, (other, below) in places.items() if other == root],
+            partial(_read, pool),
         )
         for root in dict.fromkeys(root for root, _ in places.values())
     }
     readings = {}
+    failed = {
+        uri: reason
+        for uri, (root, below) in places.items()
+        if (reason := prepared[root].failed.get(below))
+    }
     for item in found:
         if item.uri in places:
             root, below = places[item.uri]
             reading = Reading(settings=settings, relative=below, share=prepared[root].share(below))
             if reading.rule is not None:
                 readings[item.uri] = reading
-    return readings
+    return SourceRules(readings=readings, failed=failed)
+
+
+def _read(pool: WorkerPool, requests: Sequence[AheadRequest]) -> list[Ahead]:
+    """What the parser processes read ahead, under their limits."""
+    parsing = [
+        pool.submit(
+            ParseRequest(
+                uri=str(request.path),
+                name=request.path.name,
+                collection="",
+                path=str(request.path),
+                ahead=request.to_plain(),
+            )
+        )
+        for request in requests
+    ]
+    parsed = [each.result() for each in parsing]
+    return [{"failed": each.reason} if each.status == "failed" else each.ahead for each in parsed]
 
 
 def _place(item: FoundFile, known: SourceRecord | None) -> tuple[str, str]:
