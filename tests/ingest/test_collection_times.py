@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from wellread.ingest.settings.collection import TimesRule
 from wellread.ingest.settings.prepared import marked_titles
-from wellread.ingest.settings.segments import TimedTitle, match, normal
+from wellread.ingest.settings.segments import MOST_PARTS, TimedTitle, match, normal, timed
+from wellread.types import Document, HeadingMark, TimeMark
 
 RULE = TimesRule(find=r"\(at (?P<time>[\d:]+)\)", key="k")
 
@@ -111,3 +112,26 @@ def test_a_title_of_its_own_wins() -> None:
     rule = TimesRule(find=r'time="(?P<time>[\d:]+)" title="(?P<title>[^"]+)"', key="k")
     (found,) = marked_titles('- x {time="1:02" title="Why *ropes*?"}', rule)
     assert (found.begin, found.titles) == (62.0, ("why ropes",))
+
+
+def talk(*titles: str) -> Document:
+    text = "".join(f"{title}\nWords.\n" for title in titles)
+    starts = [text.index(f"{title}\n") for title in titles]
+    marks = [
+        HeadingMark(start=start, end=end, path=(title,))
+        for start, end, title in zip(starts, [*starts[1:], len(text)], titles, strict=True)
+    ]
+    return Document(
+        uri="u", collection="c", kind="transcript", title="t", text=text, marks=tuple(marks)
+    )
+
+
+def test_a_talk_none_of_whose_headings_has_a_time_stays_as_it_is() -> None:
+    plain = talk("Ropes", "Paint")
+    assert timed(plain, times((1, "Weather"))) == plain
+
+
+def test_of_a_very_long_talk_the_first_parts_get_times() -> None:
+    long = talk(*(f"Part {number}" for number in range(MOST_PARTS + 1)))
+    marks = timed(long, times((7, "Part 0"))).marks
+    assert [mark.begin for mark in marks if isinstance(mark, TimeMark)] == [7]

@@ -44,11 +44,13 @@ def timed(document: Document, titles: Sequence[TimedTitle]) -> Document:
 
     A part without a time goes on with the time of the one before, which ends where the next begins.
     """
-    heads = [mark for mark in document.marks if isinstance(mark, HeadingMark)]
+    heads = [mark for mark in document.marks if isinstance(mark, HeadingMark)][:MOST_PARTS]
     found = match([(len(mark.path), mark.path[-1]) for mark in heads], titles)
     timed_heads = [
         (mark.start, begin) for mark, begin in zip(heads, found, strict=True) if begin is not None
     ]
+    if not timed_heads:
+        return document
     ends = [start for start, _ in timed_heads[1:]] + [len(document.text)]
     nexts = [begin for _, begin in timed_heads[1:]] + [None]
     times = [
