@@ -6,8 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.ingest.settings.collection import TimesRule
-from wellread.ingest.settings.prepared import marked_titles
-from wellread.ingest.settings.segments import MOST_PARTS, TimedTitle, match, normal, timed
+from wellread.ingest.settings.segments import (
+    MOST_PARTS,
+    TimedTitle,
+    marked_titles,
+    match,
+    normal,
+    timed,
+)
 from wellread.types import Document, HeadingMark, TimeMark
 
 RULE = TimesRule(find=r"\(at (?P<time>[\d:]+)\)", key="k")

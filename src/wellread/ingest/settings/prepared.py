@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,20 +25,15 @@ from wellread.ingest.settings.collection import (
     CollectionSettings,
     Hierarchy,
     Rule,
-    TimesRule,
 )
 from wellread.ingest.settings.picking import Given, file_facts, fill
-from wellread.ingest.settings.segments import LEAD_CHARACTERS, TimedTitle, normal
+from wellread.ingest.settings.segments import TimedTitle, marked_titles
 from wellread.types import Relation
 
 logger = logging.getLogger(__name__)
 
 MOST_BYTES = 16 << 20  # of a file that is read ahead
 MOST_NODES = 20_000  # of a tree of ids: YAML can fold one of any size into a few lines
-MOST_TITLES = 6
-
-_HEADING = re.compile(r"(#{1,6})\s+(.*)")
-_ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,24 +223,6 @@ def _own(rule: Rule, relative: str, fields: Mapping[str, Any]) -> Ahead:
     return {"id": fill(rule.id, {}, given), "keys": [key for key in dict.fromkeys(keys) if key]}
 
 
-def marked_titles(text: str, rule: TimesRule) -> list[TimedTitle]:
-    """Every time in ``text`` that the rule finds, with the titles it may belong to."""
-    lines = text.split("\n")
-    found: list[TimedTitle] = []
-    line, place, before = 0, 0, -1
-    for mark in re.finditer(rule.find, text, re.DOTALL):
-        begin = _seconds(mark["time"])
-        if begin is None:
-            continue
-        line += text.count("\n", place, mark.start())
-        place = mark.start()
-        title = mark.groupdict().get("title")
-        titles = [title] if title else _titles_over(lines, line, before)
-        before = line
-        found.append(TimedTitle(begin=begin, titles=tuple(map(normal, titles))))
-    return found
-
-
 def _times(rule: Rule, relative: str, path: Path) -> list[tuple[str, list[Any]]]:
     """The times that a file gives, by the key of the document that they belong to."""
     text = _read(path)
@@ -255,43 +231,6 @@ def _times(rule: Rule, relative: str, path: Path) -> list[tuple[str, list[Any]]]
     given = Given(fields=_matter(text).fields, facts=file_facts(relative))
     keys = [(fill(giving.key, {}, given), giving) for giving in rule.gives_times]
     return [(key, _plain(marked_titles(text, giving))) for key, giving in keys if key]
-
-
-def _titles_over(lines: Sequence[str], number: int, before: int) -> list[str]:
-    """Beginnings of the list items, paragraphs and sections around a line, the likeliest first.
-
-    That is the innermost; but of nested list items the outermost to which no earlier time (on
-    line ``before``) belongs: a time at the end of its last part is the time of the whole.
-    """
-    items: list[tuple[int, str]] = []
-    paragraphs: list[str] = []
-    headings: list[str] = []
-    indent, level = len(lines[number]) + 1, 7
-    for place in range(number, -1, -1):
-        line = lines[place]
-        item, heading = _ITEM.match(line), _HEADING.match(line)
-        if heading and len(heading[1]) < level:
-            level, indent = len(heading[1]), 0
-            headings.append(heading[2])
-        elif item and len(item[1]) < indent:
-            indent = len(item[1])
-            items.append((place, _lead(lines, place, item[2])))
-        elif level == 7 and line.strip() and not (place and lines[place - 1].strip()):
-            paragraphs.append(_lead(lines, place, line))
-        if level == 1 or len(items) + len(headings) == MOST_TITLES:
-            break
-    whole = [lead for place, lead in items if place > before][-1:]
-    return [*whole, *(lead for _, lead in items), *paragraphs[:MOST_TITLES], *headings]
-
-
-def _lead(lines: Sequence[str], place: int, first: str) -> str:
-    """The beginning of a list item, over as many lines as its title may take."""
-    words = first
-    for line in lines[place + 1 :]:
-        if not line.strip() or _ITEM.match(line) or len(words) >= LEAD_CHARACTERS:
-            break
-        words += " " + line.strip()
-    return words[: 2 * LEAD_CHARACTERS]
 
 
 def _tree_edges(tree: Hierarchy, path: Path) -> list[tuple[str, Relation]]:
@@ -354,15 +293,3 @@ def _matter(text: str) -> FrontMatter:
         return split(text, "")
     except SourceError:
         return FrontMatter(body=text)
-
-
-def _seconds(stamp: str) -> float | None:
-    parts = stamp.strip().split(":")
-    if not 2 <= len(parts) <= 3 or not all(
-        re.fullmatch(r"\d{1,3}(?:\.\d+)?", one) for one in parts
-    ):
-        return None
-    total = 0.0
-    for part in parts:
-        total = total * 60 + float(part)
-    return total

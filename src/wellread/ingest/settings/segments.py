@@ -14,14 +14,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from wellread.ingest.settings.collection import TimesRule
 from wellread.types import Document, HeadingMark, TimeMark
 
 LEAD_CHARACTERS = 240  # of an item: its title stands at its beginning
 MOST_PARTS = 400  # headings or times of one document; matching takes their product
 LEAST_ALIKE = 0.5  # share of equal words from which two titles may be the same
+MOST_TITLES = 6  # that a time may belong to
 FARTHER = 0.02  # a title further out counts that much less
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+(.*)")
 _TARGET = re.compile(r"\](?:\[[^\[\]]*\]|\([^()\s]*\))")
 
 
@@ -37,6 +41,24 @@ def normal(title: str) -> str:
     """Words and numbers in lower case, without markup: what two spellings have in common."""
     plain = unicodedata.normalize("NFKC", _TARGET.sub("]", _COMMENT.sub("", title)))
     return " ".join(re.findall(r"[^\W_]+", plain.replace("'", "").replace("’", "").casefold()))
+
+
+def marked_titles(text: str, rule: TimesRule) -> list[TimedTitle]:
+    """Every time in ``text`` that the rule finds, with the titles it may belong to."""
+    lines = text.split("\n")
+    found: list[TimedTitle] = []
+    line, place, before = 0, 0, -1
+    for mark in re.finditer(rule.find, text, re.DOTALL):
+        begin = _seconds(mark["time"])
+        if begin is None:
+            continue
+        line += text.count("\n", place, mark.start())
+        place = mark.start()
+        title = mark.groupdict().get("title")
+        titles = [title] if title else _titles_over(lines, line, before)
+        before = line
+        found.append(TimedTitle(begin=begin, titles=tuple(map(normal, titles))))
+    return found
 
 
 def timed(document: Document, titles: Sequence[TimedTitle]) -> Document:
@@ -142,3 +164,52 @@ def _between(
         if pairs and len(heads) == len(left):
             found += zip(heads, left, strict=True)
     return found
+
+
+def _titles_over(lines: Sequence[str], number: int, before: int) -> list[str]:
+    """Beginnings of the list items, paragraphs and sections around a line, the likeliest first.
+
+    That is the innermost; but of nested list items the outermost to which no earlier time (on
+    line ``before``) belongs: a time at the end of its last part is the time of the whole.
+    """
+    items: list[tuple[int, str]] = []
+    paragraphs: list[str] = []
+    headings: list[str] = []
+    indent, level = len(lines[number]) + 1, 7
+    for place in range(number, -1, -1):
+        line = lines[place]
+        item, heading = _ITEM.match(line), _HEADING.match(line)
+        if heading and len(heading[1]) < level:
+            level, indent = len(heading[1]), 0
+            headings.append(heading[2])
+        elif item and len(item[1]) < indent:
+            indent = len(item[1])
+            items.append((place, _lead(lines, place, item[2])))
+        elif level == 7 and line.strip() and not (place and lines[place - 1].strip()):
+            paragraphs.append(_lead(lines, place, line))
+        if level == 1 or len(items) + len(headings) == MOST_TITLES:
+            break
+    whole = [lead for place, lead in items if place > before][-1:]
+    return [*whole, *(lead for _, lead in items), *paragraphs[:MOST_TITLES], *headings]
+
+
+def _lead(lines: Sequence[str], place: int, first: str) -> str:
+    """The beginning of a list item, over as many lines as its title may take."""
+    words = first
+    for line in lines[place + 1 :]:
+        if not line.strip() or _ITEM.match(line) or len(words) >= LEAD_CHARACTERS:
+            break
+        words += " " + line.strip()
+    return words[: 2 * LEAD_CHARACTERS]
+
+
+def _seconds(stamp: str) -> float | None:
+    parts = stamp.strip().split(":")
+    if not 2 <= len(parts) <= 3 or not all(
+        re.fullmatch(r"\d{1,3}(?:\.\d+)?", one) for one in parts
+    ):
+        return None
+    total = 0.0
+    for part in parts:
+        total = total * 60 + float(part)
+    return total
