@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
@@ -13,6 +15,7 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError, RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 from wellread.types import Filters
@@ -56,6 +59,18 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def with_model(home: Path, *replies: str | Exception) -> tuple[KnowledgeBase, ScriptedModel]:
     model = ScriptedModel(list(replies))
     return open_kb(home, overrides=LENIENT, embedder=ReadableEmbedder(), model=model), model
+
+
+class CountingEmbedder(ReadableEmbedder):
+    """Notes what it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Purpose, int]] = []
+
+    def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+        self.calls.append((purpose, len(texts)))
+        return super().embed(texts, purpose)
 
 
 async def ask(kb: KnowledgeBase, text: str, **fields: object) -> Answer:
@@ -235,3 +250,14 @@ def test_one_list_alone(kb: KnowledgeBase) -> None:
         hits = search(kb, "ladders and drills", Filters(), mode=mode)
         assert {place.name for hit in hits for place in hit.ranks} == {mode}
         assert hits[0].document.title == "Tool library"
+
+
+async def test_a_plain_question_embeds_itself_and_its_sentences_once(home: Path) -> None:
+    embedder = CountingEmbedder()
+    with open_kb(home, overrides=LENIENT, embedder=embedder) as kb:
+        for question in ("When does the ferry leave the harbour?", "How much was the ferry?"):
+            embedder.calls.clear()
+            given = await ask(kb, question)
+            assert given.answered_by == "extractive"
+            assert [purpose for purpose, _ in embedder.calls] == ["query", "passage"]
+            assert embedder.calls[0] == ("query", 1)

@@ -18,6 +18,9 @@ from wellread.models.word_pieces import CLS, SEP
 BATCH_TOKENS = 1_024
 """Padded tokens of one run: more is no faster and needs more memory."""
 
+PADDED = 1.15
+"""Times its tokens that a run may grow by padding: sentences of a page differ much in length."""
+
 RUN_ERRORS = (
     states.EPFail,
     states.Fail,
@@ -83,16 +86,19 @@ def framed(pieces: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int64], NDAr
 def batches(lengths: Sequence[int], limit: int = BATCH_TOKENS) -> Iterator[list[int]]:
     """Positions in ``lengths``, longest first, grouped so that a padded group fits ``limit``.
 
-    A single length over the limit is a group of its own.
+    A single length over the limit is a group of its own, and texts of unlike lengths are in
+    different ones: what is padded is computed too.
     """
     group: list[int] = []
-    width = 0
+    width = held = 0
     for position in sorted(range(len(lengths)), key=lambda at: (-lengths[at], at)):
-        if group and width * (len(group) + 1) > limit:
+        padded = width * (len(group) + 1)
+        if group and (padded > limit or padded > PADDED * (held + lengths[position])):
             yield group
             group = []
         if not group:
-            width = lengths[position]
+            width, held = lengths[position], 0
         group.append(position)
+        held += lengths[position]
     if group:
         yield group
