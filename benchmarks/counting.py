@@ -25,8 +25,8 @@ from typing import Any
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
+from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import AggregateResult
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -93,9 +93,9 @@ def ask(kb: KnowledgeBase, one: Mapping[str, Any]) -> Outcome:
     started = time.perf_counter()
     found = find(kb, analyse(Question(text=one["question"]), words, TODAY))
     seconds = time.perf_counter() - started
-    tally = found.tally
-    got = tally.number if tally else None
-    right = got == one["number"] and (tally is None or same_rows(tally, one.get("rows")))
+    result = found if isinstance(found, AggregateResult) else None
+    got = result.number if result else None
+    right = got == one["number"] and (result is None or same_rows(result, one.get("rows")))
     return Outcome(
         base=one["base"],
         question=one["question"],
@@ -106,13 +106,13 @@ def ask(kb: KnowledgeBase, one: Mapping[str, Any]) -> Outcome:
     )
 
 
-def same_rows(tally: AggregateResult, wanted: Sequence[Any] | None) -> bool:
+def same_rows(result: AggregateResult, wanted: Sequence[Any] | None) -> bool:
     """Whether the rows are those that are given: by all cells, or by the first of each."""
     if wanted is None:
         return True
     if wanted and isinstance(wanted[0], list):
-        return [list(row.cells) for row in tally.rows] == [list(row) for row in wanted]
-    return [row.cells[0] for row in tally.rows] == list(wanted)
+        return [list(row.cells) for row in result.rows] == [list(row) for row in wanted]
+    return [row.cells[0] for row in result.rows] == list(wanted)
 
 
 def measured(outcomes: Sequence[Outcome]) -> dict[str, Any]:

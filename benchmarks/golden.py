@@ -41,7 +41,7 @@ from benchmarks.sets.reading import CLAPNQ, XQUAD, read_lines
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -125,12 +125,12 @@ async def _ask_all(kb: KnowledgeBase, name: str, asked: Sequence[Asked]) -> list
 
 
 async def _ask(kb: KnowledgeBase, question: Question) -> Row:
-    seen: list[tuple[Analysis, Retrieval]] = []
+    seen: list[tuple[Analysis, Found]] = []
     given = await final(answer(kb, question, explain=lambda *pair: seen.append(pair)))
     return _row(given, *seen[-1])
 
 
-def _row(given: Answer, analysis: Analysis, found: Retrieval) -> Row:
+def _row(given: Answer, analysis: Analysis, found: Found) -> Row:
     return {
         "question": given.question,
         "type": given.type,

@@ -31,8 +31,9 @@ from benchmarks.homes import refresh
 from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
+from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -129,7 +130,7 @@ def _optech(folder: Path) -> None:
 def judged(kb: KnowledgeBase, case: Case) -> Outcome:
     """Ask, and compare with the right answer."""
     found, analysis, milliseconds = asked(kb, case)
-    graph = found.strategy == "graph" and found.tally is not None
+    graph = isinstance(found, AggregateResult) and found.strategy == "graph"
     if not graph:
         return Outcome(
             case=case,
@@ -153,11 +154,11 @@ def judged(kb: KnowledgeBase, case: Case) -> Outcome:
         shown=shown,
         milliseconds=milliseconds,
         cause="" if right else "wrong way",
-        detail=found.tally.sentence if found.tally else "",
+        detail=found.sentence if isinstance(found, AggregateResult) else "",
     )
 
 
-def asked(kb: KnowledgeBase, case: Case) -> tuple[Retrieval, Analysis, float]:
+def asked(kb: KnowledgeBase, case: Case) -> tuple[Found, Analysis, float]:
     """What is found for a question, how it was understood, and the median time of both."""
     question = Question(text=case["question"], filters=Filters(collections=(case["graph"],)))
     times = []
@@ -170,7 +171,7 @@ def asked(kb: KnowledgeBase, case: Case) -> tuple[Retrieval, Analysis, float]:
     return found, analysis, statistics.median(times)
 
 
-def _of_answers(kb: KnowledgeBase, case: Case, found: Retrieval, milliseconds: float) -> Outcome:
+def _of_answers(kb: KnowledgeBase, case: Case, found: Found, milliseconds: float) -> Outcome:
     ids = {
         known: node.id
         for node in kb.catalogue.graph.entities([case["graph"]])
@@ -180,7 +181,7 @@ def _of_answers(kb: KnowledgeBase, case: Case, found: Retrieval, milliseconds: f
         path.steps[-1].name for path in found.paths if path.steps and path.steps[-1].node is None
     }
     ends = {path.steps[-1].name for path in found.paths if path.steps}
-    rows = found.tally.rows if found.tally else ()
+    rows = found.rows if isinstance(found, AggregateResult) else ()
     given = {row.cells[0] if row.cells[0] in unknown else ids[row.document_ids[0]] for row in rows}
     wanted = set(case["answers"])
     right = given == wanted
@@ -196,9 +197,9 @@ def _of_answers(kb: KnowledgeBase, case: Case, found: Retrieval, milliseconds: f
     )
 
 
-def _right_way(case: Case, found: Retrieval) -> bool:
+def _right_way(case: Case, found: Found) -> bool:
     """Yes or no as it should be, or a way as short as the shortest, between the right ends."""
-    sentence = found.tally.sentence if found.tally else ""
+    sentence = found.sentence if isinstance(found, AggregateResult) else ""
     if "exists" in case:
         return sentence.startswith("Yes") is bool(case["exists"])
     if not found.paths:

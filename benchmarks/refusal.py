@@ -32,7 +32,7 @@ from benchmarks.sets.refused import REFUSED, WITHHELD
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.verify.confidence import MEDIUM, judge
 from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import Interval, bootstrap
@@ -139,7 +139,7 @@ async def _row(kb: KnowledgeBase, name: str, one: Asked) -> Row:
 def withheld(one: Asked) -> Iterator[None]:
     """What is found inside comes without the passages that answer ``one``."""
 
-    def without(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
+    def without(kb: KnowledgeBase, analysis: Analysis) -> Found:
         found = find(kb, analysis)
         kept = [
             hit

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.counts import counts
-from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import AggregateResult
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import counts, find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -85,8 +84,8 @@ def read(kb: KnowledgeBase, text: str, filters: Filters) -> Analysis:
 def ask(kb: KnowledgeBase, text: str, collections: tuple[str, ...] = ("town",)) -> AggregateResult:
     filters = Filters(collections=collections)
     found = find(kb, read(kb, text, filters))
-    assert found.tally is not None
-    return found.tally
+    assert isinstance(found, AggregateResult)
+    return found
 
 
 def first(tally: AggregateResult) -> list[str]:
@@ -247,8 +246,8 @@ def test_a_constraint_that_names_another_collection_leaves_nothing(kb: Knowledge
     )
     found = counts(kb, analysis)
     assert found is not None
-    assert found.tally is not None
-    assert found.tally.number == 0
+    assert isinstance(found, AggregateResult)
+    assert found.number == 0
 
 
 def test_the_askers_own_limits_are_kept(kb: KnowledgeBase) -> None:
@@ -259,6 +258,6 @@ def test_the_askers_own_limits_are_kept(kb: KnowledgeBase) -> None:
         authors=("bo reed",),
     )
     found = find(kb, read(kb, "How many articles are there?", filters))
-    assert found.tally is not None
-    assert first(found.tally) == ["Night tram"]
-    assert "from 2025-02-01 to 2025-02-28" in found.tally.method
+    assert isinstance(found, AggregateResult)
+    assert first(found) == ["Night tram"]
+    assert "from 2025-02-01 to 2025-02-28" in found.method

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.coverage import coverage
-from wellread.ask.retrieve.retrieval import AggregateResult
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import coverage
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -52,8 +52,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def ask(kb: KnowledgeBase, text: str) -> AggregateResult | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
-    found = coverage(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
-    return found.tally if found else None
+    return coverage(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
 def test_two_dimensions_give_every_cell_also_the_empty_ones(kb: KnowledgeBase) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask.aggregate.strategies.digest import digest
 from wellread.ask.answer import answer, final
+from wellread.ask.plan import digest
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.explore import explore
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import explore
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -76,32 +77,32 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, TODAY)
 
 
-def ask(kb: KnowledgeBase, text: str, *collections: str) -> Retrieval:
+def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
     found = explore(kb, replace(read(kb, text, *collections), constraints=()))
     assert found is not None
     return found
 
 
-def rows(found: Retrieval) -> dict[str, str]:
+def rows(found: Found) -> dict[str, str]:
     """Name to group."""
-    assert found.tally is not None
-    return {row.cells[1]: row.cells[0] for row in found.tally.rows}
+    assert isinstance(found, AggregateResult)
+    return {row.cells[1]: row.cells[0] for row in found.rows}
 
 
 def test_a_taxonomy_value_lists_all_that_have_it_by_type(kb: KnowledgeBase) -> None:
     found = ask(kb, "What is there about water?")
     assert rows(found) == {"Rain barrel": "tool", "Drip hose": "tool", "Swale": "method"}
-    assert found.tally is not None
-    assert found.tally.kind == "list"
-    assert found.tally.number == 3
-    assert found.tally.method == "all entities themes: water"
+    assert isinstance(found, AggregateResult)
+    assert found.kind == "list"
+    assert found.number == 3
+    assert found.method == "all entities themes: water"
 
 
 def test_a_type_alone_lists_all_of_it_by_a_dimension(kb: KnowledgeBase) -> None:
     found = ask(kb, "What kinds of tools are there?")
     assert set(rows(found)) == {"Rain barrel", "Drip hose", "Leaf rake"}
-    assert found.tally is not None
-    assert set(found.tally.method.split(",")) == {"all entities of the type tool"}
+    assert isinstance(found, AggregateResult)
+    assert set(found.method.split(",")) == {"all entities of the type tool"}
     assert set(rows(found).values()) <= {"water", "soil", "spring", "summer", "autumn"}
     assert len(set(rows(found).values())) > 1
 
@@ -114,8 +115,8 @@ def test_type_and_value_must_both_hold(kb: KnowledgeBase) -> None:
 
 def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:
     found = ask(kb, "What is there about water?")
-    assert found.tally is not None
-    row = next(row for row in found.tally.rows if row.cells[1] == "Rain barrel")
+    assert isinstance(found, AggregateResult)
+    row = next(row for row in found.rows if row.cells[1] == "Rain barrel")
     assert row.cells[2] == "A rain barrel keeps water from the roof."
     assert int(row.cells[3]) >= 1  # the note on the drought
     node = kb.catalogue.graph.entity("garden", "rain-barrel")
@@ -129,8 +130,8 @@ def test_other_words_rank_by_search_and_by_who_is_named(kb: KnowledgeBase) -> No
     assert "Rain barrel" in listed  # its own text does not say drought: the note names it
     assert "Mulching" in listed
     assert "Seed swap" not in listed
-    assert found.tally is not None
-    assert "ranked by search" in found.tally.method
+    assert isinstance(found, AggregateResult)
+    assert "ranked by search" in found.method
 
 
 def test_hits_are_of_the_listed_entities_first(kb: KnowledgeBase) -> None:

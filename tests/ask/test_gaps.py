@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.gaps import gaps
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import gaps
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -67,20 +68,20 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def look(kb: KnowledgeBase, text: str) -> Retrieval | None:
+def look(kb: KnowledgeBase, text: str) -> Found | None:
     filters = Filters(collections=("river",))
     known = vocabulary_of(kb, filters.collections)
     return gaps(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
-def rows(found: Retrieval | None) -> list[tuple[str, ...]]:
+def rows(found: Found | None) -> list[tuple[str, ...]]:
     assert found is not None
-    assert found.tally is not None
-    assert found.tally.kind == "gap"
-    return [row.cells for row in found.tally.rows]
+    assert isinstance(found, AggregateResult)
+    assert found.kind == "gap"
+    return [row.cells for row in found.rows]
 
 
-def firsts(found: Retrieval | None) -> list[str]:
+def firsts(found: Found | None) -> list[str]:
     return [cells[0] for cells in rows(found)]
 
 
@@ -98,18 +99,18 @@ def test_all_that_there_is_comes_back(kb: KnowledgeBase, question: str) -> None:
     found = look(kb, question)
     assert firsts(found) == ["Otters return", "A new weir"]
     assert found is not None
-    assert found.tally is not None
-    assert found.tally.sentence.startswith("Yes: 2 documents are about “otters”")
+    assert isinstance(found, AggregateResult)
+    assert found.sentence.startswith("Yes: 2 documents are about “otters”")
 
 
 def test_what_is_not_there_is_not_found_in_other_collections(kb: KnowledgeBase) -> None:
     found = look(kb, "Is there anything about zeppelins?")
     assert rows(found) == []
     assert found is not None
-    assert found.tally is not None
-    assert found.tally.number == 0
-    assert found.tally.sentence.startswith("Not found: in the collection river")
-    assert found.tally.gap == "nothing found about “zeppelins”"
+    assert isinstance(found, AggregateResult)
+    assert found.number == 0
+    assert found.sentence.startswith("Not found: in the collection river")
+    assert found.gap == "nothing found about “zeppelins”"
 
 
 def test_near_are_words_that_stand_apart_and_its_words(kb: KnowledgeBase) -> None:

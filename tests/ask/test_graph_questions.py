@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.relational import clearly_related, related
-from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import clearly_related, find, related
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import UnknownCollectionError
@@ -114,15 +114,15 @@ def read(kb: KnowledgeBase, text: str, *collections: str) -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, TODAY)
 
 
-def ask(kb: KnowledgeBase, text: str, *collections: str) -> Retrieval:
+def ask(kb: KnowledgeBase, text: str, *collections: str) -> Found:
     found = related(kb, read(kb, text, *collections))
     assert found is not None
     return found
 
 
-def names(found: Retrieval) -> list[str]:
-    assert found.tally is not None
-    return [row.cells[0] for row in found.tally.rows]
+def names(found: Found) -> list[str]:
+    assert isinstance(found, AggregateResult)
+    return [row.cells[0] for row in found.rows]
 
 
 ONE_HOP = {
@@ -181,27 +181,27 @@ def test_two_hops_are_read_from_the_name_outwards(kb: KnowledgeBase, text: str) 
 
 def test_rows_tell_the_way_and_rest_on_the_documents_of_the_answers(kb: KnowledgeBase) -> None:
     found = ask(kb, "What do the devices that Kite song needs depend on?")
-    assert found.tally is not None
-    (row,) = found.tally.rows
+    assert isinstance(found, AggregateResult)
+    (row,) = found.rows
     assert row.cells[1] == "Kite song —needs→ Wind machine —needs→ Big motor"
     node = kb.catalogue.graph.entity("open", "big-motor")
     assert node is not None
     assert row.document_ids == node.documents
-    assert found.tally.kind == "relation"
-    assert found.tally.number == 1
+    assert found.kind == "relation"
+    assert found.number == 1
 
 
 def test_the_sentence_names_all_answers(kb: KnowledgeBase) -> None:
     found = ask(kb, "Which devices does Tempest night require?")
-    assert found.tally is not None
-    assert found.tally.sentence == "Tempest night needs 2 devices: Fog box and Wind machine."
+    assert isinstance(found, AggregateResult)
+    assert found.sentence == "Tempest night needs 2 devices: Fog box and Wind machine."
 
 
 def test_what_is_not_there_yet_is_named_with_a_note(kb: KnowledgeBase) -> None:
     found = ask(kb, "What does Tempest night need?")
     assert any("sea-cloth" in note and "without an entry" in note for note in found.notes)
-    assert found.tally is not None
-    missing = next(row for row in found.tally.rows if row.cells[0] == "sea-cloth")
+    assert isinstance(found, AggregateResult)
+    missing = next(row for row in found.rows if row.cells[0] == "sea-cloth")
     node = kb.catalogue.graph.entity("open", "tempest-night")
     assert node is not None
     assert missing.document_ids == node.documents  # who says so
@@ -209,32 +209,32 @@ def test_what_is_not_there_yet_is_named_with_a_note(kb: KnowledgeBase) -> None:
 
 def test_a_way_between_two_names(kb: KnowledgeBase) -> None:
     found = ask(kb, "How are Kite song and the lamp club connected?")
-    assert found.tally is not None
+    assert isinstance(found, AggregateResult)
     assert len(found.paths) == 2
     assert all(len(path.steps) == 2 for path in found.paths)
-    assert "connected in 2 steps" in found.tally.sentence
+    assert "connected in 2 steps" in found.sentence
     far = ask(kb, "How is the round hall related to the big motor?")
     assert [len(path.steps) for path in far.paths] == [3]
 
 
 def test_no_way_is_said_to_be_none(kb: KnowledgeBase) -> None:
     found = ask(kb, "What connects the play Moth with the round hall?")
-    assert found.tally is not None
-    assert found.tally.sentence.startswith("No way of four steps or less connects")
+    assert isinstance(found, AggregateResult)
+    assert found.sentence.startswith("No way of four steps or less connects")
     assert found.paths == ()
 
 
 def test_yes_with_the_edge_and_no_with_the_nearest_way(kb: KnowledgeBase) -> None:
     yes = ask(kb, "Does Kite song need the wind machine?")
-    assert yes.tally is not None
-    assert yes.tally.sentence == "Yes: Kite song —needs→ Wind machine."
+    assert isinstance(yes, AggregateResult)
+    assert yes.sentence == "Yes: Kite song —needs→ Wind machine."
     no = ask(kb, "Does the wind machine need Kite song?")
-    assert no.tally is not None
-    assert no.tally.sentence.startswith("No direct relation")
-    assert "Wind machine —needed for→ Kite song" in no.tally.sentence
+    assert isinstance(no, AggregateResult)
+    assert no.sentence.startswith("No direct relation")
+    assert "Wind machine —needed for→ Kite song" in no.sentence
     backwards = ask(kb, "Is the wind machine needed for Kite song?")
-    assert backwards.tally is not None
-    assert backwards.tally.sentence.startswith("Yes")
+    assert isinstance(backwards, AggregateResult)
+    assert backwards.sentence.startswith("Yes")
 
 
 def test_words_inside_a_name_or_apart_from_it_do_not_mislead(kb: KnowledgeBase) -> None:
@@ -280,15 +280,15 @@ def test_a_name_with_two_meanings_follows_both_and_says_so(kb: KnowledgeBase) ->
         ),
     )
     assert narrowed is not None
-    assert narrowed.tally is None  # the play needs nothing
+    assert not isinstance(narrowed, AggregateResult)  # the play needs nothing
 
 
 def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: KnowledgeBase) -> None:
     assert names(ask(kb, "What does the mill trust fund?", "plain")) == ["River mill"]
     assert names(ask(kb, "Who funds the river mill?", "plain")) == ["Mill trust"]
     found = ask(kb, "What does the mill trust pay for?", "plain")
-    assert found.tally is not None
-    assert found.tally.rows[0].cells[1] == "Mill trust ←funded by— River mill"
+    assert isinstance(found, AggregateResult)
+    assert found.rows[0].cells[1] == "Mill trust ←funded by— River mill"
     assert names(ask(kb, "What does the river mill require?", "plain")) == ["old-weir"]
     assert names(ask(kb, "Where is the mill stone used?", "plain")) == ["River mill"]
     assert names(ask(kb, "Who uses the mill stone?", "plain")) == ["River mill"]
@@ -297,7 +297,7 @@ def test_relations_without_a_declared_inverse_are_read_backwards_too(kb: Knowled
 def test_who_runs_something_is_not_what_it_runs_on(kb: KnowledgeBase) -> None:
     assert names(ask(kb, "What does the river mill run on?", "plain")) == ["Mill stone"]
     found = ask(kb, "Who runs the river mill?", "plain")
-    assert found.tally is None
+    assert not isinstance(found, AggregateResult)
     assert found.hits
 
 
@@ -308,8 +308,8 @@ def test_a_walk_ends_at_the_border_of_its_collection(kb: KnowledgeBase) -> None:
     allowed = {document.id for document in kb.catalogue.documents("open")}
     for found in (inside, ask(kb, "How are Kite song and the lamp club connected?", "open")):
         assert {hit.document.collection for hit in found.hits} == {"open"}
-        assert found.tally is not None
-        assert {known for row in found.tally.rows for known in row.document_ids} <= allowed
+        assert isinstance(found, AggregateResult)
+        assert {known for row in found.rows for known in row.document_ids} <= allowed
     both = ask(kb, "Which plays need the wind machine?", "open", "secret")
     assert names(both) == ["Kite song", "Secret play", "Tempest night"]
 
@@ -338,7 +338,7 @@ def test_the_askers_filters_hold_for_the_answers(kb: KnowledgeBase) -> None:
 def test_a_limit_in_the_words_is_let_go_of_when_nothing_meets_it(kb: KnowledgeBase) -> None:
     analysis = read(kb, "Which plays need the wind machine?")
 
-    def limited(value: str) -> Retrieval:
+    def limited(value: str) -> Found:
         limit = Constraint(
             kind="taxonomy",
             span=Span(start=0, end=5),
@@ -369,7 +369,7 @@ def test_passages_are_of_the_name_and_of_the_answers(kb: KnowledgeBase) -> None:
 
 def test_a_word_that_fits_no_relation_is_told_and_texts_are_searched(kb: KnowledgeBase) -> None:
     found = ask(kb, "Who painted the wind machine?")
-    assert found.tally is None
+    assert not isinstance(found, AggregateResult)
     assert found.hits
     assert any("no relation of the knowledge graph is called" in note for note in found.notes)
     assert {path.steps[0].name for path in found.paths} >= {"Lamp club", "Big motor"}
@@ -383,7 +383,7 @@ def test_no_word_for_a_relation_at_all_takes_any(kb: KnowledgeBase) -> None:
 
 def test_nothing_in_the_graph_goes_on_to_the_texts_with_a_note(kb: KnowledgeBase) -> None:
     found = ask(kb, "What does the big motor own?")
-    assert found.tally is None
+    assert not isinstance(found, AggregateResult)
     assert found.hits
     assert any("has nothing for Big motor" in note for note in found.notes)
 

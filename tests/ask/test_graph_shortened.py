@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.relational import clearly_related, related
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import clearly_related, related
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -61,10 +62,10 @@ def read(kb: KnowledgeBase, text: str, collection: str = "open") -> Analysis:
     return analyse(Question(text=text, filters=filters), vocabulary, date(2026, 5, 1))
 
 
-def names(found: Retrieval | None) -> list[str]:
+def names(found: Found | None) -> list[str]:
     assert found is not None
-    assert found.tally is not None
-    return [row.cells[0] for row in found.tally.rows]
+    assert isinstance(found, AggregateResult)
+    return [row.cells[0] for row in found.rows]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +98,8 @@ def test_the_answer_says_what_was_read_as_what(kb: KnowledgeBase) -> None:
 def test_two_shortened_names_in_one_question(kb: KnowledgeBase) -> None:
     found = clearly_related(kb, read(kb, "Does the orchard fund pay for the bread oven?"))
     assert found is not None
-    assert found.tally is not None
-    assert found.tally.sentence.startswith("Yes")
+    assert isinstance(found, AggregateResult)
+    assert found.sentence.startswith("Yes")
     assert len(found.notes) == 2
 
 

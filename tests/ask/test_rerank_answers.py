@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
@@ -60,11 +60,11 @@ def opened(home: Path, reranker: Reranker | None) -> KnowledgeBase:
     return open_kb(home, overrides=weights, embedder=ReadableEmbedder(), reranker=reranker)
 
 
-def found(kb: KnowledgeBase, text: str = QUESTION) -> Retrieval:
+def found(kb: KnowledgeBase, text: str = QUESTION) -> Found:
     return find(kb, analyse(Question(text=text), vocabulary_of(kb, ()), date(2025, 1, 1)))
 
 
-def titles(hits: Retrieval) -> list[str]:
+def titles(hits: Found) -> list[str]:
     return [hit.document.title for hit in hits.hits]
 
 

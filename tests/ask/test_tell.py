@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from wellread.answers import Answer, Question
+from wellread.ask.aggregate.result import AggregateResult, Place, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.render import SHOWN_ROWS, tell
 from wellread.ask.deliver.reply import Reply
-from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
 from wellread.ask.verify.confidence import of_catalogue
 from wellread.errors import StoreError
 from wellread.ingest.integrity.verify import verify
@@ -62,9 +62,9 @@ def by_title(kb: KnowledgeBase) -> dict[str, DocumentFacts]:
 
 def told(kb: KnowledgeBase, *rows: Row, hits: Sequence[Hit] = ()) -> Reply:
     tally = AggregateResult(
-        kind="list", sentence="So many are there.", columns=("What",), rows=rows
+        kind="list", sentence="So many are there.", columns=("What",), rows=rows, hits=tuple(hits)
     )
-    return tell(kb, tally, Retrieval(strategy="a list", tally=tally, hits=tuple(hits)))
+    return tell(kb, tally)
 
 
 def check_spans(kb: KnowledgeBase, given: Answer | Reply) -> None:
@@ -166,7 +166,7 @@ def test_a_number_is_told_what_it_counts_and_a_line_of_its_own_is_taken(kb: Know
         columns=("What", "Documents", "Share", "Since"),
         rows=rows,
     )
-    reply = tell(kb, tally, Retrieval(strategy="a trend", tally=tally))
+    reply = tell(kb, tally)
     first = "ferries (documents: 1,204; share: 30 %; 2025-01-01)"
     assert reply.text == f"So many.\n- {first}\n- trams: 4 of 9"
     assert [one.text for one in reply.sentences] == ["So many.", first, "trams: 4 of 9"]

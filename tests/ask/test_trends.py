@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.strategies.trends import trends
-from wellread.ask.retrieve.retrieval import AggregateResult
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.plan import trends
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.run import add
@@ -64,8 +64,7 @@ def kb(home: Path) -> Iterator[KnowledgeBase]:
 def ask(kb: KnowledgeBase, text: str, collection: str = "town") -> AggregateResult | None:
     filters = Filters(collections=(collection,))
     known = vocabulary_of(kb, filters.collections)
-    found = trends(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
-    return found.tally if found else None
+    return trends(kb, analyse(Question(text=text, filters=filters), known, date(2025, 1, 1)))
 
 
 @pytest.mark.parametrize(

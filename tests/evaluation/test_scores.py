@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
-from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
+from wellread.ask.aggregate.result import AggregateResult, Row
 from wellread.evaluation.cases import Case, Expected, WantedDocument
 from wellread.evaluation.scores import Run, Scored, measure_names, score
 from wellread.evaluation.targets import Targets
@@ -73,7 +73,7 @@ def answer(
 
 
 def scored(case: Case, given: Answer, targets: Targets = TARGETS) -> Scored:
-    run = Run(found=Retrieval(strategy="listing", tally=TALLY), answer=given)
+    run = Run(found=TALLY, answer=given)
     return score(case, targets, run, (1, 5), retrieval_only=False)
 
 

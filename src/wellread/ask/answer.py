@@ -30,6 +30,7 @@ from wellread.answers import (
     StepEvent,
     Usage,
 )
+from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, pruned
 from wellread.ask.deliver.related import beside
@@ -38,7 +39,7 @@ from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
 from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.past_questions import verified_similar
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.conversation import Opened, opened, respelt
@@ -62,7 +63,7 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 
-Explain = Callable[[Analysis, Retrieval], None]
+Explain = Callable[[Analysis, Found], None]
 in_thread = to_thread.run_sync
 
 
@@ -99,9 +100,9 @@ async def answer(
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
-    if found.tally is not None:
-        reply = await in_thread(tell, kb, found.tally, found)
-        method = found.tally.method or found.tally.kind
+    if isinstance(found, AggregateResult):
+        reply = await in_thread(tell, kb, found)
+        method = found.method or found.kind
         reply = replace(reply, sure=of_catalogue(method, notes_of(analysis, found)))
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
@@ -162,7 +163,7 @@ class _Verified:
 def _verify(
     kb: KnowledgeBase,
     analysis: Analysis,
-    found: Retrieval,
+    found: Found,
     evidence: Sequence[Evidence],
     written: Written | None,
 ) -> _Verified:
@@ -260,7 +261,7 @@ class _Clock:
 
 
 def _assemble(
-    analysis: Analysis, turn: Opened, found: Retrieval, reply: Reply, steps: list[Step]
+    analysis: Analysis, turn: Opened, found: Found, reply: Reply, steps: list[Step]
 ) -> Answer:
     question = turn.question
     written = reply.written
@@ -296,7 +297,7 @@ def _assemble(
     )
 
 
-def _spent(turn: Opened, written: Written | None, found: Retrieval) -> Usage:
+def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
     wrote = written.usage if written else Usage()
     return Usage(
         input_tokens=turn.usage.input_tokens + wrote.input_tokens,

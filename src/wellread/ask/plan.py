@@ -1,20 +1,25 @@
 """From an analysed question to what was found: each type of question has its strategies.
 
-The first strategy that has something to say decides; direct retrieval always has.
+A strategy answers from the catalogue as a whole (a query is read from the question and worked
+out) or finds passages. The first one that has something to say decides; direct retrieval always
+has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from wellread.ask.aggregate.strategies.counts import counts
-from wellread.ask.aggregate.strategies.coverage import coverage
-from wellread.ask.aggregate.strategies.digest import digest
-from wellread.ask.aggregate.strategies.explore import explore
-from wellread.ask.aggregate.strategies.gaps import gaps
-from wellread.ask.aggregate.strategies.relational import clearly_related, related
-from wellread.ask.aggregate.strategies.trends import trends
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.execute import execute
+from wellread.ask.aggregate.query import CatalogueQuery
+from wellread.ask.aggregate.read.read_counts import read_counts
+from wellread.ask.aggregate.read.read_lists import read_list
+from wellread.ask.aggregate.read.read_news import read_news
+from wellread.ask.aggregate.read.read_topics import read_coverage, read_gaps, read_trend
+from wellread.ask.aggregate.read.read_walks import read_walk
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.retrieve.retrieval import Found, SearchTrace
+from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.strategies.compare import compare, synthesis
 from wellread.ask.retrieve.strategies.direct import direct
 from wellread.ask.retrieve.strategies.guide import guides
@@ -22,8 +27,78 @@ from wellread.ask.retrieve.strategies.news import news
 from wellread.ask.retrieve.strategies.persona import persona
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.types import Filters, Hit
 
-Strategy = Callable[[KnowledgeBase, Analysis], Retrieval | None]
+Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
+Counting = Callable[[KnowledgeBase, Analysis], AggregateResult | None]
+Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
+
+SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
+_TEXTS_TOO = (
+    "no relation of the knowledge graph is called as the question says; texts were searched, "
+    "and the ways show relations of any type"
+)
+
+
+def from_catalogue(read: Reader) -> Counting:
+    """The strategy that works out the first query read from a question that has a result."""
+
+    def strategy(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+        made = (execute(kb, query, analysis) for query in read(kb, analysis))
+        return next((result for result in made if result is not None), None)
+
+    return strategy
+
+
+counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
+gaps, coverage = from_catalogue(read_gaps), from_catalogue(read_coverage)
+trends, explore = from_catalogue(read_trend), from_catalogue(read_list)
+
+
+def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
+    """What the graph says about the entities that the question names; None when it names none.
+
+    Where the graph says nothing, or the question's word for a relation fits none, passages.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    read = read_walk(kb, analysis)
+    result = execute(kb, read.query) if read else None
+    if read is None or (result is None and not read.guessed):
+        return None
+    if read.query.form == "path" and result:
+        return _with_passages(kb, analysis, result)
+    if read.guessed:
+        found = direct(kb, analysis)
+        paths = result.paths[: result.number] if result else ()
+        return replace(found, paths=paths, notes=(_TEXTS_TOO, *found.notes))
+    if result and not result.absent:
+        return _with_passages(kb, analysis, result)
+    if result is None or not read.understood:
+        return None
+    found = direct(kb, analysis)
+    note = f"{result.sentence[:1].lower()}{result.sentence[1:-1]}; texts were searched"
+    return replace(found, notes=(note, *found.notes))
+
+
+def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """``related``, for a question that does not look like it: None unless nothing is in doubt.
+
+    Every word that says something must be a name, a noun for a type or a word for a relation that
+    exists, and the graph must have an answer.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
+    """
+    read = read_walk(kb, analysis)
+    if read is None or not (read.understood and read.complete):
+        return None
+    result = execute(kb, read.query)
+    return _with_passages(kb, analysis, result) if result and result.paths else None
+
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
@@ -40,8 +115,8 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
 }
 
 
-def find(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
-    """What the strategies of the question's type find.
+def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
+    """What the strategies of the question's type find: a result of the catalogue, or passages.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
@@ -52,3 +127,44 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
         if found is not None:
             return found
     return direct(kb, analysis)
+
+
+# --- passages that tell of a relation ---
+
+
+def _with_passages(
+    kb: KnowledgeBase, analysis: Analysis, result: AggregateResult
+) -> AggregateResult:
+    """The result with passages to quote: of the named entities, then one of each found."""
+    most = kb.settings.retrieval.top_k
+    subjects = result.subjects
+    others = [node for node in result.others if node not in subjects]
+    names = [node.title for node in others][:most]
+    text = " ".join([analysis.question, *names])
+    first, second = (
+        _search(kb, analysis, text, subjects, "what the named entities say"),
+        _search(kb, analysis, analysis.question, others, "what the entities found say"),
+    )
+    chosen: dict[str, Hit] = {}
+    per_document: dict[str, int] = {}
+    for (hits, _), limit in ((first, SUBJECT_PASSAGES), (second, 1)):
+        for hit in hits:
+            if per_document.get(hit.document.id, 0) < limit and len(chosen) < most:
+                per_document[hit.document.id] = per_document.get(hit.document.id, 0) + 1
+                chosen.setdefault(hit.passage.id, hit)
+    traces = tuple(made for _, made in (first, second) if made)
+    return replace(result, hits=tuple(chosen.values()), traces=traces)
+
+
+def _search(
+    kb: KnowledgeBase, analysis: Analysis, text: str, nodes: Sequence[EntityNode], purpose: str
+) -> tuple[list[Hit], SearchTrace | None]:
+    filters = analysis.filters
+    wanted = list(dict.fromkeys(known for node in nodes for known in node.documents))
+    if filters.document_ids:
+        wanted = [known for known in wanted if known in filters.document_ids]
+    if not wanted:
+        return [], None
+    limits = Filters(collections=filters.collections, document_ids=tuple(wanted))
+    made = look(kb, text, limits, purpose=purpose, limit=2 * kb.settings.retrieval.top_k)
+    return made.hits, made.look

@@ -15,7 +15,7 @@ from anyio import to_thread
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -120,7 +120,7 @@ async def _run(kb: KnowledgeBase, case: Case, *, retrieval_only: bool) -> Run:
 
 
 async def _answer(kb: KnowledgeBase, asked: Question) -> Run:
-    seen: list[tuple[Analysis, Retrieval]] = []
+    seen: list[tuple[Analysis, Found]] = []
     started = time.perf_counter()
     given = await final(
         answer(kb, asked, explain=lambda analysis, found: seen.append((analysis, found)))

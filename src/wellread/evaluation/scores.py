@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import CATALOGUE, NOBODY, Answer
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.retrieve.retrieval import Found
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier
 from wellread.evaluation.cases import Case
@@ -32,7 +33,7 @@ class Run:
         seconds: step to its time; ``total`` is all of them.
     """
 
-    found: Retrieval | None = None
+    found: Found | None = None
     type: QuestionType | None = None
     answer: Answer | None = None
     failed: str = ""
@@ -128,7 +129,7 @@ def measure_names(depths: Sequence[int | str]) -> list[str]:
 
 
 def _retrieval_scores(
-    targets: Targets, found: Retrieval | None, depths: Sequence[int]
+    targets: Targets, found: Found | None, depths: Sequence[int]
 ) -> dict[str, float]:
     scores: dict[str, float] = {}
     if targets.grades:
@@ -141,9 +142,9 @@ def _retrieval_scores(
     return scores
 
 
-def _documents(found: Retrieval) -> list[str]:
+def _documents(found: Found) -> list[str]:
     """Those that an exhaustive result rests on, then those of the passages."""
-    rows = found.tally.rows if found.tally else ()
+    rows = found.rows if isinstance(found, AggregateResult) else ()
     listed = [known for row in rows for known in row.document_ids]
     return listed + [hit.document.id for hit in found.hits]
 

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.deliver.reply import notes_of
-from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
+from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.serve.api.explain_schemas import (
@@ -34,13 +35,13 @@ LISTED = 5  # candidates of each list that the terminal shows
 DROPPED = 10
 
 
-def explanation(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> ExplanationBody:
+def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> ExplanationBody:
     """The whole explanation; the titles of candidates are looked up."""
     titles = _titles(kb, found)
     return ExplanationBody(
         analysis=_analysis(analysis),
         strategy=found.strategy,
-        method=found.tally.method if found.tally else "",
+        method=found.method if isinstance(found, AggregateResult) else "",
         searches=tuple(_search(look, titles) for look in found.traces),
         used=tuple(
             UsedBody(
@@ -56,7 +57,7 @@ def explanation(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> Expl
         ),
         dropped=tuple(
             DroppedBody(passage_id=each.hit.passage.id, title=each.hit.document.title, why=each.why)
-            for each in found.dropped
+            for each in (found.dropped if isinstance(found, Retrieval) else ())
         ),
         paths=tuple(path_in_words(path) for path in found.paths),
         notes=notes_of(analysis, found),
@@ -92,7 +93,7 @@ def print_explanation(console: Console, body: ExplanationBody) -> None:
     console.print()
 
 
-def _titles(kb: KnowledgeBase, found: Retrieval) -> dict[str, str]:
+def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
     """Passage id to the title of its document."""
     wanted = {
         each.passage_id for look in found.traces for _, listed in look.lists for each in listed

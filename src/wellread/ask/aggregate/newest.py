@@ -3,47 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.rows import amount, day, kind_of
-from wellread.ask.aggregate.scope import Scope
-from wellread.ask.retrieve.retrieval import Place, Row
+from wellread.ask.aggregate.query import CatalogueQuery
+from wellread.ask.aggregate.result import AggregateResult, Place, Row, amount, day, kind_of
+from wellread.ask.aggregate.scope import Scope, in_words
+from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.headlines import shortened
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.invisible import visible
 from wellread.text.sentences import QUOTED, first_sentence
 from wellread.types import Filters, Span
 
+STRATEGY = "the newest of the catalogue"
+MOST = 10
 LONGEST_SENTENCE = 300  # characters of what is told of each
 STORIES = ("Title", "Date", "Sources", "Told")
 DOCUMENTS = ("Title", "Date", "Kind", "Told")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Newest:
-    """The newest of a time.
+_Dated = tuple[list[datetime], list[Row]]
 
-    Attributes:
-        time: the limits on it that were kept to.
-        dates: that of each row.
+
+def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """The newest stories or documents within the limits; None without any.
+
+    Args:
+        scope: within the limits of the query, but for its time.
     """
+    time = _time_of(query.where)
+    most = query.limit or MOST
+    stories = query.of.what == "stories"
+    dates, rows = (_stories if stories else _documents)(scope, time, most)
+    if not rows:
+        return None
+    one, many = ("story", "stories") if stories else ("document", "documents")
+    first, last = day(min(dates)), day(max(dates))
+    when = f"from {first} to {last}" if first != last else f"of {last}"
+    limits = "".join(f", {part}" for part in (*scope.said, *in_words(time)))
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="list",
+        sentence=f"The newest {f'{len(rows):,} {many}' if len(rows) > 1 else one}, {when}:",
+        number=len(rows),
+        columns=STORIES if stories else DOCUMENTS,
+        rows=tuple(rows),
+        method=f"{many} by the date of what is newest in them{limits}; in {scope.where}",
+        clusters=len(rows) if stories else 0,
+    )
 
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    dates: tuple[datetime, ...]
-    time: Filters
 
-    @property
-    def stories(self) -> bool:
-        """Whether the rows are stories rather than documents."""
-        return self.columns == STORIES
+def _time_of(where: Sequence[Filters]) -> Filters:
+    """The time that all of the limits leave."""
+    since = [one.published_from for one in where if one.published_from]
+    until = [one.published_to for one in where if one.published_to]
+    return Filters(published_from=max(since, default=None), published_to=min(until, default=None))
 
 
-def newest_stories(scope: Scope, time: Filters, most: int) -> Newest | None:
-    """The stories with the newest items in ``time`` and within the scope; None without any.
+def _stories(scope: Scope, time: Filters, most: int) -> _Dated:
+    """The stories with the newest items in ``time`` and within the scope.
 
     A story is as new as its newest item there, and tells only of items there.
     """
@@ -62,19 +82,17 @@ def newest_stories(scope: Scope, time: Filters, most: int) -> Newest | None:
         if items:  # else it went in the meantime
             rows.append(_story_row(scope, story, items))
             shown.append(date)
-    if not rows:
-        return None
-    return Newest(columns=STORIES, rows=tuple(rows), dates=tuple(shown), time=time)
+    return shown, rows
 
 
-def newest_documents(scope: Scope, time: Filters, most: int) -> Newest | None:
-    """The documents of the scope that were published last in ``time``; None without any."""
+def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
+    """The documents of the scope that were published last in ``time``; of all sources."""
     inside = scope.within(time) if time != Filters() else scope
+    if not any(limit.kinds for limit in scope.limits):
+        inside = inside.within(Filters(kinds=SOURCE_KINDS))
     entries = [entry for entry in inside.entries() if entry.published_at][-most:][::-1]
     facts = scope.kb.catalogue.facts([entry.id for entry in entries])
     entries = [entry for entry in entries if entry.id in facts and facts[entry.id].characters]
-    if not entries:
-        return None
     places = [
         Place(
             document_id=entry.id,
@@ -84,15 +102,11 @@ def newest_documents(scope: Scope, time: Filters, most: int) -> Newest | None:
         for entry in entries
     ]
     told = _openings(scope, places)
-    return Newest(
-        columns=DOCUMENTS,
-        rows=tuple(
-            _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
-            for entry, said, place in zip(entries, told, places, strict=True)
-        ),
-        dates=tuple(entry.published_at or _LONG_AGO for entry in entries),
-        time=time,
-    )
+    rows = [
+        _row((entry.title, day(entry.published_at), kind_of(entry), said), (entry.id,), place)
+        for entry, said, place in zip(entries, told, places, strict=True)
+    ]
+    return [entry.published_at or _LONG_AGO for entry in entries], rows
 
 
 _Told = tuple[datetime, Story, frozenset[str] | None]

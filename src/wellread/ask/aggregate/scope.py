@@ -57,35 +57,42 @@ class Scope:
         return f"the collection{'s' if len(self.collections) > 1 else ''} {names}"
 
 
-def scope_of(kb: KnowledgeBase, analysis: Analysis, without: Sequence[Span] = ()) -> Scope:
-    """The scope of a question.
-
-    Args:
-        without: places of the question whose constraints are not meant as limits.
+def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
+    """What meets all of ``where``.
 
     Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        UnknownCollectionError: one of them names a collection that does not exist.
     """
-    check_collections(kb, analysis.filters)
-    constraints = [
-        constraint
-        for constraint in analysis.constraints
-        if not any(constraint.span.overlaps(span) for span in without)
-    ]
-    given = (analysis.filters, *(constraint.filters for constraint in constraints))
     names = [facts.name for facts in kb.catalogue.collections()]
-    for filters in given:
+    for filters in where:
+        check_collections(kb, filters)
         names = [name for name in names if not filters.collections or name in filters.collections]
     collections = tuple(names)
     # An empty value would not limit, so that no collection is the one without a name.
     border = Filters(collections=collections or ("",))
-    plain = [replace(filters, collections=()) for filters in given]
+    plain = [replace(filters, collections=()) for filters in where]
     return Scope(
         kb=kb,
         collections=collections,
         limits=(border, *(filters for filters in plain if filters != Filters())),
         said=tuple(dict.fromkeys(part for filters in plain for part in in_words(filters))),
         limited=any(filters != Filters() for filters in plain),
+    )
+
+
+def limits_of(analysis: Analysis, without: Sequence[Span] = ()) -> tuple[Filters, ...]:
+    """The limits of the asker and of the question's words.
+
+    Args:
+        without: places of the question whose constraints are not meant as limits.
+    """
+    return (
+        analysis.filters,
+        *(
+            constraint.filters
+            for constraint in analysis.constraints
+            if not any(constraint.span.overlaps(span) for span in without)
+        ),
     )
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
+from wellread.ask.aggregate.result import AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply
-from wellread.ask.retrieve.retrieval import AggregateResult, Place, Retrieval, Row
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
@@ -23,38 +23,38 @@ _NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
 Cited = tuple[str, Place | None]  # a document, and what to quote of it
 
 
-def tell(kb: KnowledgeBase, tally: AggregateResult, found: Retrieval) -> Reply:
-    """The reply that delivers ``tally``.
+def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
+    """The reply that delivers ``result``.
 
     The verdict of its sentences is by the method ``catalogue``: they were counted, not read.
     """
-    shown = tally.rows[:SHOWN_ROWS]
-    sources = _sources(kb, shown, found)
-    verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=tally.method)
+    shown = result.rows[:SHOWN_ROWS]
+    sources = _sources(kb, shown, result)
+    verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
     page = CitedText(kb)
-    page.say(tally.sentence, verdict, ())
+    page.say(result.sentence, verdict, ())
     for row in shown:
         page.text += "\n- "
         cited = [sources[known] for known in _cited(row) if known in sources]
-        page.say(_line(row, tally.columns), verdict, cited)
-    if len(tally.rows) > len(shown):
-        page.text += f"\n\n{len(tally.rows) - len(shown):,} more are in the table."
+        page.say(_line(row, result.columns), verdict, cited)
+    if len(result.rows) > len(shown):
+        page.text += f"\n\n{len(result.rows) - len(shown):,} more are in the table."
     return Reply(
         text=page.text,
         by=CATALOGUE,
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
-        data_gaps=(tally.gap or tally.sentence,) if tally.absent else (),
-        table=_table(tally),
+        data_gaps=(result.gap or result.sentence,) if result.absent else (),
+        table=_table(result),
     )
 
 
-def _table(tally: AggregateResult) -> Table:
+def _table(result: AggregateResult) -> Table:
     return Table(
-        columns=tally.columns,
-        rows=tuple(row.cells for row in tally.rows),
-        documents=tuple(row.document_ids for row in tally.rows),
-        method=tally.method,
+        columns=result.columns,
+        rows=tuple(row.cells for row in result.rows),
+        documents=tuple(row.document_ids for row in result.rows),
+        method=result.method,
     )
 
 
@@ -73,10 +73,12 @@ def _line(row: Row, columns: Sequence[str]) -> str:
     return row.line or (f"{first} ({'; '.join(said)})" if said else first)
 
 
-def _sources(kb: KnowledgeBase, rows: Sequence[Row], found: Retrieval) -> dict[Cited, Source]:
+def _sources(
+    kb: KnowledgeBase, rows: Sequence[Row], result: AggregateResult
+) -> dict[Cited, Source]:
     """What can be cited of the rows' documents: the passage that was found, else the beginning."""
     wanted = dict.fromkeys(cited for row in rows for cited in _cited(row))
-    facts, places, texts = _texts(kb, tuple(wanted), found)
+    facts, places, texts = _texts(kb, tuple(wanted), result)
     quoted = [
         (known, first_sentence(text, span))
         for ((known, _), span), text in zip(places.items(), texts, strict=True)
@@ -96,14 +98,14 @@ def _sources(kb: KnowledgeBase, rows: Sequence[Row], found: Retrieval) -> dict[C
 
 
 def _texts(
-    kb: KnowledgeBase, wanted: Sequence[Cited], found: Retrieval, tries: int = TRIES
+    kb: KnowledgeBase, wanted: Sequence[Cited], result: AggregateResult, tries: int = TRIES
 ) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
     """The facts of those documents that are there, and of those with a text its cited part.
 
     Raises:
         StoreError: documents go again and again while they are read.
     """
-    passages = {hit.document.id: hit.passage for hit in reversed(found.hits)}
+    passages = {hit.document.id: hit.passage for hit in reversed(result.hits)}
     facts = kb.catalogue.facts({known for known, _ in wanted})
     places: dict[Cited, Span] = {}
     for known, place in wanted:
@@ -117,7 +119,7 @@ def _texts(
     except StoreError:  # one went between the two looks
         if tries == 1:
             raise
-        return _texts(kb, wanted, found, tries - 1)
+        return _texts(kb, wanted, result, tries - 1)
     return facts, places, texts
 
 

@@ -22,7 +22,7 @@ from wellread.answers import (
 )
 from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.false_presuppositions import premises
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.write.drafting import Written
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.parsed import parse
@@ -85,7 +85,7 @@ class Reply:
     dropped_sentences: int = 0
 
 
-def notes_of(analysis: Analysis, found: Retrieval) -> tuple[str, ...]:
+def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
     """What a reader has to know of how the question was read and what was found, in words."""
     left_out = (
         _LEFT_OUT.get(one.kind, _LEFT_OUT_OTHERWISE).format(value=one.value)

@@ -55,7 +55,7 @@ def narrowed(filters: Filters, constraints: Sequence[Constraint]) -> Filters | N
     """``filters`` with every constraint added; None when two of them exclude each other."""
     joined: Filters | None = filters
     for constraint in constraints:
-        joined = None if joined is None else _both(joined, constraint.filters)
+        joined = None if joined is None else both(joined, constraint.filters)
     return joined
 
 
@@ -161,7 +161,7 @@ def _least_sure(kept: Sequence[Constraint]) -> list[Constraint]:
     return [min(kept, key=lambda constraint: LET_GO.index(constraint.kind))]
 
 
-def _both(one: Filters, other: Filters) -> Filters | None:
+def both(one: Filters, other: Filters) -> Filters | None:
     """What both let through; None when that is nothing."""
     joined: dict[str, Any] = {}
     for field in fields(Filters):

@@ -11,7 +11,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -60,7 +60,7 @@ def ask_router(kb: KnowledgeBase) -> APIRouter:
         question = question_of(request)
         # Before a stream begins, what retrieval would raise in the middle of it.
         await to_thread.run_sync(check_collections, kb, question.filters)
-        told: list[tuple[Analysis, Retrieval]] = []
+        told: list[tuple[Analysis, Found]] = []
         # An answer that is given again cannot be explained, so only who asks for it is told.
         tell = (lambda *both: told.append(both)) if request.options.explain else None
         events = answer(kb, question, explain=tell)
@@ -110,7 +110,7 @@ def _filters(topic: str | None, options: AskOptions) -> Filters:
     )
 
 
-def _explaining(kb: KnowledgeBase, told: list[tuple[Analysis, Retrieval]]) -> Explaining:
+def _explaining(kb: KnowledgeBase, told: list[tuple[Analysis, Found]]) -> Explaining:
     """Gives the explanation of the answer, once there is one."""
 
     async def explain() -> ExplanationBody:

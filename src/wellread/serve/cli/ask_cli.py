@@ -14,7 +14,7 @@ from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.pack_evidence import pack
-from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.conversation import respelt
 from wellread.ask.understand.vocabulary import vocabulary_of
@@ -118,7 +118,7 @@ def show_explained(
 ) -> None:
     """Answer ``question``, and write how the answer was found before it."""
 
-    told: list[tuple[Analysis, Retrieval]] = []
+    told: list[tuple[Analysis, Found]] = []
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=lambda *both: told.append(both))
     seconds = time.perf_counter() - started

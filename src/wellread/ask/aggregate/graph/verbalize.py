@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wellread.ask.aggregate.graph.graph_plan import Hop, Plan
-from wellread.ask.aggregate.graph.relation_families import BOTH_WAYS
-from wellread.ask.aggregate.graph.relation_phrases import PREPOSITIONS, is_participle
 from wellread.ask.aggregate.graph.walk import Reached, Walked
+from wellread.ask.aggregate.query import Hop, Walk
+from wellread.ask.aggregate.read.relation_families import BOTH_WAYS
+from wellread.ask.aggregate.read.relation_phrases import PREPOSITIONS, is_participle
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour, Path
 from wellread.text.names import plural
@@ -35,22 +35,24 @@ def how_text(one: Reached) -> str:
     return "; ".join(ways[:MOST_WAYS]) + more
 
 
-def hops_sentence(plan: Plan, walked: Walked) -> str:
+def hops_sentence(
+    asked: Walk, starts: Sequence[Sequence[EntityNode]], reached: Sequence[Reached]
+) -> str:
     """What was asked for and what it is, in one sentence."""
-    names = [_names(group) for group in walked.starts]
-    found = listing([one.name for one in walked.reached])
-    count = _counted(walked.reached)
-    if plan.form == "common":
-        return f"{listing(names)} have {count} in common{_over(plan)}: {found}."
-    if len(plan.hops) == 1 and walked.reached:
-        hop, step = plan.hops[0], walked.reached[0].paths[0].steps[-1]
-        relations = {one.relation for r in walked.reached for p in r.paths for one in p.steps}
+    names = [_names(group) for group in starts]
+    found = listing([one.name for one in reached])
+    count = _counted(reached)
+    if asked.all_of:
+        return f"{listing(names)} have {count} in common{_over(asked)}: {found}."
+    if len(asked.hops) == 1 and reached:
+        hop, step = asked.hops[0], reached[0].paths[0].steps[-1]
+        relations = {one.relation for r in reached for p in r.paths for one in p.steps}
         if hop.attribute:
             return f"{listing(names)} shares {_plain(hop.attribute)} with {count}: {found}."
         if len(relations) == 1 and len(names) == 1:
             return _one_relation(names[0], step, count, found)
         return f"{listing(names)} is related to {count}: {found}."
-    return f"{count[:1].upper()}{count[1:]} reached from {listing(names)}{_over(plan)}: {found}."
+    return f"{count[:1].upper()}{count[1:]} reached from {listing(names)}{_over(asked)}: {found}."
 
 
 def _one_relation(subject: str, step: Neighbour, count: str, found: str) -> str:
@@ -72,19 +74,20 @@ def _verb(relation: str) -> str:
     return f"has the relation “{relation}” to"
 
 
-def _over(plan: Plan) -> str:
+def _over(asked: Walk) -> str:
     """Which words of the question led there, in the order of the walk."""
-    said = [f"“{hop.words}”" for hop in plan.hops if hop.words]
+    said = [f"“{hop.words}”" for hop in asked.hops if hop.words]
     return f" over {', then '.join(said)}" if said else ""
 
 
-def existence_sentence(plan: Plan, walked: Walked) -> str:
+def existence_sentence(asked: Walk, walked: Walked) -> str:
     """Yes with the edge, or no with the nearest way."""
     one, other = (_names(group) for group in walked.starts[:2])
-    asked = plan.hops[0].words or "a relation"
+    hop = asked.hops[0]
+    said = hop.words or " or ".join(sense.type for sense in hop.senses) or "a relation"
     if walked.direct:
         return f"Yes: {path_text(walked.paths[0])}."
-    no = f"No direct relation “{asked}” from {one} to {other} is in the knowledge graph"
+    no = f"No direct relation “{said}” from {one} to {other} is in the knowledge graph"
     if walked.paths:
         return f"{no}; the nearest way is {path_text(walked.paths[0])}."
     return f"{no}, and no way of four steps or less connects them."

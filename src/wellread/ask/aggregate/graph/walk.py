@@ -1,4 +1,4 @@
-"""Walks the graph as a plan says: every answer with the way that led to it."""
+"""Walks the graph: every answer with the way that led to it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from wellread.ask.aggregate.graph.graph_plan import Hop, Plan
-from wellread.questions import NamedEntity
+from wellread.ask.aggregate.query import EntityKey, Hop, Walk
 from wellread.store.catalogue.graph.entity_graph import MOST_HOPS, Graph
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Direction, Edge, Neighbour, Path
@@ -17,7 +16,6 @@ MOST_PATHS = 10
 LOOKED_AT = 100  # ways between two entities, to choose the telling ones from
 _SIDES: tuple[Direction, ...] = ("out", "in")
 
-Key = tuple[str, str]  # collection, and the id of an entity or the name of one not there
 Attributes = Mapping[str, Mapping[str, Sequence[str]]]  # dimension, value → document ids
 
 
@@ -31,7 +29,7 @@ class Reached:
     paths: tuple[Path, ...]
 
     @property
-    def key(self) -> Key:
+    def key(self) -> EntityKey:
         """What tells it from others."""
         return (self.collection, self.node.id if self.node else self.name)
 
@@ -43,8 +41,8 @@ class Walked:
     Attributes:
         starts: for each name of the question the entities from which something was reached; all
             that the name may mean when nothing was.
-        paths: the ways, of "connection" and "existence" between the names, shortest first.
-        direct: of "existence", whether there is an edge as asked.
+        paths: the ways between the names, shortest first.
+        direct: whether there is an edge as asked.
         cut: whether there was too much to walk to the end.
     """
 
@@ -59,35 +57,31 @@ class Walked:
 class _Front:
     """Where a walk stands: answers so far by their key."""
 
-    reached: dict[Key, Reached] = field(default_factory=dict)
+    reached: dict[EntityKey, Reached] = field(default_factory=dict)
     cut: bool = False
 
 
-def walk(graph: Graph, plan: Plan, attributes: Attributes) -> Walked:
-    """Follow the plan.
+def walk(
+    graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]], attributes: Attributes
+) -> Walked:
+    """Follow the hops from the entities that each name may mean.
 
     Args:
-        attributes: the dimensions that the plan's hops name, with the documents of each value.
+        attributes: the dimensions that the hops name, with the documents of each value.
 
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    starts = tuple(_nodes(graph, group) for group in plan.starts)
-    if plan.form == "connection":
-        paths = _between(graph, starts)
-        return Walked(starts=_ends(starts, paths), paths=paths)
-    if plan.form == "existence":
-        return _existence(graph, plan, starts)
-    fronts = [[_from(graph, node, plan.hops, attributes) for node in group] for group in starts]
+    fronts = [[_from(graph, node, asked.hops, attributes) for node in group] for group in starts]
     useful = tuple(
-        tuple(node for node, front in zip(group, row, strict=True) if front.reached) or group
+        tuple(node for node, front in zip(group, row, strict=True) if front.reached) or tuple(group)
         for group, row in zip(starts, fronts, strict=True)
     )
     per_name = [_union(front.reached for front in row) for row in fronts]
-    asked = {(node.collection, node.id) for group in starts for node in group}
-    merged = _intersection(per_name) if plan.all_of else _union(per_name)
-    again = len(plan.hops) > 1 or plan.all_of or any(hop.attribute for hop in plan.hops)
-    found = [one for key, one in merged.items() if not (again and key in asked)]
+    named = {(node.collection, node.id) for group in starts for node in group}
+    merged = _intersection(per_name) if asked.all_of else _union(per_name)
+    again = len(asked.hops) > 1 or asked.all_of or any(hop.attribute for hop in asked.hops)
+    found = [one for key, one in merged.items() if not (again and key in named)]
     return Walked(
         starts=useful,
         reached=tuple(sorted(found, key=lambda one: (one.node is None, one.name.casefold()))),
@@ -95,10 +89,14 @@ def walk(graph: Graph, plan: Plan, attributes: Attributes) -> Walked:
     )
 
 
-def _existence(graph: Graph, plan: Plan, starts: Sequence[Sequence[EntityNode]]) -> Walked:
-    hop = plan.hops[0]
-    for one in starts[0]:
-        for step in _steps(graph, one, hop):
+def connect(graph: Graph, asked: Walk, starts: Sequence[Sequence[EntityNode]]) -> Walked:
+    """The shortest ways between the names, or the relation that the one hop asks for.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    for one in starts[0] if asked.hops else ():
+        for step in _steps(graph, one, asked.hops[0]):
             if step.node is not None and any(_same(step.node, other) for other in starts[1]):
                 path = Path(start=one, steps=(step,))
                 return Walked(starts=_ends(starts, [path]), paths=(path,), direct=True)
@@ -143,7 +141,7 @@ def _between(graph: Graph, starts: Sequence[Sequence[EntityNode]]) -> tuple[Path
     return tuple(found)
 
 
-def _degree(path: Path, degrees: Mapping[Key, int]) -> int:
+def _degree(path: Path, degrees: Mapping[EntityKey, int]) -> int:
     """How many edges the entities on the way have."""
     return sum(
         degrees.get((step.node.collection, step.node.id), 0)
@@ -170,7 +168,7 @@ def _from(graph: Graph, start: EntityNode, hops: Sequence[Hop], attributes: Attr
     return front
 
 
-def _fitting(reached: dict[Key, Reached], types: frozenset[str]) -> dict[Key, Reached]:
+def _fitting(reached: dict[EntityKey, Reached], types: frozenset[str]) -> dict[EntityKey, Reached]:
     if not types:
         return reached
     return {key: one for key, one in reached.items() if one.node and one.node.type in types}
@@ -231,7 +229,7 @@ def _value_step(node: EntityNode, dimension: str, value: str, *, out: bool) -> N
     )
 
 
-def _add(reached: dict[Key, Reached], one: Reached, steps: tuple[Neighbour, ...]) -> None:
+def _add(reached: dict[EntityKey, Reached], one: Reached, steps: tuple[Neighbour, ...]) -> None:
     end = steps[-1]
     collection = one.collection
     key = (collection, end.node.id if end.node else end.name)
@@ -242,15 +240,15 @@ def _add(reached: dict[Key, Reached], one: Reached, steps: tuple[Neighbour, ...]
     reached[key] = Reached(collection=collection, name=end.name, node=end.node, paths=paths)
 
 
-def _union(many: Iterable[Mapping[Key, Reached]]) -> dict[Key, Reached]:
-    found: dict[Key, Reached] = {}
+def _union(many: Iterable[Mapping[EntityKey, Reached]]) -> dict[EntityKey, Reached]:
+    found: dict[EntityKey, Reached] = {}
     for reached in many:
         for key, one in reached.items():
             found[key] = _both(found[key], one) if key in found else one
     return found
 
 
-def _intersection(many: Sequence[Mapping[Key, Reached]]) -> dict[Key, Reached]:
+def _intersection(many: Sequence[Mapping[EntityKey, Reached]]) -> dict[EntityKey, Reached]:
     found = _union(many)
     return {key: one for key, one in found.items() if all(key in reached for reached in many)}
 
@@ -262,11 +260,6 @@ def _both(one: Reached, other: Reached) -> Reached:
         node=one.node,
         paths=(*one.paths, *other.paths),
     )
-
-
-def _nodes(graph: Graph, group: Sequence[NamedEntity]) -> tuple[EntityNode, ...]:
-    found = (graph.entity(entity.collection, entity.entity_id) for entity in group)
-    return tuple(node for node in found if node is not None)
 
 
 def _same(one: EntityNode, other: EntityNode) -> bool:

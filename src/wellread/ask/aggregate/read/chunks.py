@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask.aggregate.graph.relation_phrases import ARTICLES, PREPOSITIONS
-from wellread.ask.aggregate.graph.relation_senses import RelationWords, Said
+from wellread.ask.aggregate.read.relation_phrases import ARTICLES, PREPOSITIONS
+from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
 from wellread.questions import NamedEntity
 from wellread.text.stems import stem
 from wellread.types import Span

@@ -7,21 +7,35 @@ left to the passages.
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from wellread.ask.aggregate.countable_nouns import MOST_WORDS, Noun, nouns, said, spelling
-from wellread.ask.aggregate.question_pieces import Item, items_of, place_of
-from wellread.ask.aggregate.relation_words import Asked, RelationWords, asked_relation
-from wellread.ask.aggregate.topic_terms import Topic, read_topic
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.aggregate.nouns import MOST_WORDS, Noun, nouns, said, spelling
+from wellread.ask.aggregate.query import CatalogueQuery, QueryError, Topic, Walk
+from wellread.ask.aggregate.read.question_pieces import (
+    Item,
+    RelationWords,
+    asked_relation,
+    items_of,
+    place_of,
+    read_topic,
+    relation_words,
+    topic_of,
+)
+from wellread.ask.aggregate.scope import limits_of, scope_of
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.names import singular
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Span
+
+logger = logging.getLogger(__name__)
 
 By = Literal["year", "month", "author", "speaker", "kind", "source_type", "language", "collection"]
 
@@ -81,7 +95,7 @@ _DIVIDING = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class _Read:
     """What is to be counted or listed.
 
     Attributes:
@@ -99,14 +113,39 @@ class Request:
     span: Span
     place: Span
     topic: Topic | None = None
-    relation: Asked | None = None
+    relation: Walk | None = None
     limits: tuple[Filters, ...] = ()
     by: str = ""
 
 
-def read_request(
+def read_counts(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """The count or list that the question asks for; none when not all of it is understood.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    collections = scope_of(kb, limits_of(analysis)).collections
+    vocabulary = vocabulary_of(kb, collections)
+    relations = relation_words(kb.catalogue.graph, collections)
+    read = _read_whole(analysis, vocabulary, relations)
+    if read is None:
+        logger.info("the catalogue does not know what is to be counted: %r", analysis.question)
+        return
+    with suppress(QueryError):  # of what the catalogue cannot tell, the passages may
+        yield CatalogueQuery(
+            form="list" if read.listed else "count",
+            of=read.noun,
+            about=read.topic,
+            related=read.relation,
+            where=(*limits_of(analysis, [read.place]), *read.limits),
+            by=(read.by,) if read.by else (),
+        )
+
+
+def _read_whole(
     analysis: Analysis, vocabulary: Vocabulary, relations: RelationWords
-) -> Request | None:
+) -> _Read | None:
     """What the question asks to count; None when not all of it is understood."""
     known = nouns(vocabulary)
     often = _HOW_OFTEN.search(analysis.question)
@@ -118,7 +157,7 @@ def read_request(
         found = _noun_after(analysis.question, lead.end(), known)
         if found is not None:
             noun, span = found
-            start = Request(
+            start = _Read(
                 listed=lead["count"] is None,
                 noun=noun,
                 span=Span(start=lead.start(), end=span.end),
@@ -134,7 +173,7 @@ def _how_often(
     relations: RelationWords,
     often: tuple[int, int],
     known: Mapping[str, Noun],
-) -> Request | None:
+) -> _Read | None:
     """How often something is named, in all documents or in those of one noun."""
     start, end = often
     place = None
@@ -146,7 +185,7 @@ def _how_often(
     else:
         place = None
     span = Span(start=start, end=end)
-    request = Request(listed=False, noun=noun, span=span, place=place[1] if place else span)
+    request = _Read(listed=False, noun=noun, span=span, place=place[1] if place else span)
     return _read(analysis, vocabulary, relations, request)
 
 
@@ -154,8 +193,8 @@ def _read(
     analysis: Analysis,
     vocabulary: Vocabulary,
     relations: RelationWords,
-    request: Request,
-) -> Request | None:
+    request: _Read,
+) -> _Read | None:
     noun = request.place
     whole = items_of(analysis, noun)
     inside = noun.end <= request.span.end
@@ -183,26 +222,26 @@ def _read(
 
 
 def _with_name(
-    question: str, request: Request, modifiers: Sequence[Item], items: Sequence[Item]
-) -> tuple[Request, list[Item]]:
+    question: str, request: _Read, modifiers: Sequence[Item], items: Sequence[Item]
+) -> tuple[_Read, list[Item]]:
     """A name that stands by itself is the topic: "taproot newsletters", "mentions of taproot"."""
     free = request.topic is None and request.relation is None
     anywhere = request.noun.what in ("mentions", "relations")
     for item in items if free else ():
         if item.entities and (anywhere or item in modifiers):
-            topic = Topic.of(question, [item])
+            topic = topic_of(question, [item])
             return replace(request, topic=topic), [one for one in items if one is not item]
     of = place_of(items, ["of"]) if free and request.noun.what == "mentions" else None
     if of is not None:
         named = list(takewhile(lambda one: one.plain not in _FILLERS, items[of + 1 :]))
         if named:
             left = [*items[:of], *items[of + 1 + len(named) :]]
-            return replace(request, topic=Topic.of(question, named)), left
+            return replace(request, topic=topic_of(question, named)), left
     return request, list(items)
 
 
 def _said_by_limits(
-    limits: Sequence[Filters], request: Request, vocabulary: Vocabulary
+    limits: Sequence[Filters], request: _Read, vocabulary: Vocabulary
 ) -> frozenset[str]:
     """Words that say nothing more once a limit is understood, as ``spelling`` has them."""
     found: set[str] = set()
@@ -217,7 +256,7 @@ def _said_by_limits(
     return frozenset(found)
 
 
-def _all_limits(analysis: Analysis, request: Request) -> list[Filters]:
+def _all_limits(analysis: Analysis, request: _Read) -> list[Filters]:
     given = [constraint.filters for constraint in analysis.constraints]
     return [analysis.filters, *given, *request.limits]
 
@@ -250,7 +289,7 @@ def _noun_right_after(text: str, end: int, known: Mapping[str, Noun]) -> tuple[N
     return noun, Span(start=end + match.start(1), end=end + match.end(1))
 
 
-def _lead_word(question: str, request: Request, item: Item) -> bool:
+def _lead_word(question: str, request: _Read, item: Item) -> bool:
     """Whether a word before the noun belongs to the lead and says nothing else."""
     lead = _LEAD.match(question, request.span.start)
     return item.plain in _BEFORE or (lead is not None and item.span.start < lead.end())
@@ -274,8 +313,8 @@ def _divided(items: Sequence[Item], vocabulary: Vocabulary) -> tuple[list[Item],
 
 
 def _with_values(
-    request: Request, items: Sequence[Item], vocabulary: Vocabulary
-) -> tuple[Request, list[Item]]:
+    request: _Read, items: Sequence[Item], vocabulary: Vocabulary
+) -> tuple[_Read, list[Item]]:
     """Words that name a value of the taxonomy, a source type or a person become limits."""
     left = list(items)
     limits = list(request.limits)

@@ -1,33 +1,66 @@
-"""Counts documents, their passages, and places in them."""
+"""Counts and lists, exact and whole: documents here, other things by ``count_values.py``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from wellread.ask.aggregate.count import Count, Result, entries_of
-from wellread.ask.aggregate.countable_nouns import said
-from wellread.ask.aggregate.rows import DOCUMENTS, NAMED, amount, document_rows, there_are
-from wellread.ask.aggregate.topic_terms import documents_about
-from wellread.ask.retrieve.retrieval import Row
+from wellread.ask.aggregate.count_values import (
+    Result,
+    count_entities,
+    count_relation_types,
+    count_relations,
+    count_stories,
+    count_values,
+)
+from wellread.ask.aggregate.holding import Request, documents_about
+from wellread.ask.aggregate.nouns import What, said
+from wellread.ask.aggregate.query import CatalogueQuery, QueryError
+from wellread.ask.aggregate.result import (
+    DOCUMENTS,
+    NAMED,
+    AggregateResult,
+    Row,
+    amount,
+    document_rows,
+    there_are,
+)
+from wellread.ask.aggregate.scope import Scope
 from wellread.store.catalogue.documents.aggregates import FIELDS, Entry
 
+STRATEGY = "counted in the catalogue"
 MOST_ROWS = 20_000  # of a count; a list has all
 UNDATED = "without a date"
 
 
-def count_documents(count: Count) -> Result:
+def counted(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """The exact count or the whole list."""
+    count = Request(query=query, scope=scope)
+    result = _COUNTERS[query.of.what](count)
+    number = len(result.rows) if result.number is None else result.number
+    noun = query.of
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="list" if query.form == "list" else "count",
+        sentence=result.sentence or there_are(number, noun.one, noun.many, count.conditions),
+        number=number,
+        columns=result.columns,
+        rows=result.rows,
+        method=f"{result.method}; in {scope.where}",
+    )
+
+
+def _count_documents(count: Request) -> Result:
     """Documents within the limits, about the topic, related as asked."""
-    plain = count.request.topic is None and count.request.relation is None
-    if plain and not count.request.by and not count.request.listed:
+    plain = count.query.about is None and count.query.related is None
+    if plain and not count.query.by and count.query.form == "count":
         totals = count.scope.kb.catalogue.censuses.totals(count.scope.limits)
         if totals.documents > MOST_ROWS:
             return _very_many(count, totals.documents)
-    entries, held = entries_of(count)
-    if count.request.by:
+    entries, held = count.entries()
+    if count.query.by:
         return _divided(count, entries)
-    limits = ", ".join(count.conditions)
-    method = f"all {count.noun.many} of the catalogue" + (f" {limits}" if limits else "")
+    method = f"all {count.query.of.many} of the catalogue{count.after_noun}"
     if held:
         method += f": {held.method}"
     return Result(
@@ -38,14 +71,13 @@ def count_documents(count: Count) -> Result:
     )
 
 
-def _very_many(count: Count, number: int) -> Result:
+def _very_many(count: Request, number: int) -> Result:
     """So many that a row for each would help nobody: a row for each kind, source type and year."""
     censuses = count.scope.kb.catalogue.censuses
     sizes = censuses.sizes(("kind", "source_type", "year"), count.scope.limits)
     kinds: dict[str, int] = {}
     for (kind, _, _), size in sizes.items():
         kinds[kind] = kinds.get(kind, 0) + size
-    limits = "".join(f", {part}" for part in count.conditions)
     return Result(
         columns=("Kind", "Source type", "Year", "Documents"),
         rows=tuple(
@@ -55,8 +87,8 @@ def _very_many(count: Count, number: int) -> Result:
             )
             for key, size in sizes.items()
         ),
-        method=f"all {count.noun.many} of the catalogue{limits}; more than {MOST_ROWS:,}, so the "
-        "rows are groups (ask for a list to have each)",
+        method=f"all {count.query.of.many} of the catalogue{count.suffix}; more than "
+        f"{MOST_ROWS:,}, so the rows are groups (ask for a list to have each)",
         number=number,
         sentence=_by_kind(count, kinds),
     )
@@ -69,19 +101,19 @@ def _kinds(entries: Sequence[Entry]) -> dict[str, int]:
     return found
 
 
-def _by_kind(count: Count, kinds: Mapping[str, int]) -> str:
+def _by_kind(count: Request, kinds: Mapping[str, int]) -> str:
     """The sentence for documents of several kinds, which says how many of each; else empty."""
     if len(kinds) < 2:
         return ""
     number = sum(kinds.values())
-    whole = there_are(number, count.noun.one, count.noun.many, count.conditions)
+    whole = there_are(number, count.query.of.one, count.query.of.many, count.conditions)
     parts = sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))
     return f"{whole[:-1]}: {', '.join(f'{number:,} of the kind {kind}' for kind, number in parts)}."
 
 
-def _divided(count: Count, entries: Sequence[Entry]) -> Result:
+def _divided(count: Request, entries: Sequence[Entry]) -> Result:
     """The count for each value of what it is divided by."""
-    by = count.request.by
+    by = count.query.by[0]
     scope = count.scope.only([entry.id for entry in entries])
     groups: dict[str, list[str]] = {}
     if by in ("year", "month"):
@@ -95,33 +127,32 @@ def _divided(count: Count, entries: Sequence[Entry]) -> Result:
     else:
         taxonomy = scope.kb.catalogue.censuses.taxonomy(scope.limits)
         groups = {value: ids for (name, value), ids in taxonomy.items() if name == by}
-    noun = count.noun
+    noun = count.query.of
     rows = tuple(
         Row(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))
         for value, ids in groups.items()
     )
-    limits = "".join(f", {part}" for part in count.conditions)
     sentence = there_are(len(entries), noun.one, noun.many, count.conditions)
     return Result(
         columns=(said(by).capitalize(), noun.many.capitalize()),
         rows=rows,
-        method=f"all {noun.many} of the catalogue{limits}, divided by {said(by)}",
+        method=f"all {noun.many} of the catalogue{count.suffix}, divided by {said(by)}",
         number=len(entries),
         sentence=f"{sentence[:-1]}; divided by {said(by)} they are in "
         f"{amount(len(rows), 'group', 'groups')}.",
     )
 
 
-def count_mentions(count: Count) -> Result | None:
-    """Places that name the topic; None without one."""
-    topic = count.request.topic
+def _count_mentions(count: Request) -> Result:
+    """Places that name the topic."""
+    topic = count.query.about
     if topic is None:
-        return None
+        raise QueryError("about: mentions of what?")
     topic = replace(topic, naming=True)
     held = documents_about(count.scope, topic)
     entries = [entry for entry in count.scope.entries() if entry.id in held.counts]
     number = sum(held.counts.values())
-    names = topic.said.removeprefix("mentioning ")
+    names = topic.quoted
     limits = "".join(f", {part}" for part in count.conditions[1:])
     often = amount(number, "time", "times")
     where = amount(len(entries), "document", "documents")
@@ -134,10 +165,8 @@ def count_mentions(count: Count) -> Result | None:
     )
 
 
-def count_passages(count: Count) -> Result | None:
-    """Indexed passages; those about a topic cannot be told by the catalogue."""
-    if count.request.topic or count.request.relation:
-        return None
+def _count_passages(count: Request) -> Result:
+    """Indexed passages."""
     totals = count.scope.kb.catalogue.censuses.totals(count.scope.limits)
     entries = count.scope.entries()
     return Result(
@@ -146,3 +175,23 @@ def count_passages(count: Count) -> Result | None:
         method=f"passages of the {amount(len(entries), 'document', 'documents')}",
         number=totals.passages,
     )
+
+
+_COUNTERS: Mapping[What, Callable[[Request], Result]] = {
+    "documents": _count_documents,
+    "entities": count_entities,
+    "values": count_values,
+    "author": count_values,
+    "speaker": count_values,
+    "language": count_values,
+    "collection": count_values,
+    "kind": count_values,
+    "source_type": count_values,
+    "entity_types": count_values,
+    "dimensions": count_values,
+    "stories": count_stories,
+    "mentions": _count_mentions,
+    "relations": count_relations,
+    "relation_types": count_relation_types,
+    "passages": _count_passages,
+}

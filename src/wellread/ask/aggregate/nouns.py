@@ -64,13 +64,13 @@ class Noun:
     Attributes:
         one: what one of them is called.
         filters: the documents that are meant, where only some are.
-        name: the entity type, or the dimension whose values are meant.
+        names: the entity types, or the dimension whose values are meant; empty for all.
     """
 
     what: What
     one: str
     filters: Filters = field(default_factory=Filters)
-    name: str = ""
+    names: tuple[str, ...] = ()
 
     @property
     def many(self) -> str:
@@ -112,10 +112,10 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
         take([one], Noun(what="documents", one=one, filters=filters))
     for entity_type in sorted(vocabulary.entity_types):
         one = said(entity_type)
-        take([one], Noun(what="entities", one=one, name=entity_type))
+        take([one], Noun(what="entities", one=one, names=(entity_type,)))
     for dimension in sorted(vocabulary.dimensions):
         one = said(dimension)
-        take([one], Noun(what="values", one=one, name=dimension))
+        take([one], Noun(what="values", one=one, names=(dimension,)))
     # An entry is a document that is an entity, else any node of the graph, else any document.
     if "entity" in vocabulary.kinds:
         take(["entry"], Noun(what="entities", one="entry", filters=Filters(kinds=("entity",))))

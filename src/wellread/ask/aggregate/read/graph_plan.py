@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask.aggregate.graph.chunks import (
+from wellread.ask.aggregate.query import Hop, Sense
+from wellread.ask.aggregate.read.chunks import (
     AUXILIARY,
     Lexicon,
     Unit,
@@ -22,7 +23,7 @@ from wellread.ask.aggregate.graph.chunks import (
     noun_of,
     units_of,
 )
-from wellread.ask.aggregate.graph.relation_senses import Said, Sense
+from wellread.ask.aggregate.read.relation_senses import Said
 from wellread.questions import NamedEntity
 from wellread.text.english import STOP_WORDS
 from wellread.types import Span
@@ -35,25 +36,8 @@ _FRAMING = frozenset("how connect connects connected also another exactly list n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hop:
-    """One step of a question.
-
-    Attributes:
-        senses: the relations to follow, read from where one stands; none means any.
-        attribute: a dimension of the taxonomy, in place of relations: to all that share a value.
-        types: what stands at its end must be of one of these entity types, when there are any.
-        words: the question's words for it.
-    """
-
-    senses: tuple[Sense, ...] = ()
-    attribute: str = ""
-    types: frozenset[str] = frozenset()
-    words: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a question asks of the graph.
+    """What a question asks of the graph, as its words were understood.
 
     Attributes:
         starts: for each name in the question the entities that it may mean.

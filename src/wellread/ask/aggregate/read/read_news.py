@@ -6,15 +6,13 @@ A question like this names nothing to search for, so it is answered from the cat
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.aggregate.newest import Newest, newest_documents, newest_stories
-from wellread.ask.aggregate.rows import day
-from wellread.ask.aggregate.scope import Scope, in_words, scope_of
-from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
-from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval
+from wellread.ask.aggregate.nouns import Noun
+from wellread.ask.aggregate.query import CatalogueQuery
+from wellread.ask.aggregate.scope import Scope, limits_of, scope_of
+from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
@@ -23,7 +21,6 @@ from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
 from wellread.types import Filters
 
-STRATEGY = "the newest of the catalogue"
 MOST_WORDS = 3  # of a name for all there is
 LATELY = 30  # newest documents whose passages tell what everything here is about
 LEAST_PASSAGES = 20  # fewer do not tell it
@@ -66,27 +63,11 @@ _PLACES = re.compile(
 )
 _NEWS_NOUN = re.compile(r"news\b(?!letter)", re.IGNORECASE)
 _SUBJECT = re.compile(r"\b(?:about|concerning|regarding|with|to)\s+(?:the\s+|an?\s+)?$", re.I)
+_THINGS = (Noun(what="stories", one="story"), Noun(what="documents", one="document"))
 _NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """What is looked through, and when.
-
-    Attributes:
-        scope: with the limits of the question, but for its time.
-        times: the question's limits on time.
-        documents: whether documents of a kind are asked for rather than stories.
-        most: how many are listed.
-    """
-
-    scope: Scope
-    times: tuple[Constraint, ...]
-    documents: bool
-    most: int
-
-
-def digest(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def read_news(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
     """The newest stories of the asked time, else of the last 30 days, else of all dates.
 
     Documents stand in where there are no stories of the time. None when the question asks for
@@ -94,27 +75,49 @@ def digest(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError, FingerprintError: a part of the home cannot be used.
+        StoreError: the catalogue cannot be read.
     """
     rest = _unread(analysis)
     if rest is None:
-        return None
-    wanted = _wanted(kb, analysis)
-    let_go = _let_go(wanted.scope, analysis, rest)
+        return
+    times = [one for one in analysis.constraints if one.kind == "time"]
+    kinds = [one for one in analysis.constraints if one.kind in ("kind", "source_type")]
+    told = [one for one in kinds if _NEWS_NOUN.match(one.span.of(analysis.question))]
+    where = limits_of(analysis, [one.span for one in (*times, *told)])
+    let_go = _let_go(scope_of(kb, where), analysis, rest)
     if let_go is None:
-        return None
-    newest, relaxed, notes = _newest(wanted)
-    if newest is None:
-        return None
-    if let_go:
-        notes = (f"{let_go}, so the newest of everything is listed", *notes)
-    return Retrieval(
-        strategy=STRATEGY,
-        tally=_tally(wanted, newest),
-        relaxed=relaxed,
-        notes=notes,
-        clusters=len(newest.rows) if newest.stories else 0,
-    )
+        return
+    notes = (f"{let_go}, so the newest of everything is listed",) if let_go else ()
+    things = _THINGS if len(kinds) == len(told) else _THINGS[1:]
+    for time, relaxed, not_recent in _times(where, times):
+        for thing in things:
+            yield CatalogueQuery(
+                form="list",
+                of=thing,
+                where=(*where, time),
+                order="newest",
+                limit=analysis.max_clusters or kb.settings.qa.max_clusters,
+                relaxed=relaxed,
+                notes=(*notes, *not_recent),
+            )
+
+
+def _times(
+    where: Sequence[Filters], times: Sequence[Constraint]
+) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
+    """The asked time or the last days, then all dates.
+
+    Each with the limits that are let go of, and what else has to be said.
+    """
+    asked = narrowed(Filters(), times)
+    own = any(limit.published_from or limit.published_to for limit in where)
+    if asked is not None and not times and not own:
+        now = datetime.now(UTC)
+        asked = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
+    if asked is not None:
+        yield asked, (), ()
+    if times or not own:
+        yield Filters(), tuple(times), () if times else (_NOT_RECENT,)
 
 
 # --- the question ----------------------------------------------------------------------------
@@ -179,68 +182,4 @@ def _everywhere(scope: Scope, stems: set[str]) -> bool:
     ]
     return len(held) >= LEAST_PASSAGES and all(
         sum(stem in one for one in held) >= EVERYWHERE * len(held) for stem in stems
-    )
-
-
-def _wanted(kb: KnowledgeBase, analysis: Analysis) -> _Wanted:
-    times = tuple(one for one in analysis.constraints if one.kind == "time")
-    told = [
-        one
-        for one in analysis.constraints
-        if one.kind in ("kind", "source_type") and _NEWS_NOUN.match(one.span.of(analysis.question))
-    ]
-    scope = scope_of(kb, analysis, without=[one.span for one in (*times, *told)])
-    return _Wanted(
-        scope=scope,
-        times=times,
-        documents=any(
-            one.kind in ("kind", "source_type") and one not in told for one in analysis.constraints
-        ),
-        most=analysis.max_clusters or kb.settings.qa.max_clusters,
-    )
-
-
-# --- what is new -----------------------------------------------------------------------------
-
-
-def _newest(
-    wanted: _Wanted,
-) -> tuple[Newest | None, tuple[Constraint, ...], tuple[str, ...]]:
-    """What is newest in the asked time or the last days, else of all dates.
-
-    With the limits of time that were left out, and what else to say.
-    """
-    asked = narrowed(Filters(), wanted.times)
-    own = any(limit.published_from or limit.published_to for limit in wanted.scope.limits)
-    if asked is not None and not wanted.times and not own:
-        now = datetime.now(UTC)
-        asked = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
-    if asked is not None and (found := _within(wanted, asked)):
-        return found, (), ()
-    found = _within(wanted, Filters())
-    return found, wanted.times, () if own or wanted.times else (_NOT_RECENT,)
-
-
-def _within(wanted: _Wanted, time: Filters) -> Newest | None:
-    scope = wanted.scope
-    if not wanted.documents and (found := newest_stories(scope, time, wanted.most)):
-        return found
-    sources = any(limit.kinds for limit in scope.limits)
-    plain = scope if sources else scope.within(Filters(kinds=SOURCE_KINDS))
-    return newest_documents(plain, time, wanted.most)
-
-
-def _tally(wanted: _Wanted, newest: Newest) -> AggregateResult:
-    number = len(newest.rows)
-    one, many = ("story", "stories") if newest.stories else ("document", "documents")
-    limits = "".join(f", {part}" for part in (*wanted.scope.said, *in_words(newest.time)))
-    first, last = day(min(newest.dates)), day(max(newest.dates))
-    dates = f"from {first} to {last}" if first != last else f"of {last}"
-    return AggregateResult(
-        kind="list",
-        sentence=f"The newest {f'{number:,} {many}' if number > 1 else one}, {dates}:",
-        number=number,
-        columns=newest.columns,
-        rows=newest.rows,
-        method=f"{many} by the date of what is newest in them{limits}; in {wanted.scope.where}",
     )

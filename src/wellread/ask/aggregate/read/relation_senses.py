@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wellread.ask.aggregate.graph.relation_families import ANY_RELATION, BOTH_WAYS, FAMILIES
-from wellread.ask.aggregate.graph.relation_phrases import (
+from wellread.ask.aggregate.query import FLIPPED, Sense
+from wellread.ask.aggregate.read.relation_families import ANY_RELATION, BOTH_WAYS, FAMILIES
+from wellread.ask.aggregate.read.relation_phrases import (
     BE,
     PREPOSITIONS,
     Phrase,
@@ -22,19 +23,6 @@ from wellread.store.catalogue.graph.relation_network import Direction, RelationK
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 _AGENTS = frozenset({"by", "in", "from"})  # after a passive: who does it, or where
 OWN, FAMILY = 2, 1  # how surely a phrase means a relation
-_FLIPPED: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sense:
-    """A relation type, and the side from which it is read: from source to target is "out"."""
-
-    type: str
-    side: Direction
-
-    def flipped(self) -> Sense:
-        """The same, read from the other side."""
-        return Sense(type=self.type, side=_FLIPPED[self.side])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +163,7 @@ def _side_in(
                     continue
                 same = same_side(reading.phrase, phrase, passive=reading.phrase.participle)
                 side = reading.sense.side
-                return side if same != flip else _FLIPPED[side]
+                return side if same != flip else FLIPPED[side]
     return None
 
 

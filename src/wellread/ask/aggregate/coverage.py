@@ -1,22 +1,16 @@
-"""Meta questions: what the material covers, from taxonomy, kinds and dates, not from passages."""
+"""What the material covers: by taxonomy, kinds and dates."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import combinations, product
 
-from wellread.ask.aggregate.countable_nouns import said, spelling
-from wellread.ask.aggregate.question_pieces import items_of
-from wellread.ask.aggregate.rows import amount, day
-from wellread.ask.aggregate.scope import Scope, scope_of
-from wellread.ask.aggregate.topic_terms import Topic, documents_about, read_topic
-from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.ask.aggregate.holding import documents_about
+from wellread.ask.aggregate.nouns import said
+from wellread.ask.aggregate.query import CatalogueQuery
+from wellread.ask.aggregate.result import AggregateResult, Row, amount, day
+from wellread.ask.aggregate.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Part
-from wellread.types import Span
 
 STRATEGY = "coverage of the catalogue"
 COLUMNS = ("Part", "Value", "Documents", "Share")
@@ -27,28 +21,19 @@ MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 Taxonomy = dict[tuple[str, str], list[str]]
 
 
-def coverage(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     """How the documents divide over collections, kinds, years and the taxonomy.
 
-    None when the question names a topic that no document is about.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
+    None when no document is about the topic.
     """
-    scope = scope_of(kb, analysis)
-    asked = _dimensions(analysis.question, vocabulary_of(kb, scope.collections))
-    if asked:
-        return Retrieval(strategy=STRATEGY, tally=_of_dimensions(scope, _taxonomy(scope), asked))
-    topic = _topic(analysis)
-    if topic is None:
-        return Retrieval(strategy=STRATEGY, tally=_overview(scope, "", ""))
-    held = documents_about(scope, topic)
+    if query.by:
+        return _of_dimensions(scope, _taxonomy(scope), query.by)
+    if query.about is None:
+        return _overview(scope, "", "")
+    held = documents_about(scope, query.about)
     if not held.counts:
         return None
-    inside = scope.only(list(held.counts))
-    about = f" {topic.said}"
-    return Retrieval(strategy=STRATEGY, tally=_overview(inside, about, f": {held.method}"))
+    return _overview(scope.only(list(held.counts)), f" {query.about.said}", f": {held.method}")
 
 
 def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
@@ -64,23 +49,6 @@ def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 def _taxonomy(scope: Scope) -> Taxonomy:
     return scope.kb.catalogue.censuses.taxonomy(scope.limits)
-
-
-def _dimensions(question: str, vocabulary: Vocabulary) -> list[str]:
-    """The dimensions that the question names, at most two, in its order."""
-    known = {spelling(said(name)): name for name in vocabulary.dimensions}
-    words = re.findall(r"[^\W_]+", question)
-    found = dict.fromkeys(known[key] for word in words if (key := spelling(word)) in known)
-    return list(found)[:2]
-
-
-def _topic(analysis: Analysis) -> Topic | None:
-    items = items_of(analysis, Span(start=0, end=0))
-    for strong in (True, False):
-        topic, _ = read_topic(analysis.question, items, strong=strong)
-        if topic:
-            return topic
-    return None
 
 
 def _cells(taxonomy: Taxonomy, pair: tuple[str, str]) -> dict[tuple[str, str], list[str]]:
@@ -102,6 +70,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ag
     if len(asked) == 1:
         values = {value: ids for (name, value), ids in taxonomy.items() if name == asked[0]}
         return AggregateResult(
+            strategy=STRATEGY,
             kind="coverage",
             sentence=(
                 f"{amount(len(placed), 'document has', 'documents have')} a value of "
@@ -125,6 +94,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ag
     filled = len(cells) - len(empty)
     missing = f"; empty are {_some(empty)}" if empty else ""
     return AggregateResult(
+        strategy=STRATEGY,
         kind="coverage",
         sentence=(
             f"{filled} of {len(cells)} cells of {asked[0]} × {asked[1]} are covered "
@@ -164,6 +134,7 @@ def _overview(scope: Scope, about: str, method: str) -> AggregateResult:
     undated = totals.documents - totals.dated
     dates += f" ({undated:,} without a date)" if dates and undated else ""
     return AggregateResult(
+        strategy=STRATEGY,
         kind="coverage",
         sentence=(
             f"There are {amount(totals.documents, 'document', 'documents')}{about}{limits} in "

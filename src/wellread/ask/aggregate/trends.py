@@ -11,18 +11,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Literal
 
-from wellread.ask.aggregate.question_pieces import Item, items_of
-from wellread.ask.aggregate.rows import amount, day, times
-from wellread.ask.aggregate.scope import Scope, scope_of
-from wellread.ask.aggregate.topic_terms import Topic, documents_about, nodes_of, read_topic
-from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
+from wellread.ask.aggregate.holding import documents_about, nodes_of
+from wellread.ask.aggregate.query import PERIODS, CatalogueQuery, Period, Topic
+from wellread.ask.aggregate.result import AggregateResult, Row, amount, day, times
+from wellread.ask.aggregate.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.parsed import parse
-from wellread.types import Span
 
 STRATEGY = "counted by period in the catalogue"
 COLUMNS = ("Period", "Documents", "Of", "Share", "Named")
@@ -31,21 +26,6 @@ LONGEST_BY_MONTH, LONGEST_BY_QUARTER = 550, 5 * 366  # days
 CLEAR = 1.25  # how many times the share of the first third the last one has to be
 RELATED = 5
 MOST_STORIES = 3
-
-Period = Literal["month", "quarter", "year"]
-# What surrounds the topic in a question for a trend.
-_AROUND = frozenset(
-    """
-    a about advanced again all an and any are as at attention became become been being by can
-    change changed changes changing coverage covered decline declined declining develop developed
-    development developments did discuss discussed discussion do does during ever evolution evolve
-    evolved evolving frequency from gotten grew grow growing grown had has have history how
-    in increase increased increasing interest into is it less mention mentioned mentions more much
-    of often or over past popular popularity progress progressed recently rise risen rising show
-    since talk talked the there through time times to topic topics trend trends us was we were
-    what with year years
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +42,17 @@ class _Count:
         return len(self.ids) / self.all if self.all else 0.0
 
 
-def trends(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
-    """Documents on the topic by period; None without a topic or with too few dated documents.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
-    """
-    scope = scope_of(kb, analysis)
-    topic = _topic(analysis)
-    if topic is None:
+def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
+    """Documents on the topic by period; None with too few dated documents."""
+    if query.about is None:
         return None
-    topic = replace(topic, naming=True)
+    topic = replace(query.about, naming=True)
     held = documents_about(scope, topic)
     dated = [entry for entry in scope.entries() if entry.published_at]
     on_topic = [entry for entry in dated if held.counts.get(entry.id)]
     if len(on_topic) < LEAST_DOCUMENTS:
         return None
-    period = _period_for(dated)
+    period = next((one for one in PERIODS if one in query.by), _period_for(dated))
     counted = _by_period(dated, held.counts, period)
     limits = "".join(f", {part}" for part in scope.said)
     method = (
@@ -87,7 +60,8 @@ def trends(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         f"documents{limits} in {scope.where}; the last {period} may not be over"
     )
     sentence = _sentence(topic, on_topic, dated, counted, period)
-    tally = AggregateResult(
+    return AggregateResult(
+        strategy=STRATEGY,
         kind="trend",
         sentence=f"{sentence}{_beside(scope, topic, on_topic)}",
         number=len(on_topic),
@@ -108,26 +82,6 @@ def trends(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         ),
         method=method,
     )
-    return Retrieval(strategy=STRATEGY, tally=tally)
-
-
-def _topic(analysis: Analysis) -> Topic | None:
-    """What the trend is of: the words between those that ask for one."""
-    items = items_of(analysis, Span(start=0, end=0))
-    topic, _ = read_topic(analysis.question, _inner(items), strong=True)
-    if topic and len(topic.terms) == 1:
-        return topic
-    inner = _inner(items)
-    return Topic.of(analysis.question, inner) if inner else None
-
-
-def _inner(items: Sequence[Item]) -> list[Item]:
-    kept = list(items)
-    while kept and kept[0].plain in _AROUND:
-        kept.pop(0)
-    while kept and kept[-1].plain in _AROUND:
-        kept.pop()
-    return kept
 
 
 def _period_for(dated: Sequence[Entry]) -> Period:
@@ -197,7 +151,7 @@ def _sentence(
     else:
         change = "about as much as before"
     peak = max(counted, key=lambda one: (one.share, len(one.ids)))
-    names = topic.said.partition(" ")[2]
+    names = topic.quoted
     return (
         f"{names} is named in {len(on_topic):,} of {len(dated):,} dated documents, "
         f"{change}: in {_percent(before)} of those in the first third of the time and "
@@ -209,10 +163,10 @@ def _sentence(
 
 def _beside(scope: Scope, topic: Topic, on_topic: Sequence[Entry]) -> str:
     """What is named together with the topic, and the stories that tell of it, in words."""
-    nodes = [node for term in topic.terms for node in nodes_of(scope, term)]
-    names = {name for node in nodes for name in (node.title, *node.aliases)}
+    nodes = [node for name in topic.names for node in nodes_of(scope, name)]
+    names = {known for node in nodes for known in (node.title, *node.aliases)}
     together = _together(scope, {(node.collection, node.id) for node in nodes}, on_topic)
-    titles = _stories(scope, names or {term.phrase for term in topic.terms}, on_topic)
+    titles = _stories(scope, names or {name.phrase for name in topic.names}, on_topic)
     words_of = f" Often named with it: {', '.join(together)}." if together else ""
     return words_of + (f" Stories that tell of it: {'; '.join(titles)}." if titles else "")
 

@@ -1,112 +1,46 @@
-"""Gap finding: whether there is anything on a topic, and what is missing on it, exhaustively."""
+"""Whether there is anything on a topic, what is near when there is not, and what is missing."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from wellread.ask.aggregate.countable_nouns import Noun, nouns, spelling
-from wellread.ask.aggregate.nearby import nearby
-from wellread.ask.aggregate.question_pieces import Item, items_of
-from wellread.ask.aggregate.rows import DOCUMENTS, NAMED, amount, document_rows
-from wellread.ask.aggregate.scope import Scope, scope_of
-from wellread.ask.aggregate.strategies.coverage import empty_cells
-from wellread.ask.aggregate.topic_terms import Topic, documents_about, nodes_of, read_topic
-from wellread.ask.retrieve.retrieval import AggregateResult, Retrieval, Row
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.types import Filters, Span
+from rapidfuzz import fuzz, process, utils
+
+from wellread.ask.aggregate.coverage import empty_cells
+from wellread.ask.aggregate.holding import documents_about, holding, nodes_of
+from wellread.ask.aggregate.nouns import Noun
+from wellread.ask.aggregate.query import CatalogueQuery, Topic
+from wellread.ask.aggregate.result import (
+    DOCUMENTS,
+    NAMED,
+    AggregateResult,
+    Row,
+    amount,
+    document_rows,
+)
+from wellread.ask.aggregate.scope import Scope
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
+from wellread.types import Filters
 
 STRATEGY = "looked through everything"
-
-_MISSING = re.compile(
-    r"\b(?:(?:what|which)(?: (?:is|are|do|does|has|have)|['’]s)? (?:still |yet )?"
-    r"(?:missing|lacking|gaps?)|gaps? (?:in|on|about)|"
-    r"(?:what|which) .*\bnot (?:yet )?(?:covered|documented|there)|"
-    r"what (?:do|does|don['’]t|doesn['’]t) (?:you|we|it|the \w+)(?: not)? "
-    r"(?:know|have|cover|lack))\b",
-    re.IGNORECASE,
-)
-_ANY = re.compile(r"\b(?:any|some|an?|no)\s+(?P<noun>\w+(?:\s+\w+)?)", re.IGNORECASE)
-# Beside the topic: what everything can be called, and the words of the question itself.
-_FILLERS = frozenset(
-    """
-    a all already also an and any anything archive are at base been by can catalogue collection
-    contain contains content cover covered covers coverage data did do document documents does
-    doesnt dont
-    entries entry exist exists find found from gap gaps got had has have here hold i if in
-    info information is it item items know knowledge known lack lacking library literature look
-    material materials mentions missing more much not of on or our please present record records
-    said sources something source still stuff that the there to us was we were what whether which
-    written yet you your
-    """.split()
-)
+MOST_ALIKE = 5
+LEAST_ALIKE = 80.0  # of 100, of words
+LEAST_ALIKE_NAME = 65.0
+SHORTEST_WORD = 4
 
 
-def gaps(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
-    """What there is on the topic of the question, or that there is nothing, and what is near.
-
-    None when the question asks for more than whether something is there.
-
-    Raises:
-        UnknownCollectionError: the asker's filters name a collection that does not exist.
-        StoreError, FingerprintError, ModelError: a part of the home cannot be used.
-    """
-    whole = scope_of(kb, analysis)
-    vocabulary = vocabulary_of(kb, whole.collections)
-    noun, span = _noun(analysis.question, vocabulary)
-    scope = scope_of(kb, analysis, without=[span] if span else ())
-    if noun:
-        scope = scope.within(noun.filters) if noun.filters != Filters() else scope
-    topic, understood = _topic(analysis, span or Span(start=0, end=0))
-    if not understood:
-        return None
-    missing = _MISSING.search(analysis.question) is not None
-    if missing:
-        tally = _missing_on(scope, topic) if topic else _missing_overall(scope)
-    elif topic:
-        tally = _there_is(scope, topic, vocabulary, noun or Noun(what="documents", one="document"))
-    elif analysis.constraints and scope.limited:
-        tally = _there_is_within(scope)
-    else:
-        return None
-    return Retrieval(strategy=STRATEGY, tally=tally)
+def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """What there is on the topic or within the limits; of nothing, what is near to it."""
+    if query.about is None:
+        return _there_is_within(scope)
+    return _there_is(scope, query.about, query.of)
 
 
-def _noun(question: str, vocabulary: Vocabulary) -> tuple[Noun | None, Span | None]:
-    """Documents of which kind are asked for ("are there any papers on ..."), and where."""
-    known = nouns(vocabulary)
-    for match in _ANY.finditer(question):
-        words = match["noun"].split()
-        for size in range(len(words), 0, -1):
-            said = " ".join(words[:size])
-            noun = known.get(spelling(said))
-            if noun and noun.what == "documents":
-                start = match.start("noun")
-                return noun, Span(start=start, end=start + len(said))
-    return None, None
-
-
-def _topic(analysis: Analysis, noun: Span) -> tuple[Topic | None, bool]:
-    """What is looked for, and whether the question was understood as a whole."""
-    items = items_of(analysis, noun)
-    items = [item for item in items if not item.span.overlaps(noun)]
-    left: list[Item] = items
-    topic: Topic | None = None
-    for strong in (True, False):
-        if topic is None:
-            topic, left = read_topic(analysis.question, items, strong=strong)
-    if topic is None:
-        for item in items:
-            if item.entities and topic is None:  # "any Erlay documents", "what gaps has Erlay"
-                topic, left = (
-                    Topic.of(analysis.question, [item]),
-                    [o for o in items if o is not item],
-                )
-    understood = all(item.plain in _FILLERS for item in left)
-    understood = understood and (topic is None or topic.clear)
-    return topic, understood
+def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult:
+    """What is lacking on the topic, or altogether."""
+    return _missing_on(scope, query.about) if query.about else _missing_overall(scope)
 
 
 # --- is there anything -----------------------------------------------------------------------
@@ -118,6 +52,7 @@ def _there_is_within(scope: Scope) -> AggregateResult:
     limits = ", ".join(scope.said)
     number = amount(len(entries), "document", "documents")
     return AggregateResult(
+        strategy=STRATEGY,
         kind="gap",
         sentence=f"Yes: {number} {limits}." if entries else f"Not found: no document {limits}.",
         number=len(entries),
@@ -129,16 +64,17 @@ def _there_is_within(scope: Scope) -> AggregateResult:
     )
 
 
-def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) -> AggregateResult:
+def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
     held = documents_about(scope, topic)
-    counts = {**dict.fromkeys(_by_people(scope, topic, vocabulary), 0), **held.counts}
+    counts = {**dict.fromkeys(_by_people(scope, topic), 0), **held.counts}
     entries = [entry for entry in scope.entries() if entry.id in counts]
-    names = topic.said.partition(" ")[2]
+    names = topic.quoted
     limits = "".join(f", {part}" for part in scope.said)
     method = f"{held.method}, or that a person of this name wrote or speaks in; in {scope.where}"
     if entries:
         number = amount(len(entries), f"{noun.one} is", f"{noun.many} are")
         return AggregateResult(
+            strategy=STRATEGY,
             kind="gap",
             sentence=f"Yes: {number} about {names}{limits}.",
             number=len(entries),
@@ -147,9 +83,10 @@ def _there_is(scope: Scope, topic: Topic, vocabulary: Vocabulary, noun: Noun) ->
             method=method,
         )
     near = _outside(scope, topic)
-    near += [row for term in topic.terms for row in nearby(scope, term.phrase, held.apart)]
+    near += [row for name in topic.names for row in _nearby(scope, name.phrase, held.apart)]
     known = " What is near to it:" if near else " Nothing near to it was found either."
     return AggregateResult(
+        strategy=STRATEGY,
         kind="gap",
         sentence=f"Not found: in {scope.where} no {noun.one} names {names}{limits}.{known}",
         number=0,
@@ -170,16 +107,17 @@ def _outside(scope: Scope, topic: Topic) -> list[Row]:
     if not held.counts:
         return []
     where = f"beyond these limits, in {amount(len(held.counts), 'document', 'documents')}"
-    names = topic.said.partition(" ")[2]
+    names = topic.quoted
     return [Row(cells=(names, where), document_ids=tuple(held.counts))]
 
 
-def _by_people(scope: Scope, topic: Topic, vocabulary: Vocabulary) -> list[str]:
+def _by_people(scope: Scope, topic: Topic) -> list[str]:
     """The documents that somebody called like the topic wrote or speaks in."""
+    vocabulary = vocabulary_of(scope.kb, scope.collections)
     found: list[str] = []
-    for term in topic.terms:
-        authors = _called(vocabulary.authors, term.phrase)
-        speakers = _called(vocabulary.speakers, term.phrase)
+    for name in topic.names:
+        authors = _called(vocabulary.authors, name.phrase)
+        speakers = _called(vocabulary.speakers, name.phrase)
         limits = [Filters(authors=authors)] if authors else []
         limits += [Filters(speakers=speakers)] if speakers else []
         found += [entry.id for limit in limits for entry in scope.within(limit).entries()]
@@ -193,6 +131,99 @@ def _called(people: Mapping[str, tuple[str, ...]], phrase: str) -> tuple[str, ..
     return tuple(sorted(name for name in every if name.casefold() == wanted))
 
 
+# --- what is near ----------------------------------------------------------------------
+
+
+def _nearby(scope: Scope, phrase: str, apart: tuple[str, ...] = ()) -> list[Row]:
+    """Rows of what is near to ``phrase``.
+
+    Args:
+        apart: documents that hold its words, but not as a phrase.
+    """
+    rows = _alike_names(scope, phrase)
+    if apart:
+        rows.append(
+            Row(
+                cells=(f"the words of “{phrase}”", f"apart, in {_documents(len(apart))}"),
+                document_ids=apart,
+            )
+        )
+    terms = [term for term in parse(phrase).terms if len(term) >= SHORTEST_WORD]
+    held = {term: holding(scope, term).counts for term in terms} if len(terms) > 1 else {}
+    rows += _alike_words(scope, [term for term in terms if not _stands(scope, term, held)])
+    rows += [
+        Row(
+            cells=(term, f"a word of it, in {_documents(len(counts))}"),
+            document_ids=tuple(counts),
+        )
+        for term, counts in held.items()
+        if counts
+    ]
+    return list({row.cells[0].casefold(): row for row in reversed(rows)}.values())[::-1]
+
+
+def _alike_names(scope: Scope, phrase: str) -> list[Row]:
+    """Entities with a name that looks like it, inside the limits."""
+    if not scope.collections:
+        return []
+    nodes = scope.kb.catalogue.graph.near(scope.collections, phrase, MOST_ALIKE)
+    inside = {entry.id for entry in scope.entries()} if scope.limited else None
+    return [
+        Row(
+            cells=(node.title, f"{node.type or 'entity'} with a similar name"),
+            document_ids=node.documents,
+        )
+        for node in nodes
+        if (inside is None or inside.intersection(node.documents))
+        and any(_alike(phrase, name) for name in (node.title, *node.aliases))
+    ]
+
+
+def _alike(phrase: str, name: str) -> bool:
+    """Whether a name is like the phrase as a whole; ``near`` also finds those alike in part."""
+    likeness = fuzz.token_sort_ratio(phrase, name, processor=utils.default_process)
+    return likeness >= LEAST_ALIKE_NAME
+
+
+def _stands(scope: Scope, term: str, held: Mapping[str, Mapping[str, int]]) -> bool:
+    """Whether the material has the word as it is spelt: then no other spelling was meant."""
+    if held.get(term):
+        return True
+    return scope.limited and bool(holding(scope.unlimited(), term).counts)
+
+
+def _alike_words(scope: Scope, terms: Sequence[str]) -> list[Row]:
+    """Words of titles and values of the taxonomy that look like one of ``terms``."""
+    places: dict[str, dict[str, None]] = {}
+    for entry in scope.entries():
+        for word in parse(entry.title).terms:
+            places.setdefault(word, {})[entry.id] = None
+    for (_, value), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
+        places.setdefault(value.casefold(), {}).update(dict.fromkeys(ids))
+    found: dict[str, float] = {}
+    for term in terms:
+        for word, likeness, _ in process.extract(
+            term, places.keys(), scorer=fuzz.ratio, limit=MOST_ALIKE, score_cutoff=LEAST_ALIKE
+        ):
+            if stem(word) != stem(term):
+                found[word] = max(likeness, found.get(word, 0.0))
+    best = sorted(found, key=lambda word: (-found[word], word))[:MOST_ALIKE]
+    return [
+        Row(
+            cells=(
+                word,
+                f"a similar word, in the title or taxonomy of {_documents(len(places[word]))}",
+            ),
+            document_ids=tuple(places[word]),
+        )
+        for word in best
+    ]
+
+
+def _documents(number: int) -> str:
+    return amount(number, "document", "documents")
+
+
 # --- what is missing -------------------------------------------------------------------------
 
 
@@ -202,7 +233,7 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
     held = documents_about(scope, topic)
     entries = scope.entries()
     about = [entry for entry in entries if entry.id in held.counts]
-    names = topic.said.partition(" ")[2]
+    names = topic.quoted
     rows = [
         Row(cells=(f"{kind} about {names}", "there is none"))
         for kind in _absent((entry.kind for entry in entries), (entry.kind for entry in about))
@@ -216,7 +247,7 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
         for year in _absent(*years)
     ]
     dimensions = {name for name, _ in catalogue.censuses.taxonomy(scope.limits)}
-    for node in (node for term in topic.terms for node in nodes_of(scope, term)):
+    for node in (node for name in topic.names for node in nodes_of(scope, name)):
         rows += [
             Row(
                 cells=(one.name, f"named as “{one.relation}” by {node.title}, but has no entry"),
@@ -234,6 +265,7 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
         ]
     there = amount(len(about), "document is", "documents are")
     return AggregateResult(
+        strategy=STRATEGY,
         kind="gap",
         sentence=f"{there} about {names}; {amount(len(rows), 'thing is', 'things are')} missing.",
         number=len(rows),
@@ -275,6 +307,7 @@ def _missing_overall(scope: Scope) -> AggregateResult:
         for name, ids in sorted(wanted.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     ]
     return AggregateResult(
+        strategy=STRATEGY,
         kind="gap",
         sentence=(
             f"{amount(len(rows), 'gap was', 'gaps were')} found: "

@@ -1,17 +1,74 @@
-"""Rows of exhaustive results, and their sentences."""
+"""The result of a catalogue query: its rows, and how rows and sentences are worded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from wellread.ask.retrieve.retrieval import Row
+from wellread.ask.retrieve.retrieval import Found
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.types import Span
 
+AggregateKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
 DOCUMENTS = ("Title", "Date", "Kind")
 NAMED = (*DOCUMENTS, "Named")
 ENTITIES = ("Name", "Type")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A part of one version of a document, of which a citation quotes the first sentence."""
+
+    document_id: str
+    version: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of an exhaustive result; ``document_ids`` are the documents that it rests on.
+
+    Attributes:
+        line: the row in words, where its cells do not say by themselves what they are.
+        places: what to quote of its documents, where that is not how they begin.
+    """
+
+    cells: tuple[str, ...]
+    document_ids: tuple[str, ...] = ()
+    line: str = ""
+    places: tuple[Place, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateResult(Found):
+    """A result worked out from the catalogue as a whole, never from the top k.
+
+    Attributes:
+        sentence: the result in one sentence ("7 entities are of the type workshop.").
+        gap: what is missing, in a few words, where that is not the sentence.
+        number: what was counted, for a counting question.
+        columns: what the cells of each row are called.
+        rows: all of them.
+        absent: nothing of what was asked for is there, which is a gap of the material.
+        method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
+            the collections news, commons, published from 2025-10-01").
+        subjects: the entities from which the graph was walked, and the others on the way or at its
+            end.
+    """
+
+    kind: AggregateKind
+    sentence: str
+    number: int | None = None
+    columns: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    absent: bool = False
+    gap: str = ""
+    method: str = ""
+    subjects: tuple[EntityNode, ...] = ()
+    others: tuple[EntityNode, ...] = ()
 
 
 def day(moment: datetime | None) -> str:

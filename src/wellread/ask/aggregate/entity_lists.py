@@ -1,0 +1,317 @@
+"""Lists entities by how well they fit, in groups, each with a line about it.
+
+Three things speak for an entity: that its own text is found for the words, that the passages found
+for them name it, and that it has the type or the taxonomy values that are asked for. Where nothing
+but types and values are asked for, every entity that has them is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from wellread.ask.aggregate.graph.verbalize import listing
+from wellread.ask.aggregate.query import CatalogueQuery, EntityKey
+from wellread.ask.aggregate.result import AggregateResult, Row
+from wellread.ask.aggregate.scope import Scope
+from wellread.ask.retrieve.relax import Within, both, search_within
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.text.names import plural
+from wellread.text.sentences import sentence_spans
+from wellread.types import Filters, Hit
+
+STRATEGY = "entities by group"
+DEEP = 40  # passages looked at, of entities and of everything
+MOST_LISTED = 25  # when they are ranked; those with a type or value that is asked for are all
+LEAST_FOUND = 0.5  # of the best score of an entity, for one that is only found by search
+LEAST_NAMED = 0.5  # of what being named says for the one most named, for one that is only named
+NAMED_WEIGHT = 0.5  # of being named by passages for the question, beside being found
+ABOUT_LENGTH = 160  # characters of the line about an entity
+
+Pair = tuple[str, str]  # dimension and value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """An entity with what speaks for it.
+
+    Attributes:
+        hit: the best passage of its document.
+        strong: whether search alone is reason enough to list it.
+    """
+
+    node: EntityNode
+    score: float
+    hit: Hit | None
+    strong: bool = False
+
+
+def entity_list(
+    scope: Scope, query: CatalogueQuery, asked: Analysis | None
+) -> AggregateResult | None:
+    """The entities that fit, best first; None where there are none.
+
+    Args:
+        asked: the question that the query was read from, by whose words they are ranked.
+    """
+    kb = scope.kb
+    nodes = _allowed(scope, query)
+    if not nodes:
+        return None
+    assigned = _assigned(kb, nodes)
+    values = _values(query)
+    exhaustive = bool(values) or bool(query.of.names and not query.about)
+    asked = asked or Analysis(
+        question=_words(query), type="exploratory", terms=(), names=(), filters=_filters(scope)
+    )
+    text = asked.subject or asked.question
+    if query.about and not values:
+        text = query.about.names[0].phrase
+    ranked, within, others = _ranked(kb, asked, nodes, text)
+    if exhaustive:
+        known = {_key(one.node) for one in ranked}
+        unranked = [node for node in nodes if _key(node) not in known]
+        listed = ranked + [_Candidate(node=node, score=0.0, hit=None) for node in unranked]
+    else:
+        listed = [one for one in ranked if one.strong][:MOST_LISTED]
+    if not listed:
+        return None
+    most = kb.settings.retrieval.top_k
+    hits = [one.hit for one in listed if one.hit is not None]
+    grouped = _grouped(listed, assigned, {dimension for dimension, _ in values})
+    return replace(
+        _result(kb, grouped, _method(query, values, exhaustive=exhaustive)),
+        hits=(*hits, *others[: most // 3])[:most],
+        relaxed=within[-1].relaxed,
+        failures=within[-1].failures,
+        traces=tuple(made for one in within for made in one.traces),
+    )
+
+
+def _words(query: CatalogueQuery) -> str:
+    said = [name.phrase for name in query.about.names] if query.about else []
+    return " ".join(said or [query.of.many, *(value for _, value in _values(query))])
+
+
+def _filters(scope: Scope) -> Filters:
+    """The limits of a scope as one; its collections where they cannot be joined."""
+    border, *others = scope.limits
+    joined: Filters | None = border
+    for limits in others:
+        joined = both(joined, limits) if joined else None
+    return joined or border
+
+
+def _values(query: CatalogueQuery) -> list[Pair]:
+    return [pair for filters in query.where for pair in filters.taxonomy]
+
+
+def _allowed(scope: Scope, query: CatalogueQuery) -> list[EntityNode]:
+    """The entities of the types within the limits.
+
+    Soft limits that leave no entity are left out here; the search for passages tells about them.
+    """
+    types = query.of.names
+    nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
+    nodes = [node for node in nodes if not types or node.type in types]
+    soft = [constraint.filters for constraint in query.soft]
+    for limits in ([*scope.limits, *soft], scope.limits):
+        wanted = [*limits, Filters(kinds=("entity",))]
+        known = {entry.id for entry in scope.kb.catalogue.censuses.entries(wanted)}
+        found = [node for node in nodes if known & set(node.documents)]
+        if found:
+            return found
+    return []
+
+
+def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityKey, list[Pair]]:
+    """(Collection, entity id) to its taxonomy values."""
+    scope = tuple(dict.fromkeys(node.collection for node in nodes))
+    of_document: dict[str, list[Pair]] = {}
+    if scope:
+        for pair, held in kb.catalogue.censuses.taxonomy([Filters(collections=scope)]).items():
+            for known in held:
+                of_document.setdefault(known, []).append(pair)
+    return {
+        (node.collection, node.id): [
+            pair for known in node.documents for pair in of_document.get(known, ())
+        ]
+        for node in nodes
+    }
+
+
+def _ranked(
+    kb: KnowledgeBase, analysis: Analysis, nodes: Sequence[EntityNode], text: str
+) -> tuple[list[_Candidate], tuple[Within, ...], list[Hit]]:
+    """The entities that search finds, best first; the searches; and passages that name them."""
+    by_document = {known: node for node in nodes for known in node.documents}
+    within = replace(
+        analysis,
+        constraints=(),
+        filters=replace(analysis.filters, kinds=("entity",), document_ids=tuple(by_document)),
+    )
+    own = search_within(kb, within, text, DEEP, purpose="entities")
+    everywhere = search_within(kb, analysis, text, DEEP, purpose="passages that name entities")
+    best: dict[EntityKey, Hit] = {}
+    for hit in own.hits:
+        node = by_document.get(hit.document.id)
+        if node is not None:
+            best.setdefault((node.collection, node.id), hit)
+    named = _named(kb, everywhere.hits)
+    most_found = max((hit.score for hit in best.values()), default=0.0) or 1.0
+    most_named = max(named.values(), default=0.0) or 1.0
+    found = []
+    for node in nodes:
+        key = (node.collection, node.id)
+        own_hit = best.get(key)
+        shares = (
+            own_hit.score / most_found if own_hit else 0.0,
+            named.get(key, 0.0) / most_named,
+        )
+        if any(shares):
+            strong = shares[0] >= LEAST_FOUND or shares[1] >= LEAST_NAMED
+            score = shares[0] + NAMED_WEIGHT * shares[1]
+            found.append(_Candidate(node=node, score=score, hit=own_hit, strong=strong))
+    found.sort(key=lambda one: (-one.score, one.node.title.casefold()))
+    naming = [hit for hit in everywhere.hits if hit.document.kind != "entity"]
+    return found, (own, everywhere), naming
+
+
+def _named(kb: KnowledgeBase, hits: Iterable[Hit]) -> dict[EntityKey, float]:
+    """How much the documents of the hits speak for each entity that they name.
+
+    That is how many of them name it, times the share that they are of all documents that do: what
+    is named everywhere says little.
+    """
+    documents: dict[str, dict[str, None]] = {}
+    for hit in hits:
+        if hit.document.kind != "entity":
+            documents.setdefault(hit.document.collection, {})[hit.document.id] = None
+    if not documents:
+        return {}
+    totals = kb.catalogue.graph.mention_totals(tuple(documents))
+    return {
+        (collection, known): count * count / totals[collection, known].documents
+        for collection, ids in documents.items()
+        for known, count in kb.catalogue.censuses.named_in(collection, ids).items()
+        if (collection, known) in totals
+    }
+
+
+def _key(node: EntityNode) -> EntityKey:
+    return (node.collection, node.id)
+
+
+def _grouped(
+    listed: Sequence[_Candidate], assigned: Mapping[EntityKey, list[Pair]], asked: set[str]
+) -> dict[str, list[_Candidate]]:
+    """By type when there are several; else by the dimension that divides them best."""
+    types = {one.node.type for one in listed}
+    if len(types) > 1:
+        return _by(listed, lambda one: [one.node.type or "without a type"])
+    counts: dict[str, set[str]] = {}
+    for one in listed:
+        for dimension, value in assigned.get((one.node.collection, one.node.id), ()):
+            counts.setdefault(dimension, set()).add(value)
+    useful = [
+        (abs(len(values) - len(listed) ** 0.5), dimension)
+        for dimension, values in counts.items()
+        if dimension not in asked and 1 < len(values) < max(3, len(listed))
+    ]
+    if not useful:
+        return {next(iter(types)) or "entities": list(listed)}
+    chosen = min(useful)[1]
+
+    def values_of(one: _Candidate) -> list[str]:
+        pairs = assigned.get((one.node.collection, one.node.id), ())
+        return [value for dimension, value in pairs if dimension == chosen] or ["other"]
+
+    return _by(listed, values_of)
+
+
+def _by(
+    listed: Sequence[_Candidate], groups_of: Callable[[_Candidate], list[str]]
+) -> dict[str, list[_Candidate]]:
+    """Group to its entities; the group of the best entity first. An entity is in one group."""
+    found: dict[str, list[_Candidate]] = {}
+    for one in listed:
+        found.setdefault(groups_of(one)[0], []).append(one)
+    return found
+
+
+def _result(
+    kb: KnowledgeBase, grouped: Mapping[str, Sequence[_Candidate]], method: str
+) -> AggregateResult:
+    """The list with a line about each entity, and how it was made."""
+    nodes = [one.node for those in grouped.values() for one in those]
+    about = _about(kb, nodes)
+    scope = tuple(dict.fromkeys(node.collection for node in nodes))
+    totals = kb.catalogue.graph.mention_totals(scope)
+    rows = tuple(
+        Row(
+            cells=(
+                group,
+                one.node.title,
+                about.get(one.node.document_id, ""),
+                str(total.documents) if (total := totals.get(_key(one.node))) else "0",
+            ),
+            document_ids=one.node.documents,
+        )
+        for group, those in grouped.items()
+        for one in those
+    )
+    parts = [
+        f"{group}: {listing([one.node.title for one in those])}" for group, those in grouped.items()
+    ]
+    if len(grouped) == 1:
+        parts = [listing([node.title for node in nodes])]
+    dash = " – " if len(grouped) > 1 else ": "
+    types = {node.type for node in nodes}
+    noun = (types.pop() if len(types) == 1 else "") or "entity"
+    noun = noun if len(nodes) == 1 else plural(noun)
+    return AggregateResult(
+        strategy=STRATEGY,
+        kind="list",
+        sentence=f"{len(nodes):,} {noun} {_are(len(nodes))} relevant{dash}{'; '.join(parts)}.",
+        number=len(nodes),
+        columns=("group", "name", "about", "named in documents"),
+        rows=rows,
+        method=method,
+    )
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _method(query: CatalogueQuery, values: Sequence[Pair], *, exhaustive: bool) -> str:
+    limits = [f"of the type {' or '.join(sorted(query.of.names))}"] if query.of.names else []
+    limits += [f"{dimension}: {value}" for dimension, value in values]
+    asked = f"entities {', '.join(limits)}" if limits else "entities"
+    if exhaustive:
+        return f"all {asked}"
+    return f"{asked}, ranked by search in their own texts and by the passages that name them"
+
+
+def _about(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> dict[str, str]:
+    """Document id to one line about the entity: its first sentence, not counting headings."""
+    found: dict[str, str] = {}
+    for passage in kb.catalogue.passages_of([node.document_id for node in nodes]):
+        if passage.document_id not in found:
+            line = _first_sentence(passage.text)
+            if line:
+                found[passage.document_id] = line
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    for span in sentence_spans(text):
+        line = " ".join(span.of(text).split())
+        if line.startswith("#") or line[-1:] not in ".!?:;”\"')":
+            continue
+        if len(line) <= ABOUT_LENGTH:
+            return line
+        return line[:ABOUT_LENGTH].rsplit(" ", 1)[0].rstrip(",;:") + " …"
+    return ""

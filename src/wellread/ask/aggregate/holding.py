@@ -1,0 +1,320 @@
+"""Every document about a topic: by the graph for entities, by the texts for other words.
+
+Exhaustive, nothing is ranked.
+
+The index says which documents may hold it: a ranked list that is asked for to its end. Whether
+they do is read in the texts. Where a word is so common that its list would be too long, the texts
+of all documents within the limits are read instead; so the result is exact either way, and only
+the time differs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from wellread.ask.aggregate.query import CatalogueQuery, EntityKey, Name, Topic
+from wellread.ask.aggregate.scope import Scope
+from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.text.english import STOP_WORDS
+from wellread.text.names import singular
+from wellread.text.stems import stem
+from wellread.text.tokens import key_of
+from wellread.types import Filters
+
+Form = Callable[[str], str]
+
+LONGEST_LIST = 20_000  # passages; beyond, reading texts is about as quick as unpacking the list
+SHORTEST_START = 2
+MOST_READ = 20_000  # documents of a scope whose texts are searched for a name that is known
+LONGEST_WORD = 40  # the index leaves out longer ones
+_WORD = r"[^\W_]+"
+_GAP = r"(?:['’]s)?[\W_]+"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Where a phrase stands.
+
+    Attributes:
+        counts: document id to how often its title and text hold the phrase; never zero.
+        apart: documents that hold all of its words, but not as a phrase.
+        read: how many texts were read to find out.
+    """
+
+    phrase: str
+    counts: dict[str, int]
+    apart: tuple[str, ...]
+    read: int
+    literal: bool
+
+    @property
+    def forms(self) -> str:
+        """Which forms of the words count."""
+        return "in singular or plural" if self.literal else "in any form of its words"
+
+    @property
+    def method(self) -> str:
+        """How it was found, for a reader who checks it."""
+        return (
+            f"documents whose title or text holds “{self.phrase}” {self.forms} "
+            f"(by words, not by meaning; {self.read:,} texts read)"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """The documents that are about a topic.
+
+    Attributes:
+        counts: document id to how often it names the topic; zero where it only links to it.
+        method: how they were found, for a reader.
+        apart: those that hold the words of a phrase, but not as one.
+    """
+
+    counts: dict[str, int]
+    method: str
+    apart: tuple[str, ...] = ()
+
+
+def documents_about(scope: Scope, topic: Topic) -> Holding:
+    """The documents of the scope that are about the topic, all of them."""
+    found = [_of_name(scope, name, naming=topic.naming) for name in topic.names]
+    sets = [set(one.counts) for one in found]
+    kept = set.intersection(*sets) if topic.every else set.union(*sets)
+    counts = {
+        known: sum(one.counts.get(known, 0) for one in found)
+        for known in dict.fromkeys(known for one in found for known in one.counts)
+        if known in kept
+    }
+    method = ("; and " if topic.every else "; or ").join(one.method for one in found)
+    return Holding(counts=counts, method=method, apart=found[0].apart if len(found) == 1 else ())
+
+
+def nodes_of(scope: Scope, name: Name) -> list[EntityNode]:
+    """The entities of the scope that this is a name of."""
+    if not scope.collections:
+        return []
+    graph = scope.kb.catalogue.graph
+    if name.entities:
+        found = [graph.entity(*key) for key in name.entities]
+        return [node for node in found if node and node.collection in scope.collections]
+    return graph.resolve(scope.collections, name.phrase)
+
+
+def _of_name(scope: Scope, name: Name, *, naming: bool) -> Holding:
+    nodes = nodes_of(scope, name)
+    if not nodes:
+        held = holding(scope, name.phrase, literal=naming)
+        return Holding(counts=held.counts, method=held.method, apart=held.apart)
+    catalogue = scope.kb.catalogue
+    names = " and ".join(dict.fromkeys(f"“{node.title}”" for node in nodes))
+    method = f"documents that name the entity {names}, under any of its names"
+    counts: dict[str, int] = {}
+    wanted = tokens(name.phrase, literal=naming)
+    if _worth_reading(scope, name, nodes):
+        # The graph leaves out names that are ordinary words, and parts of names ("Kittiwake").
+        held = holding(scope, name.phrase, literal=naming)
+        counts = dict(held.counts)
+        method += f", or hold the words “{name.phrase}” {held.forms} ({held.read:,} texts read)"
+    else:
+        wanted = ()
+    for node in nodes:
+        key = (node.collection, node.id)
+        for known, names_of in catalogue.censuses.mentioning(key, scope.limits).items():
+            # Names that hold the words were counted with them.
+            more = sum(
+                n
+                for spelled, n in names_of.items()
+                if not wanted or not _within(wanted, tokens(spelled, literal=naming))
+            )
+            if more:
+                counts[known] = counts.get(known, 0) + more
+    if not naming:
+        linked = {
+            known
+            for node in nodes
+            for near in catalogue.graph.neighbours([node.collection], node.id)
+            if near.node
+            for known in near.node.documents
+        } | {known for node in nodes for known in node.documents}
+        if linked - counts.keys():
+            counts |= {
+                entry.id: 0
+                for entry in scope.only(sorted(linked)).entries()
+                if entry.id not in counts
+            }
+        method += ", have a relation to it, or describe it"
+    return Holding(counts=counts, method=method)
+
+
+def _worth_reading(scope: Scope, name: Name, nodes: Sequence[EntityNode]) -> bool:
+    """Whether texts are read, too: in a very large scope not for what is a whole name."""
+    totals = scope.kb.catalogue.censuses.totals(scope.limits)
+    known = {key_of(one) for node in nodes for one in (node.title, *node.aliases)}
+    return totals.documents <= MOST_READ or key_of(name.phrase) not in known
+
+
+def _within(wanted: Sequence[str], held: Sequence[str]) -> bool:
+    return any(
+        list(held[start : start + len(wanted)]) == list(wanted)
+        for start in range(len(held) - len(wanted) + 1)
+    )
+
+
+def holding(scope: Scope, phrase: str, *, literal: bool = False) -> Held:
+    """The documents of the scope that hold ``phrase``.
+
+    Args:
+        literal: singular and plural are the same, other forms ("facilitator", "facilitate") not.
+
+    Raises:
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    form = _FORMS[literal]
+    wanted = tokens(phrase, literal=literal)
+    entries = scope.entries() if wanted else []
+    ids = [entry.id for entry in entries]
+    found = _candidates(scope, phrase) if len(ids) > 1 else None
+    if found is not None:
+        ids = [known for known in ids if known in found]
+    counts: dict[str, int] = {}
+    apart: list[str] = []
+    start = _starts(wanted)
+    for known, whole in scope.kb.catalogue.censuses.texts(ids):
+        text = _plain(whole)
+        count = _count(start, wanted, text, form)
+        if count:
+            counts[known] = count
+        elif len(wanted) > 1 and _all_there(wanted, text, form):
+            apart.append(known)
+    kept = {known: counts[known] for known in ids if known in counts}
+    return Held(phrase=phrase, counts=kept, apart=tuple(apart), read=len(ids), literal=literal)
+
+
+def tokens(phrase: str, *, literal: bool = False) -> tuple[str, ...]:
+    """The words of ``phrase`` as they are compared: their stems, or with ``literal`` singulars."""
+    return tuple(map(_FORMS[literal], _plain_words(phrase)))
+
+
+def _singular(word: str) -> str:
+    plain = word.lower()
+    return singular(plain) or plain
+
+
+def _plain_words(phrase: str) -> list[str]:
+    return re.findall(_WORD, re.sub(r"['’]s\b", "", _plain(phrase)))
+
+
+def _plain(text: str) -> str:
+    """``text`` without accents; the index does not tell café from cafe either."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def _candidates(scope: Scope, phrase: str) -> set[str] | None:
+    """Documents that may hold all of the words; None when the index cannot tell."""
+    index = scope.kb.index
+    filters = Filters(collections=scope.collections)
+    found: set[str] | None = None
+    for token in dict.fromkeys(word.lower() for word in _plain_words(phrase)):
+        if token in STOP_WORDS or len(token) > LONGEST_WORD:
+            continue  # words that the index may not have
+        rows = index.search_text(token, filters, LONGEST_LIST)
+        if len(rows) < LONGEST_LIST:
+            held = {row.document_id for row in rows}
+            found = held if found is None else found & held
+    return found
+
+
+def _starts(wanted: Sequence[str]) -> re.Pattern[str]:
+    """Where the phrase may stand: by the first letters of each word, which is quick.
+
+    A stem is not always how its words begin (city, cities: citi), so its last letter is left out.
+    """
+    starts = [re.escape(stem[: max(SHORTEST_START, len(stem) - 1)]) for stem in wanted]
+    return re.compile(_GAP.join(rf"({start}[^\W_]*)" for start in starts), re.IGNORECASE)
+
+
+def _count(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> int:
+    count = place = 0
+    while found := start.search(text, place):
+        begins = found.start() == 0 or not text[found.start() - 1].isalnum()
+        right = begins and all(
+            form(token) == one for token, one in zip(found.groups(), wanted, strict=True)
+        )
+        count += right
+        place = found.end() if right else found.start() + 1
+    return count
+
+
+def _all_there(wanted: Iterable[str], text: str, form: Form) -> bool:
+    return all(_count(_starts([one]), [one], text, form) for one in set(wanted) - STOP_WORDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A query, and the part of the material that its limits leave."""
+
+    query: CatalogueQuery
+    scope: Scope
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What is asked for has to meet them: in words, as they follow the noun."""
+        query = self.query
+        topic = (query.about.said,) if query.about else ()
+        related = (query.related.said,) if query.related else ()
+        return (*related, *topic, *self.scope.said)
+
+    @property
+    def suffix(self) -> str:
+        """The conditions after a comma."""
+        return "".join(f", {part}" for part in self.conditions)
+
+    @property
+    def after_noun(self) -> str:
+        """The conditions right after a noun."""
+        limits = ", ".join(self.conditions)
+        return f" {limits}" if limits else ""
+
+    def entries(self) -> tuple[list[Entry], Holding | None]:
+        """The documents that are meant, and what was found of the topic in them."""
+        entries = self.scope.entries()
+        if self.query.related:
+            near = {known for node in self.related() for known in node.documents}
+            entries = [entry for entry in entries if entry.id in near]
+        if self.query.about is None:
+            return entries, None
+        held = documents_about(self.scope, self.query.about)
+        return [entry for entry in entries if entry.id in held.counts], held
+
+    def related(self) -> list[EntityNode]:
+        """The entities that the one hop of the query leads to."""
+        walk = self.query.related
+        if walk is None:
+            return []
+        graph = self.scope.kb.catalogue.graph
+        found: dict[EntityKey, EntityNode] = {}
+        for start in (node for name in walk.starts for node in nodes_of(self.scope, name)):
+            for sense in walk.hops[0].senses or (None,):
+                types = [sense.type] if sense else None
+                side = sense.side if sense else "both"
+                for near in graph.neighbours([start.collection], start.id, types, side):
+                    if near.node:
+                        found[near.node.collection, near.node.id] = near.node
+        return list(found.values())
+
+    def narrowed(self) -> Scope:
+        """The scope, without the documents that are not about the topic."""
+        if self.query.about is None and self.query.related is None:
+            return self.scope
+        return self.scope.only([entry.id for entry in self.entries()[0]])
+
+
+_FORMS: dict[bool, Form] = {False: stem, True: _singular}

@@ -1,0 +1,152 @@
+"""Reads questions about the graph with the words that its collections know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from wellread.ask.aggregate.nouns import Noun
+from wellread.ask.aggregate.query import CatalogueQuery, Name, Walk
+from wellread.ask.aggregate.read.chunks import Lexicon, Word, lexicon_of, noun_of
+from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
+from wellread.ask.aggregate.read.relation_senses import RelationWords
+from wellread.ask.aggregate.read.shortened_names import shortened
+from wellread.ask.retrieve.search import check_collections
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis, Constraint, NamedEntity
+from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.graph.relation_network import RelationKind
+from wellread.text.tokens import tokens_of
+from wellread.types import Span
+
+_ANY_RELATION = (
+    "no relation of the knowledge graph is called as the question says; "
+    "relations of any type were followed"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadWalk:
+    """A question about the graph as a query, and how far it was understood.
+
+    Attributes:
+        understood: whether the question's words for the relation are known; else any relation
+            is followed.
+        complete: whether every word of the question that says something has a part in it.
+    """
+
+    query: CatalogueQuery
+    understood: bool
+    complete: bool
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the question may ask for something else."""
+        return not (self.understood or self.complete)
+
+
+def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
+    """What the question asks of the graph; None when it names no entity within the filters.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    check_collections(kb, analysis.filters)
+    plan = _read(kb, analysis)
+    if plan is None:
+        return None
+    starts = tuple(
+        Name(
+            phrase=" / ".join(dict.fromkeys(one.title for one in group)),
+            entities=tuple((one.collection, one.entity_id) for one in group),
+        )
+        for group in plan.starts
+    )
+    query = CatalogueQuery(
+        form="path" if plan.form in ("connection", "existence") else "walk",
+        of=Noun(what="entities", one="entity"),
+        related=Walk(starts=starts, hops=plan.hops, all_of=plan.all_of),
+        where=(analysis.filters,),
+        soft=tuple(limit for limit in analysis.constraints if not _told_otherwise(limit, plan)),
+        notes=plan.read_as if plan.understood else (*plan.read_as, _ANY_RELATION),
+    )
+    return ReadWalk(query=query, understood=plan.understood, complete=plan.complete)
+
+
+def _told_otherwise(constraint: Constraint, plan: Plan) -> bool:
+    """Whether the words of a limit are a name or the noun for an answer ("which newsletters")."""
+    taken = [one.span for group in plan.starts for one in group[:1]]
+    if constraint.kind in ("kind", "source_type"):
+        taken += plan.type_spans
+    return any(constraint.span.overlaps(span) for span in taken)
+
+
+def _read(kb: KnowledgeBase, analysis: Analysis) -> Plan | None:
+    """What the question asks of the graph; None when it names no entity within the filters.
+
+    A part of a name counts when every word of the question is understood with it.
+    """
+    inside = analysis.filters.collections
+    named = [one for one in analysis.entities if not inside or one.collection in inside]
+    vocabulary = vocabulary_of(kb, inside)
+    parts = shortened(analysis.question, vocabulary.names, [one.span for one in analysis.entities])
+    if parts:
+        plan = _plan(kb, analysis, sorted((*named, *parts), key=lambda one: one.span.start))
+        if plan is not None and plan.understood and plan.complete:
+            return replace(plan, read_as=tuple(_read_as(analysis, part) for part in parts))
+    return _plan(kb, analysis, named) if named else None
+
+
+def _read_as(analysis: Analysis, part: NamedEntity) -> str:
+    return f"“{part.span.of(analysis.question)}” was read as “{part.title}”"
+
+
+def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -> Plan | None:
+    scope = list(dict.fromkeys(one.collection for one in named))
+    graph = kb.catalogue.graph
+    words = kb.catalogue.vocabulary.of(scope)
+    lexicon = lexicon_of(
+        sorted({name for one in words for name in one.entity_types}),
+        sorted({name for one in words for name in one.taxonomy}),
+        _relation_words(tuple(graph.relation_kinds(scope))),
+    )
+    tokens = [
+        Word(
+            plain=token.plain,
+            span=Span(start=token.start, end=token.end),
+            named=token.start > 0 and token.written[:1].isupper(),
+        )
+        for token in tokens_of(analysis.question)
+    ]
+    meant = [one for name in named for one in _meant(graph, analysis, name, tokens, lexicon)]
+    return plan_of(tokens, list(dict.fromkeys(meant)), lexicon)
+
+
+def _meant(
+    graph: Graph, analysis: Analysis, name: NamedEntity, words: Sequence[Word], lexicon: Lexicon
+) -> list[NamedEntity]:
+    """``name``, or its namesakes of the type that stands before it ("the device Moth")."""
+    before = [word.plain for word in words if word.span.end <= name.span.start][-1:]
+    types = lexicon.types.get(noun_of(before[0]), frozenset()) if before else frozenset()
+    if not types or name.type in types:
+        return [name]
+    spelled = name.span.of(analysis.question)
+    return [
+        NamedEntity(
+            span=name.span,
+            collection=node.collection,
+            entity_id=node.id,
+            title=node.title,
+            type=node.type,
+        )
+        for node in graph.resolve([name.collection], spelled)
+        if node.type in types
+    ] or [name]
+
+
+@lru_cache(maxsize=32)
+def _relation_words(kinds: tuple[RelationKind, ...]) -> RelationWords:
+    return RelationWords(kinds)
