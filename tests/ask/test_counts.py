@@ -157,12 +157,6 @@ def test_entries_are_documents_where_nothing_is_an_entity(kb: KnowledgeBase) -> 
     assert first(ask(kb, "List all entries", ("club",))) == ["Secret Osprey"]
 
 
-def test_commons_entries_are_a_kind_of_source(kb: KnowledgeBase) -> None:
-    town = Filters(collections=("town",))
-    (limit,) = read(kb, "What do the commons entries say about ferries?", town).constraints
-    assert limit.filters == Filters(kinds=("entity",))
-
-
 def test_documents_without_a_date_are_a_group_of_their_own(kb: KnowledgeBase) -> None:
     groups = {row.cells[0]: row.cells[1] for row in ask(kb, "How many documents per month?").rows}
     assert groups == {
