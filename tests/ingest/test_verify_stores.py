@@ -299,6 +299,34 @@ def test_an_index_with_damaged_files_is_filled_again(kb: KnowledgeBase) -> None:
     assert index_ids(kb) == before
 
 
+@pytest.mark.parametrize("damage_to", ["lost", "cut"])
+def test_damaged_search_structures_are_made_anew(kb: KnowledgeBase, damage_to: str) -> None:
+    for path in (kb.home / INDEX_FOLDER).rglob("_indices/*/*"):
+        if damage_to == "lost":
+            path.unlink()
+        else:
+            path.write_bytes(path.read_bytes()[:10])
+    with open_kb(kb.home, embedder=ReadableEmbedder(), overrides=SMALL) as damaged:
+        with pytest.raises(StoreError):
+            search(damaged, "ferry", Filters(), mode="text")
+        found = verify(damaged)
+        assert {problem.kind for problem in found.problems} == {damage.UNSEARCHABLE}
+        assert "words" in {problem.subject for problem in found.problems}
+        repaired = verify(damaged, repair=True)
+        assert repaired.clean
+        assert len(repaired.problems) == len(found.problems)
+        assert search(damaged, "ferry", Filters(), mode="text")
+        assert verify(damaged).problems == ()
+
+
+def test_a_passage_that_a_search_by_words_misses_is_told(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(kb.index), "search_text", lambda *_, **__: [])
+    ((kind, subject, _),) = kinds(verify(kb))
+    assert (kind, subject) == (damage.UNSEARCHABLE, "words")
+
+
 def test_a_note_of_an_interrupted_run_is_cleared(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     kb.catalogue.intend([("doc_half", "ver_half"), ferry])
     check(kb, (damage.UNFINISHED, "doc_half"), (damage.UNFINISHED, ferry[0]))

@@ -161,6 +161,14 @@ class Index(Protocol):
         """
         ...
 
+    def rebuild(self) -> None:
+        """Make the search structures anew from the rows, also where their files are damaged.
+
+        Raises:
+            StoreError: as ``write``; the rows stay.
+        """
+        ...
+
     def clear(self) -> None:
         """Drop every row and begin anew, also where the files of the index are damaged."""
         ...

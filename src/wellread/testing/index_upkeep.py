@@ -153,6 +153,14 @@ class IndexUpkeepContract:
             HeldRow("c", "doc-c", "v1", 0, 3, "main", "Ünï", False),
         ]
 
+    def test_rebuilt_structures_find_the_same(self, index: Index) -> None:
+        write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+        index.remove([("doc-b", "v1")])
+        index.rebuild()
+        write(index, [make_row("c", "gannet")])
+        assert sorted(ids(index.search_text("ferry gannet", ANY, 5))) == ["a", "c"]
+        assert sorted(ids(index.search_vector(axes(0)[0], ANY, 5))) == ["a", "c"]
+
     def test_clear_begins_anew(self, open_index: OpenIndex) -> None:
         index = open_index("cleared")
         write(index, [make_row("a", "ferry"), make_row("b", "gannet")])

@@ -17,6 +17,7 @@ from wellread.ingest.integrity.checks_index import (
     fill_again,
     write_again,
 )
+from wellread.ingest.integrity.checks_search import check_search
 from wellread.ingest.integrity.checks_texts import check_texts, cut_again
 from wellread.ingest.integrity.damage import (
     CACHED,
@@ -45,6 +46,7 @@ from wellread.ingest.integrity.damage import (
     UNCOVERED,
     UNFINISHED,
     UNREADABLE,
+    UNSEARCHABLE,
     UNSOURCED,
     VOID,
     Problem,
@@ -126,6 +128,8 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
     problems = [*check_file(kb), *check_notes(kb, alone=alone), *check_catalogue(kb)]
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
+    if all(problem.kind != UNREADABLE for problem in in_index):
+        in_index += check_search(kb, {problem.subject for problem in in_index})
     tables = kb.catalogue.integrity.row_counts()
     counts = {
         "documents": expected.documents,
@@ -199,6 +203,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
     ((STRAY,), lambda kb, _: kb.drop_other_indexes()),
     ((UNREADABLE,), lambda kb, _: fill_again(kb)),
+    ((UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),
     ((UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
     ((OUTSIDE, OVERLAPPING, UNCOVERED, MISNAMED), _cut_again),
     ((ORPHAN,), drop_orphans),

@@ -253,6 +253,15 @@ class LanceIndex:
             self._build_missing()
             fold(self._table)
 
+    def rebuild(self) -> None:
+        """See ``Index.rebuild``."""
+        with self._writing("make the search structures anew"):
+            for column, config in INDEXES.items():
+                self._table.create_index(column, config=config, replace=True)
+            if any(index.columns == ["vector"] for index in self._table.list_indices()):
+                self._train(self._table.count_rows())
+            fold(self._table)
+
     def clear(self) -> None:
         """See ``Index.clear``."""
         path = Path(str(self._table.uri))
