@@ -19,7 +19,7 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS, QUESTIONS
-from wellread.serve.render import print_answer
+from wellread.serve.features.asking.answer_print import print_answer
 
 WIDTH = 96
 

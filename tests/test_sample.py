@@ -27,9 +27,9 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
 from wellread.serve.api.app import create_app
-from wellread.serve.cli.answers_cli import opened_of
 from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS
-from wellread.serve.web.page import page_of
+from wellread.serve.features.asking.stored_answers import opened_body
+from wellread.serve.web.viewer import page_of
 from wellread.types import Document, Locator, Span
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")
@@ -199,7 +199,7 @@ async def test_every_citation_opens_at_its_quote(sample: KnowledgeBase, asked: l
         seen: set[tuple[str, Span]] = set()
         for each in asked:
             for citation in each.answer.citations:
-                opened = opened_of(sample, each.answer, citation.id)
+                opened = opened_body(sample, each.answer, citation.id)
                 assert opened.quote == citation.quote
                 key = (citation.document_id, citation.source_span)
                 if key not in seen:

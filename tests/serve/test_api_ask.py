@@ -11,8 +11,9 @@ import pytest
 from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import ModelTimeoutError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask as ask_module
-from wellread.serve.api.schemas import AskRequest, AskResponse
+from wellread.serve.api import ask_api as ask_module
+from wellread.serve.api.ask_api import AskRequest
+from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.types import Filters
 
 FERRY_QUESTION = "How much was the ferry Osprey bought for?"

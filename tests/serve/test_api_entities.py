@@ -12,7 +12,7 @@ import pytest
 from wellread.ingest.linking.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.entity_schemas import EntityBody, MentionBody, RelationBody
+from wellread.serve.features.entity_views import EntityBody, MentionBody, RelationBody
 
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 OSPREY = """---

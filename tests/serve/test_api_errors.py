@@ -9,7 +9,7 @@ import pytest
 from wellread import errors
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.api.app import create_app
-from wellread.serve.problems import problem_of
+from wellread.serve.error_shapes import problem_of
 from wellread.testing.embedding import ReadableEmbedder
 
 POLICY = "default-src 'none'; style-src 'self'"

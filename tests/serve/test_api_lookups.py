@@ -16,9 +16,15 @@ from pydantic import BaseModel
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.timelines import Timeline
-from wellread.serve.api import lookup_schemas as schemas
 from wellread.serve.api.app import create_app
-from wellread.serve.lookups import timeline_body
+from wellread.serve.features.document_views import (
+    DocumentsBody,
+    RecordingsBody,
+    TranscriptBody,
+    WholeDocumentBody,
+)
+from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
+from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
@@ -415,14 +421,14 @@ def test_a_chart_of_too_many_periods_is_refused() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        schemas.ResultsBody,
-        schemas.SurroundingsBody,
-        schemas.DocumentsBody,
-        schemas.WholeDocumentBody,
-        schemas.RecordingsBody,
-        schemas.TranscriptBody,
-        schemas.TopicsBody,
-        schemas.TimelineBody,
+        ResultsBody,
+        SurroundingsBody,
+        DocumentsBody,
+        WholeDocumentBody,
+        RecordingsBody,
+        TranscriptBody,
+        TopicsBody,
+        TimelineBody,
     ],
 )
 def test_the_documented_look_ups_fit_their_schemas(model: type[BaseModel]) -> None:

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from wellread.ingest.pipeline.run_report import Report
-from wellread.serve import tables
 from wellread.serve.cli import app, material_cli
+from wellread.serve.features import home_reports as tables
 
 
 def run(runner: CliRunner, *words: str | Path, given: str = "") -> tuple[int, str, str]:
@@ -111,9 +111,9 @@ def test_watch_reads_what_is_there_and_what_comes(
     told: list[str] = []
     real = tables.report_body
 
-    def report_body(report: Report, collection: str) -> dict[str, object]:
+    def report_body(report: Report, collection: str) -> tables.ReportBody:
         body = real(report, collection)
-        told.append(json.dumps(body))
+        told.append(body.job)
         if len(told) == 1:
             (material / "new.txt").write_text("A lantern was hung at the quay.\n")
         else:

@@ -8,9 +8,9 @@ import httpx
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.explain_schemas import ExplainedResponse, ExplanationBody
-from wellread.serve.api.schemas import AskResponse
 from wellread.serve.cli import app
+from wellread.serve.features.asking.answer_bodies import AskResponse
+from wellread.serve.features.asking.explanations import ExplainedResponse, ExplanationBody
 
 QUESTION = "How much was the ferry Osprey bought for?"
 COUNT = "How many transcripts are there?"

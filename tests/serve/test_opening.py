@@ -15,7 +15,7 @@ from wellread.identity import document_id
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli import app
-from wellread.serve.cli.answers_cli import AROUND, opened_of
+from wellread.serve.features.asking.stored_answers import AROUND, opened_body
 
 FERRY_QUESTION = "When does the ferry leave the harbour every morning?"
 
@@ -85,14 +85,14 @@ async def test_a_changed_source_is_not_shown_as_if_it_were_the_same(
     path.write_text("The lighthouse keeper paints the lantern room every spring.")
     add(kb, [str(path)], collection="town")
     given = await ask(kb, "When does the lighthouse keeper paint the lantern room?")
-    assert opened_of(kb, given, 1).quote == path.read_text()
+    assert opened_body(kb, given, 1).quote == path.read_text()
     path.write_text("The lighthouse keeper paints the lantern room every autumn, they say.")
     add(kb, [str(path)], collection="town")
     with pytest.raises(RequestError, match="changed or gone"):
-        opened_of(kb, given, 1)
+        opened_body(kb, given, 1)
     kb.catalogue.remove_documents([document_id("town", path.as_uri())])
     with pytest.raises(RequestError, match="changed or gone"):
-        opened_of(kb, given, 1)
+        opened_body(kb, given, 1)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,10 @@ async def test_a_long_source_is_cut_at_words_where_it_has_any(
     around = filler * (2 * AROUND // len(filler))
     path.write_text(f"{around}.\n\n{sentence}\n\n{around}", encoding="utf-8")
     add(kb, [str(path)], collection="town")
-    opened = opened_of(
-        kb, await ask(kb, "When does the lighthouse keeper paint the lantern room?"), 1
-    )
+    given = await ask(kb, "When does the lighthouse keeper paint the lantern room?")
+    opened = opened_body(kb, given, 1)
     assert opened.quote == sentence
-    document = kb.catalogue.document(opened.citation.document_id)
+    document = kb.catalogue.document(given.citations[0].document_id)
     assert document is not None
     assert opened.before + opened.quote + opened.after in document.text
     for side in (opened.before, opened.after):

@@ -21,7 +21,8 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.serve.present import answer_body, event_body, evidence_body, view_url
+from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
+from wellread.serve.features.bodies import view_url
 from wellread.testing.evidence import evidence_of
 from wellread.types import Box, Locator, Span
 

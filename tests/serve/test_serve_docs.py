@@ -10,8 +10,11 @@ import pytest
 from pydantic import BaseModel
 
 from wellread.config import settings_table
-from wellread.serve.api.jobs import JobDetailBody, JobsBody
-from wellread.serve.api.schemas import AskRequest, AskResponse, ErrorBody, HealthBody
+from wellread.serve.api.ask_api import AskRequest
+from wellread.serve.api.jobs_api import HealthBody
+from wellread.serve.features.asking.answer_bodies import AskResponse
+from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.job_views import JobDetailBody, JobsBody
 from wellread.serve.settings_page import settings_page
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -50,7 +53,7 @@ def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseMod
 
 
 def test_every_error_name_and_status_is_documented() -> None:
-    from wellread.serve import problems
+    from wellread.serve import error_shapes as problems
 
     text = (DOCS / "api.md").read_text(encoding="utf-8")
     for _, name, status in problems._TABLE:

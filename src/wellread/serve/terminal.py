@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, Unpack, cast
 
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from wellread.errors import ModelError, RequestError, SettingsError
-from wellread.serve.problems import Problem
+from wellread.serve.error_shapes import Problem
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from pydantic import BaseModel
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # the stores and models, which `--help` must not load
 
 logger = logging.getLogger(__name__)
 
+SHORT_ID = 12  # characters of an id that are enough to name a thing
+INDENT = 4
 EMPTY = "This home is empty: add something first"
 ADD = "wellread add PATH"
 
@@ -43,6 +46,29 @@ _CONTROLS = {
 def harmless(text: str) -> str:
     """``text`` with control characters and direction overrides replaced, one for one."""
     return text.translate(_CONTROLS)
+
+
+def shortened(text: str, limit: int) -> str:
+    """``text``, made harmless, on one line of at most ``limit`` characters."""
+    flat = " ".join(harmless(text).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+
+
+def linked(link: str) -> str:
+    """A style that makes the text a link, where the terminal knows how."""
+    clean = harmless(link)
+    return f"bold link {clean}" if clean and not any(map(str.isspace, clean)) else "bold"
+
+
+def print_link(console: Console, link: str) -> None:
+    """The link on a line of its own, never broken, so that it can be copied or clicked."""
+    if link:
+        console.print(Text(" " * INDENT + harmless(link), style="dim"), soft_wrap=True)
+
+
+def day_words(moment: datetime | None) -> str:
+    """The day, or that there is none."""
+    return f"{moment:%Y-%m-%d}" if moment else "no date"
 
 
 def _stdout() -> Console:

@@ -1,65 +1,121 @@
-"""The HTTP interface over one open knowledge base."""
+"""The HTTP interface over one open knowledge base, and the server that runs it."""
 
 from __future__ import annotations
 
+import ipaddress
+import socket
+from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
 
+import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
+from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import failures
-from wellread.serve.api.answers import answers_router
-from wellread.serve.api.ask import ask_router
-from wellread.serve.api.check import check_router
-from wellread.serve.api.entities import entities_router
-from wellread.serve.api.jobs import jobs_router
-from wellread.serve.api.library import library_router
-from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders
-from wellread.serve.api.schemas import HealthBody
-from wellread.serve.api.search import search_router
-from wellread.serve.api.sessions import sessions_router
-from wellread.serve.api.similar import similar_router
-from wellread.serve.api.topics import topics_router
-from wellread.serve.api.usage import usage_router
-from wellread.serve.api.view import view_router
+from wellread.serve.api import ask_api, jobs_api, material_api, stored_api
+from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders, shape_errors
+from wellread.serve.web import viewer
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
 
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
-    release = version("wellread")
     # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
-    app = FastAPI(title="Wellread", version=release, docs_url=None, redoc_url=None)
-    failures.install(app)
+    app = FastAPI(title="Wellread", version=version("wellread"), docs_url=None, redoc_url=None)
+    app.state.kb = kb
+    shape_errors(app)
     app.add_middleware(BodyLimit, limit=kb.settings.serve.max_request_bytes)
     app.add_middleware(LocalNames, names=LOCAL_NAMES)
     app.add_middleware(SecurityHeaders)
-    app.include_router(ask_router(kb))
-    app.include_router(check_router(kb))
-    app.include_router(sessions_router(kb))
-    app.include_router(answers_router(kb))
-    app.include_router(view_router(kb))
-    app.include_router(entities_router(kb))
-    app.include_router(jobs_router(kb))
-    app.include_router(search_router(kb))
-    app.include_router(similar_router(kb))
-    app.include_router(library_router(kb))
-    app.include_router(topics_router(kb))
-    app.include_router(usage_router(kb))
+    for module in (ask_api, stored_api, viewer, jobs_api, material_api):
+        app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
-
-    @app.get("/healthz", response_model=HealthBody)
-    def healthz() -> HealthBody:
-        """Whether the server answers, and what it answers from."""
-        stats = kb.catalogue.stats()
-        return HealthBody(
-            status="ok",
-            documents=sum(row.documents for row in stats),
-            passages=sum(row.passages for row in stats),
-            version=release,
-        )
-
     return app
+
+
+def serve(
+    kb: KnowledgeBase, host: str, port: int, *, on_ready: Callable[[str], None] | None = None
+) -> None:
+    """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on.
+
+    Raises:
+        RequestError: the address is not this machine alone, or the port is taken.
+        FingerprintError: the embedder that the index was made with cannot be opened any more.
+    """
+    listener = listen(host, port)
+    with listener:
+        # Opened before the first request, so that a damaged home is told at once.
+        kb.live().embedder.embed(["ready"], "query")
+        config = uvicorn.Config(
+            create_app(kb),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        )
+        address = address_of(listener)
+        _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Says when it takes connections: a client that is told the address sooner is refused."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as any server does, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one.
+
+    Raises:
+        RequestError: the address is not this machine alone, or the port is taken.
+    """
+    address = loopback(host)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((str(address), port))
+    except OSError as error:
+        listener.close()
+        raise RequestError(
+            f"cannot listen on {address}, port {port}: {error.strerror}",
+            hint="choose another with --port; --port 0 takes a free one",
+        ) from error
+    return listener
+
+
+def loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The address of ``host``.
+
+    Raises:
+        RequestError: other machines could reach it. That needs users, which do not exist yet.
+    """
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        address = None
+    if address is None or not address.is_loopback:
+        raise RequestError(
+            f"listening on {host} is refused: other machines could read the knowledge base, "
+            "and there are no users yet to limit that",
+            hint="use 127.0.0.1, and reach it from elsewhere through an SSH tunnel",
+        )
+    return address
+
+
+def address_of(listener: socket.socket) -> str:
+    """The URL of a bound socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -5,20 +5,40 @@ A parameter that is not known is refused, so that a misspelt limit is not taken 
 
 from __future__ import annotations
 
+from typing import Annotated, Any, cast
+
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
+from wellread.kb import KnowledgeBase
 from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
-from wellread.serve.timecodes import first_moment, last_moment
-from wellread.serve.timeline import Unit
+from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.timeline_views import Unit
+from wellread.serve.timecodes import window_of
 from wellread.store.catalogue.documents.listings import Order
 from wellread.types import Filters, Kind
 
 MOST_RESULTS = 200
 DEEPEST = 1_000  # results of a search that may be left out in front
 FAR = 1_000_000_000
+MOST_SIMILAR = 50
+
+REFUSED: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorBody, "description": "A parameter is unknown, missing or out of range"},
+    404: {"model": ErrorBody, "description": "A name that nothing has"},
+}
+
+
+async def _opened(request: Request) -> KnowledgeBase:
+    return cast(KnowledgeBase, request.app.state.kb)
+
+
+Kb = Annotated[KnowledgeBase, Depends(_opened)]
+"""The knowledge base that the application is over."""
 
 
 class ScopeQuery(BaseModel):
@@ -50,12 +70,7 @@ class FieldsQuery(ScopeQuery):
         Raises:
             RequestError: a date or field that is none, or a window that ends before it begins.
         """
-        start = first_moment(since) if since else None
-        end = last_moment(until) if until else None
-        if start and end and start > end:
-            raise RequestError(
-                f"the time window from {since} to {until} is empty", hint="swap the two dates"
-            )
+        start, end = window_of(since, until, hint="swap the two dates")
         return Filters(
             collections=self.collections,
             kinds=tuple(self.kind),
@@ -171,6 +186,17 @@ class TimelineQuery(ScopeQuery):
     kind: Taken | None = None
     unit: Unit | None = None
     limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class SimilarQuery(ScopeQuery):
+    """A question, and which past questions are wanted; what is not given is as in the settings."""
+
+    question: str
+    rating: int | None = Field(default=None, ge=0, le=100)
+    compare: Comparison = "lt"
+    language: str = ""
+    threshold: float | None = Field(default=None, ge=-1, le=1)
+    limit: int | None = Field(default=None, ge=1, le=MOST_SIMILAR)
 
 
 def _given(values: list[str]) -> tuple[str, ...]:

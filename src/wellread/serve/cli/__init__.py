@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from wellread.errors import WellreadError
-from wellread.serve.problems import Problem, problem_of
+from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"

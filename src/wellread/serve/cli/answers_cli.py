@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
-from wellread.answers import Answer, Citation
+from wellread.answers import Answer
 from wellread.ask.deliver.cite import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.export import Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
-from wellread.serve.render import print_answer
-from wellread.serve.stored import (
+from wellread.serve.features.asking.answer_print import print_answer
+from wellread.serve.features.asking.stored_answers import (
     OWNER,
+    opened_body,
+    print_answers,
+    print_opened,
+    print_recheck,
+    print_sessions,
     recheck_body,
-    session_body,
     session_detail_body,
-    stored_body,
+    sessions_body,
+    stored_answers_body,
     whole_body,
 )
-from wellread.serve.stored_tables import print_answers, print_recheck, print_sessions
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.serve.terminal import harmless, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
 answers_app = typer.Typer(
@@ -44,7 +46,6 @@ sessions_app = typer.Typer(
 app.add_typer(answers_app)
 app.add_typer(sessions_app)
 
-AROUND = 500  # characters shown on either side of the quotation
 
 AnswerId = Annotated[str, typer.Argument(metavar="ID", help="The answer; “last” is the newest.")]
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="The session.")]
@@ -57,11 +58,7 @@ def list_answers(context: typer.Context, limit: Limit = 20) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.answers(OWNER, limit)
-    if terminal.json:
-        bodies = [stored_body(one).model_dump(mode="json") for one in found]
-        terminal.write_json({"answers": bodies})
-    else:
-        print_answers(terminal.out, found)
+    terminal.show(stored_answers_body(found), print_answers)
 
 
 @answers_app.command("show")
@@ -92,10 +89,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = verify_again(kb, answer_id, OWNER)
-    if terminal.json:
-        terminal.write_json(recheck_body(found).model_dump(mode="json"))
-    else:
-        print_recheck(terminal.out, found)
+    terminal.show(recheck_body(found), print_recheck)
     if found.stale:
         raise typer.Exit(1)
 
@@ -133,11 +127,7 @@ def list_sessions(context: typer.Context, limit: Limit = 20) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.of(OWNER, limit)
-    if terminal.json:
-        bodies = [session_body(one).model_dump(mode="json") for one in found]
-        terminal.write_json({"sessions": bodies})
-    else:
-        print_sessions(terminal.out, found)
+    terminal.show(sessions_body(found), print_sessions)
 
 
 @sessions_app.command("show")
@@ -179,16 +169,6 @@ def _unknown(session_id: str) -> UnknownNameError:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A citation with the text around it, as the source has it now."""
-
-    citation: Citation
-    before: str
-    quote: str
-    after: str
-
-
 @app.command("open")
 def open_citation(
     context: typer.Context,
@@ -200,49 +180,8 @@ def open_citation(
     """Show a citation at its place: the quotation, and the source around it."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        opened = opened_of(kb, _answer_of(kb, answer), number)
-    if terminal.json:
-        terminal.write_json(
-            {
-                "number": opened.citation.id,
-                "title": opened.citation.title,
-                "locator": opened.citation.locator.label,
-                "link": opened.citation.link,
-                "before": opened.before,
-                "quote": opened.quote,
-                "after": opened.after,
-            }
-        )
-    else:
-        _print(terminal, opened)
-
-
-def opened_of(kb: KnowledgeBase, answer: Answer, number: int) -> Opened:
-    """Citation ``number`` of ``answer``, read from the catalogue again.
-
-    Raises:
-        RequestError: the answer has no such citation, or its source has changed or gone since.
-    """
-    citation = next((each for each in answer.citations if each.id == number), None)
-    if citation is None:
-        raise RequestError(
-            f"the answer has no citation {number}",
-            hint=f"it has {len(answer.citations)}",
-        )
-    document = kb.catalogue.document(citation.document_id)
-    live = kb.catalogue.live_versions([citation.document_id]).get(citation.document_id)
-    if document is None or live != citation.version:
-        raise RequestError(
-            f"the source of citation {number} has changed or gone since the answer was given",
-            hint="ask again",
-        )
-    span = citation.source_span
-    return Opened(
-        citation=citation,
-        before=_from_line(document.text[max(0, span.start - AROUND) : span.start]),
-        quote=span.of(document.text),
-        after=_to_line(document.text[span.end : span.end + AROUND]),
-    )
+        body = opened_body(kb, _answer_of(kb, answer), number)
+    terminal.show(body, print_opened)
 
 
 def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
@@ -254,26 +193,3 @@ def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
             hint="ask a question first",
         )
     return answer
-
-
-def _from_line(text: str) -> str:
-    """``text`` from the first whole word on."""
-    return (text.partition(" ")[2] or text) if len(text) >= AROUND else text
-
-
-def _to_line(text: str) -> str:
-    """``text`` up to its last whole word; a script without spaces stays as it is."""
-    return (text.rpartition(" ")[0] or text) if len(text) >= AROUND else text
-
-
-def _print(terminal: Terminal, opened: Opened) -> None:
-    citation = opened.citation
-    place = f" — {citation.locator.label}" if citation.locator.label else ""
-    terminal.out.print(Text(f"[{citation.id}] {harmless(citation.title)}{place}", style="bold"))
-    terminal.out.print(Text(harmless(citation.link), style="dim cyan"), soft_wrap=True)
-    terminal.out.print()
-    shown = Text()
-    shown.append(harmless(opened.before), style="dim")
-    shown.append(harmless(opened.quote), style="bold black on yellow")
-    shown.append(harmless(opened.after), style="dim")
-    terminal.out.print(shown)

@@ -20,7 +20,6 @@ from wellread.ask.understand.conversation import respelt
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.serve import present, render
 from wellread.serve.cli.options import (
     Kinds,
     Since,
@@ -29,8 +28,9 @@ from wellread.serve.cli.options import (
     Until,
     filters_of,
 )
-from wellread.serve.explain import explanation, print_explanation
-from wellread.serve.present import answer_body
+from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
+from wellread.serve.features.asking.answer_print import print_answer, print_evidence
+from wellread.serve.features.asking.explanations import explanation, print_explanation
 from wellread.serve.progress import status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
@@ -110,7 +110,7 @@ def show_answer(
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question)
     seconds = time.perf_counter() - started
-    render.print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
+    print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
 
 
 def show_explained(
@@ -128,7 +128,7 @@ def show_explained(
         terminal.write_json({**body, "explanation": why.model_dump(mode="json")})
         return
     print_explanation(terminal.out, why)
-    render.print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
+    print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
@@ -137,12 +137,12 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
     known = vocabulary_of(kb, question.filters.collections)
     read, _ = respelt(kb, question, known)
     analysis = analyse(read, known, date.today())
-    bodies = [present.evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
+    bodies = [evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
     if terminal.json:
         sources = [body.model_dump(mode="json") for body in bodies]
         terminal.write_json({"question": question.text, "sources": sources})
     else:
-        render.print_evidence(terminal.out, bodies)
+        print_evidence(terminal.out, bodies)
 
 
 def answer_of(

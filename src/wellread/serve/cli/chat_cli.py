@@ -22,11 +22,15 @@ from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
-from wellread.serve.present import answer_body
-from wellread.serve.problems import problem_of
-from wellread.serve.render import print_answer
-from wellread.serve.stored import OWNER
-from wellread.serve.stored_tables import print_sessions, print_sources
+from wellread.serve.error_shapes import problem_of
+from wellread.serve.features.asking.answer_bodies import answer_body
+from wellread.serve.features.asking.answer_print import print_answer
+from wellread.serve.features.asking.stored_answers import (
+    OWNER,
+    print_sessions,
+    print_sources,
+    sessions_body,
+)
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 from wellread.types import Mode
 
@@ -161,7 +165,7 @@ class Chat:
     def _sessions(self) -> None:
 
         sessions = self.kb.catalogue.sessions.of(OWNER, 20)
-        print_sessions(self._where(), sessions, current=self.asked.session_id)
+        print_sessions(self._where(), sessions_body(sessions), current=self.asked.session_id)
 
     def _resume(self, session_id: str) -> None:
 

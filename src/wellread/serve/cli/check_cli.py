@@ -17,8 +17,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check as run
 from wellread.models.open import open_embedder
-from wellread.serve.api.check_schemas import check_body
-from wellread.serve.check_table import print_check
+from wellread.serve.features.asking.text_checks import check_body, print_check
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters

@@ -13,9 +13,9 @@ from wellread.answers import Question
 from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
-from wellread.serve import tables
 from wellread.serve.cli.ask_cli import answer_of, show_answer
-from wellread.serve.present import answer_body
+from wellread.serve.features.asking.answer_bodies import answer_body
+from wellread.serve.features.home_reports import print_report, report_body
 from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 
@@ -49,7 +49,7 @@ def demo(context: typer.Context) -> None:
         if terminal.json:
             terminal.write_json(_body(terminal, kb, report))
             return
-        tables.print_report(terminal.out, report, COLLECTION)
+        print_report(terminal.out, report_body(report, COLLECTION))
         for question in QUESTIONS:
             terminal.out.print()
             terminal.out.print(Text(f"» {question}", style="bold cyan"))
@@ -67,7 +67,7 @@ def _body(terminal: Terminal, kb: KnowledgeBase, report: Report) -> dict[str, ob
     answers = [answer_of(terminal, kb, Question(text=question)) for question in QUESTIONS]
     return {
         "home": str(kb.home),
-        "added": tables.report_body(report, COLLECTION),
+        "added": report_body(report, COLLECTION).model_dump(mode="json"),
         "answers": [answer_body(answer).model_dump(mode="json") for answer in answers],
     }
 

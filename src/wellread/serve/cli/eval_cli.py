@@ -30,8 +30,8 @@ from wellread.evaluation.report import Report, base_of, report_of
 from wellread.evaluation.run import DEPTHS, evaluate, in_collections
 from wellread.evaluation.saved import Comparison, body, comparison_body, write_text
 from wellread.kb import KnowledgeBase
-from wellread.serve import eval_tables
 from wellread.serve.cli.options import Topics
+from wellread.serve.features import evaluation_tables
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
 
@@ -183,11 +183,11 @@ def _show(
         against = {"comparison": comparison_body(comparison)} if comparison else {}
         terminal.write_json(body(report) | gate | against)
         return
-    eval_tables.print_report(terminal.out, report)
+    evaluation_tables.print_report(terminal.out, report)
     if comparison:
-        eval_tables.print_comparison(terminal.out, comparison)
+        evaluation_tables.print_comparison(terminal.out, comparison)
     if checks:
-        eval_tables.print_gate(terminal.out, checks)
+        evaluation_tables.print_gate(terminal.out, checks)
 
 
 @contextmanager

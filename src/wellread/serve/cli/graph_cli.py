@@ -11,10 +11,15 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve import entities as shown
-from wellread.serve import story_tables
 from wellread.serve.cli.options import Since, Topics, Until, option_window
-from wellread.serve.entity_tables import print_entities, print_entity
+from wellread.serve.features import story_views
+from wellread.serve.features.entity_views import (
+    entity_body,
+    entity_list_body,
+    print_entities,
+    print_entity,
+    unknown_entity,
+)
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
 
@@ -73,12 +78,12 @@ def show(
         items = stored.items(found[0].id)
     if terminal.json:
         dates = [item.published_at for item in items if item.published_at]
-        body = story_tables.story_body(found[0], dates)
+        body = story_views.story_body(found[0], dates)
         terminal.write_json(
-            {**body, "news": [story_tables.item_body(item) for item in items[-limit:]]}
+            {**body, "news": [story_views.item_body(item) for item in items[-limit:]]}
         )
     else:
-        story_tables.print_story(terminal.out, found[0], items, limit)
+        story_views.print_story(terminal.out, found[0], items, limit)
 
 
 def _show_latest(
@@ -89,10 +94,10 @@ def _show_latest(
     found = kb.catalogue.stories.latest(topics, *window, limit=limit)
     dates = kb.catalogue.stories.dates([story.id for story in found])
     if terminal.json:
-        bodies = [story_tables.story_body(story, dates[story.id]) for story in found]
+        bodies = [story_views.story_body(story, dates[story.id]) for story in found]
         terminal.write_json({"stories": bodies})
     else:
-        story_tables.print_stories(terminal.out, found, dates)
+        story_views.print_stories(terminal.out, found, dates)
 
 
 def _show_found(
@@ -115,10 +120,10 @@ def _show_found(
     found = find_stories(kb, asked)
     if terminal.json:
         dates = kb.catalogue.stories.dates([one.story.id for one in found])
-        bodies = [story_tables.found_body(one, dates[one.story.id]) for one in found]
+        bodies = [story_views.found_body(one, dates[one.story.id]) for one in found]
         terminal.write_json({"query": query, "stories": bodies})
     else:
-        story_tables.print_found(terminal.out, found)
+        story_views.print_found(terminal.out, found)
 
 
 @app.command()
@@ -136,9 +141,11 @@ def entity(
     scope = tuple(topic or ())
     with terminal.open() as kb:
         check_collections(kb, Filters(collections=scope))
-        body = shown.entity_body(kb, scope, name, limit)
+        body = entity_body(kb, scope, name, limit)
         if body is None:
-            terminal.write_problem(shown.unknown_entity(kb, scope, name))
+            terminal.write_problem(
+                unknown_entity(kb, scope, name, lists="`wellread entities` lists what is there")
+            )
             raise typer.Exit(1)
     terminal.show(body, print_entity)
 
@@ -158,5 +165,5 @@ def entities(
     scope = tuple(topic or ())
     with terminal.open() as kb:
         check_collections(kb, Filters(collections=scope))
-        body = shown.entity_list_body(kb, scope, sort, limit)
+        body = entity_list_body(kb, scope, sort, limit)
     terminal.show(body, print_entities)

@@ -9,8 +9,15 @@ import typer
 from wellread.errors import SourceError
 from wellread.ingest import run as running
 from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.serve import runs_tables
 from wellread.serve.cli.material_cli import end_with
+from wellread.serve.features.job_views import (
+    JobBody,
+    item_status,
+    job_detail_body,
+    job_named,
+    print_job,
+    print_jobs,
+)
 from wellread.serve.progress import shown
 from wellread.serve.terminal import terminal_of
 
@@ -39,10 +46,11 @@ def jobs(
     with terminal.open() as kb:
         end_dead_jobs(kb)
         found = kb.catalogue.jobs.newest(limit)
+    bodies = [JobBody.of(job) for job in found]
     if terminal.json:
-        terminal.write_json([runs_tables.job_body(job) for job in found])
+        terminal.write_json([body.model_dump(mode="json") for body in bodies])
     else:
-        runs_tables.print_jobs(terminal.out, found)
+        print_jobs(terminal.out, bodies)
 
 
 @jobs_app.command("show")
@@ -59,17 +67,12 @@ def show(
     with terminal.open() as kb:
         end_dead_jobs(kb)
         log = kb.catalogue.jobs
-        job = log.get(job_id)
+        job = job_named(kb, job_id)
         if job is None:
             raise SourceError(job_id, "no job, or more than one, has an id that begins so")
-        items = log.items(job.id, runs_tables.item_status(status), limit)
-        counts = log.counts(job.id)
-    if terminal.json:
-        body = runs_tables.job_body(job)
-        body |= {"counts": counts, "sources": [runs_tables.item_body(item) for item in items]}
-        terminal.write_json(body)
-    else:
-        runs_tables.print_job(terminal.out, job, counts, items)
+        items = log.items(job.id, item_status(status), limit)
+        body = job_detail_body(job, log.counts(job.id), items)
+    terminal.show(body, print_job)
 
 
 @jobs_app.command("cancel")
@@ -77,7 +80,7 @@ def cancel(context: typer.Context, job_id: JobArgument) -> None:
     """Ask a running job to stop. What it has written stays."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        job = kb.catalogue.jobs.get(job_id)
+        job = job_named(kb, job_id)
         asked = job is not None and kb.catalogue.jobs.cancel(job.id)
     if not asked:
         raise SourceError(job_id, "is no running job")
@@ -92,7 +95,7 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
     """Run a job again with the same inputs: what is done already is skipped."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        job = kb.catalogue.jobs.get(job_id)
+        job = job_named(kb, job_id)
         if job is None or job.action not in ("add", "sync"):
             raise SourceError(job_id, "is no job that can be resumed (add or sync)")
         again = running.sync if job.action == "sync" else running.add

@@ -27,16 +27,17 @@ from wellread.serve.cli.options import (
     filters_of,
     limited,
 )
-from wellread.serve.library_tables import (
+from wellread.serve.features.document_views import (
+    documents_body,
     print_documents,
     print_recordings,
-    print_timeline,
     print_transcript,
+    recordings_body,
+    transcript_body,
 )
-from wellread.serve.lookups import documents_body, recordings_body, timeline_body, transcript_body
+from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
 from wellread.serve.terminal import terminal_of
 from wellread.serve.timecodes import first_moment, last_moment, seconds_of
-from wellread.serve.timeline import Unit
 
 app = typer.Typer(rich_markup_mode=None)
 

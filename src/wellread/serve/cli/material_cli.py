@@ -19,8 +19,7 @@ from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
-from wellread.serve import runs_tables, tables
-from wellread.serve.holdings import holdings_of
+from wellread.serve.features import home_reports as reports
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 
@@ -76,10 +75,7 @@ def add(
 
 def end_with(terminal: Terminal, report: Report, collection: str) -> None:
     """Show what a run did, and end with its status."""
-    if terminal.json:
-        terminal.write_json(tables.report_body(report, collection))
-    else:
-        tables.print_report(terminal.out, report, collection)
+    terminal.show(reports.report_body(report, collection), reports.print_report)
     if not report.rows:
         raise typer.Exit(NOTHING_TO_ADD)
     if report.counts()["failed"]:
@@ -91,11 +87,8 @@ def stats(context: typer.Context) -> None:
     """Show what the knowledge base holds."""
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
-        holdings = holdings_of(kb)
-    if terminal.json:
-        terminal.write_json(tables.holdings_body(holdings))
-    else:
-        tables.print_holdings(terminal.out, holdings)
+        body = reports.holdings_body(kb)
+    terminal.show(body, reports.print_holdings)
 
 
 @app.command()
@@ -110,10 +103,7 @@ def verify(
     terminal = terminal_of(context)
     with terminal.open() as kb:
         report = verified(kb, repair=repair)
-    if terminal.json:
-        terminal.write_json(tables.verify_body(report))
-    else:
-        tables.print_verify(terminal.out, report)
+    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
     if any(not problem.repaired for problem in report.problems):
         raise typer.Exit(1)
 
@@ -157,10 +147,11 @@ def watch(
     }
 
     def tell(report: Report) -> None:
+        body = reports.report_body(report, collection)
         if terminal.json:
-            typer.echo(json.dumps(tables.report_body(report, collection), ensure_ascii=False))
+            typer.echo(json.dumps(body.model_dump(mode="json"), ensure_ascii=False))
         else:
-            runs_tables.print_watched(terminal.out, report)
+            reports.print_watched(terminal.out, body)
 
     terminal.err.print("Watching; Ctrl-C ends it.")
     try:
@@ -199,10 +190,7 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    if terminal.json:
-        terminal.write_json(runs_tables.remove_body(report))
-    else:
-        runs_tables.print_remove(terminal.out, report)
+    terminal.show(reports.remove_body(report), reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
 
@@ -216,10 +204,7 @@ def export(
     terminal = terminal_of(context)
     with terminal.open() as kb, status_line(terminal) as tell:
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    if terminal.json:
-        terminal.write_json(runs_tables.backup_body(report))
-    else:
-        runs_tables.print_backup(terminal.out, report)
+    terminal.show(reports.backup_body(report), reports.print_backup)
 
 
 @app.command("import")
@@ -236,9 +221,6 @@ def import_(
         import_home(file.expanduser().absolute(), terminal.home_folder(), on_file=tell)
     with terminal.open() as kb:
         report = verified(kb)
-    if terminal.json:
-        terminal.write_json(tables.verify_body(report))
-    else:
-        tables.print_verify(terminal.out, report)
+    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
     if report.problems:
         raise typer.Exit(1)

@@ -10,7 +10,6 @@ from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.library.searches import around, find, newest
-from wellread.serve.api.similar import SimilarQuery, print_similar, similar_body
 from wellread.serve.cli.options import (
     Authors,
     Fields,
@@ -24,8 +23,17 @@ from wellread.serve.cli.options import (
     filters_of,
     limited,
 )
-from wellread.serve.lookup_tables import print_results, print_surroundings
-from wellread.serve.lookups import results_body, surroundings_body
+from wellread.serve.features.asking.similar_questions import (
+    print_similar,
+    similar_body,
+    wanted_like,
+)
+from wellread.serve.features.passage_views import (
+    print_results,
+    print_surroundings,
+    results_body,
+    surroundings_body,
+)
 from wellread.serve.terminal import terminal_of
 from wellread.types import Filters
 
@@ -106,15 +114,14 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
     It is what a language model is shown; feedback on sources that have changed since is marked.
     """
     terminal = terminal_of(context)
-    asked = SimilarQuery(
-        question=question,
-        rating=rating,
-        compare=compare,
-        language=language,
-        threshold=threshold,
-        limit=limit,
-        collection=topic or [],
-    )
     with terminal.open() as kb:
-        body = similar_body(kb, asked)
+        wanted = wanted_like(
+            kb,
+            tuple(topic or ()),
+            rating=(rating, compare),
+            language=language,
+            threshold=threshold,
+            limit=limit,
+        )
+        body = similar_body(kb, question, wanted)
     terminal.show(body, print_similar)

@@ -9,12 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.config import default_home, load_settings, settings_table
-from wellread.kb.ledger import dollars
-from wellread.library.model_usage import UsageReport, usage_of
-from wellread.serve import tables
-from wellread.serve.api.usage import MOST_DAYS, usage_body
-from wellread.serve.run import serve as run
+from wellread.config import SettingRow, default_home, load_settings, settings_table
+from wellread.library.model_usage import usage_of
+from wellread.serve.api.app import serve as run
+from wellread.serve.features.model_costs import MOST_DAYS, print_usage, usage_body
 from wellread.serve.terminal import harmless, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
@@ -56,9 +54,9 @@ def settings(context: typer.Context) -> None:
         for section, _, name in [row.name.partition(".")]
     }
     if terminal.json:
-        terminal.write_json(tables.settings_body(rows, current))
+        terminal.write_json(_settings_body(rows, current))
     else:
-        tables.print_settings(terminal.out, rows, current)
+        _print_settings(terminal.out, rows, current)
 
 
 @app.command()
@@ -71,60 +69,32 @@ def usage(
     """Show what calls of models took and cost, by day, purpose and model, and the budget."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        report = usage_of(kb, days)
-    if terminal.json:
-        terminal.write_json(usage_body(report).model_dump(mode="json"))
-    else:
-        print_usage(terminal.out, report)
+        body = usage_body(usage_of(kb, days))
+    terminal.show(body, print_usage)
 
 
-def print_usage(console: Console, report: UsageReport) -> None:
-    """The calls as a table, their sum, and each budget."""
-
-    if report.lines:
-        console.print(_table(report))
-        plural = "s" if report.calls != 1 else ""
-        total = (
-            f"{report.calls:,} call{plural}, {report.input_tokens:,} tokens read, "
-            f"{report.output_tokens:,} written, {dollars(report.cost)}"
-        )
-        console.print(Text(total, style="bold"))
-    else:
-        console.print(Text(f"No model was called in {report.days:,} days.", style="dim"))
-    if any(not line.priced for line in report.lines):
-        note = (
-            "price unknown: these calls count nothing in the sum and in the budget "
-            "(set generation.input_price and generation.output_price)"
-        )
-        console.print(Text(note, style="yellow"))
-    for budget in report.budgets:
-        line = f"Budget of the {budget.period} (UTC): {dollars(budget.left)} of "
-        line += f"{dollars(budget.dollars)} left ({budget.share:.0%})"
-        style = "green" if report.level == "normal" else "yellow" if budget.left else "red"
-        console.print(Text(line, style=style))
-    if not report.budgets:
-        console.print(Text("No budget is set (budget.daily, budget.monthly).", style="dim"))
+def _settings_body(rows: list[SettingRow], current: dict[str, object]) -> list[dict[str, object]]:
+    """The JSON of ``settings``."""
+    return [
+        {
+            "name": row.name,
+            "value": current[row.name],
+            "default": row.default,
+            "variable": row.variable,
+            "help": row.help,
+        }
+        for row in rows
+    ]
 
 
-def _table(report: UsageReport) -> Table:
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("Day", "Purpose", "Model"):
-        table.add_column(name, no_wrap=name != "Model")
-    for name in ("Calls", "Failed", "Read", "Written", "Seconds", "Cost"):
-        table.add_column(name, justify="right")
-    for line in report.lines:
-        total = line.total
-        model = f"{total.model} ({total.provider})" if total.model else total.provider
-        table.add_row(
-            total.day.isoformat(),
-            total.purpose,
-            harmless(model),
-            f"{total.calls:,}",
-            f"{total.failed:,}" if total.failed else "",
-            f"{total.input_tokens:,}",
-            f"{total.output_tokens:,}",
-            f"{total.seconds:,.1f}",
-            dollars(total.cost) if line.priced else "price unknown",
-        )
-    return table
+def _print_settings(console: Console, rows: list[SettingRow], current: dict[str, object]) -> None:
+    """Every setting with its value in this home; those that differ from the default stand out."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("setting", "value", "what it does"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        value = current[row.name]
+        style = "" if value == row.default else "bold cyan"
+        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        table.add_row(Text(row.name), Text(harmless(shown), style=style), Text(row.help))
+    console.print(table)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from wellread.evaluation import markdown
+from wellread.evaluation.gate import Check
+from wellread.evaluation.report import Report
+from wellread.evaluation.saved import Comparison, Difference
 from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.serve.terminal import harmless
-
-if TYPE_CHECKING:
-    from wellread.evaluation.gate import Check
-    from wellread.evaluation.report import Report
-    from wellread.evaluation.saved import Comparison, Difference
 
 
 def print_report(console: Console, report: Report) -> None:

@@ -1,19 +1,65 @@
-"""A checked text for the eye."""
+"""A text of somebody else's with a verdict for each sentence, as JSON and on a terminal."""
 
 from __future__ import annotations
 
+from pydantic import Field
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from wellread.answers import VerdictName
-from wellread.serve.api.check_schemas import CheckResponse
-from wellread.serve.api.schemas import CitationBody, SentenceBody
-from wellread.serve.terminal import harmless
+from wellread.library.check_text import CheckedText
+from wellread.serve.features.asking.answer_bodies import (
+    CitationBody,
+    SentenceBody,
+    citation_body,
+    sentence_body,
+)
+from wellread.serve.features.bodies import Body
+from wellread.serve.terminal import INDENT, harmless, shortened
 
 LONGEST_QUOTE = 240
-INDENT = 4
+
+
+class CountsBody(Body):
+    """How many sentences have each verdict."""
+
+    supported: int
+    partial: int
+    unsupported: int
+    not_checked: int
+
+
+class CheckResponse(Body):
+    """A text with a verdict for each sentence; spans are of ``text``.
+
+    The citation of a sentence is the passage that bears it out, or comes nearest.
+    """
+
+    text: str
+    borne_out: bool = Field(description="whether no sentence is left unsupported")
+    counts: CountsBody
+    sentences: tuple[SentenceBody, ...]
+    citations: tuple[CitationBody, ...]
+
+
+def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckResponse:
+    """The result of a check.
+
+    Args:
+        stored: whether the viewer can show the citations' documents.
+    """
+    citations = [citation_body(each) for each in found.citations]
+    if not stored:
+        citations = [each.model_copy(update={"view_url": ""}) for each in citations]
+    return CheckResponse.of(
+        found,
+        borne_out=found.borne_out(strict=strict),
+        counts={name.value: count for name, count in found.counts().items()},
+        sentences=[sentence_body(sentence) for sentence in found.sentences],
+        citations=citations,
+    )
 
 
 def print_check(console: Console, body: CheckResponse) -> None:
@@ -33,9 +79,7 @@ def print_check(console: Console, body: CheckResponse) -> None:
 
 
 def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
-    quote = " ".join(harmless(citation.quote).split())
-    if len(quote) > LONGEST_QUOTE:
-        quote = f"{quote[: LONGEST_QUOTE - 1].rstrip()}…"
+    quote = shortened(citation.quote, LONGEST_QUOTE)
     place = " · ".join(part for part in (citation.title, citation.locator) if part)
     word = "" if sentence.verdict == VerdictName.SUPPORTED else "nearest: "
     lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))

@@ -1,7 +1,7 @@
-"""What the viewer shows: a document cut into blocks at its landmarks, the cited span marked.
+"""``GET /view/{document_id}``: a document cut into blocks at its landmarks, the cited span marked.
 
-Pure: the same document and span give the same page. Nothing of the text is lost or added: the
-pieces of all blocks, joined, are the document's text; the marked ones, joined, are the span.
+``page_of`` is pure: nothing of the text is lost or added. The pieces of all blocks, joined, are the
+document's text; the marked ones, joined, are the span.
 """
 
 from __future__ import annotations
@@ -9,10 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.templating import Jinja2Templates
+
 from wellread.locators import Marks, format_time, link_to
+from wellread.serve.api.queries import Kb
 from wellread.types import (
     Document,
     HeadingMark,
@@ -24,9 +30,55 @@ from wellread.types import (
     TimeMark,
 )
 
+Offset = Annotated[int | None, Query(ge=0)]
+
+router = APIRouter()
+templates = Jinja2Templates(
+    env=Environment(
+        loader=PackageLoader("wellread.serve.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+    )
+)
+
 SECONDS_BETWEEN_TIMES = 30.0
 
 M = TypeVar("M", bound=Mark)
+
+
+@router.get("/view/{document_id}", response_class=HTMLResponse, include_in_schema=False)
+def view(
+    kb: Kb,
+    request: Request,
+    document_id: str,
+    start: Offset = None,
+    end: Offset = None,
+    version: str = "",
+) -> HTMLResponse:
+    """The page of a document, at the cited span."""
+    document = kb.catalogue.document(document_id)
+    if document is None:
+        return templates.TemplateResponse(request, "missing.html", status_code=404)
+    facts = kb.catalogue.facts([document_id])
+    changed = bool(version) and facts[document_id].version != version
+    cited = start is not None or end is not None
+    span = _span(document, start, end) if cited and not changed else None
+    shown = {
+        "document": document,
+        "page": page_of(document, span),
+        "changed": changed,
+        "outside": cited and span is None,
+    }
+    return templates.TemplateResponse(request, "view.html", shown)
+
+
+def _span(document: Document, start: int | None, end: int | None) -> Span | None:
+    """The cited span, or None when it does not lie in the text."""
+    begin = start or 0
+    finish = len(document.text) if end is None else end
+    if not 0 <= begin < finish <= len(document.text):
+        return None
+    return Span(start=begin, end=finish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

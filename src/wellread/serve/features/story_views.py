@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from wellread.serve.terminal import harmless
-from wellread.serve.timeline import bucketed, periods, sparkline, unit_for
+from wellread.ask.retrieve.story_search import FoundStory
+from wellread.serve.features.timeline_views import bucketed, periods, sparkline, unit_for
+from wellread.serve.terminal import SHORT_ID, day_words, harmless
+from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 
-if TYPE_CHECKING:
-    from wellread.ask.retrieve.story_search import FoundStory
-    from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-
-SHORT_ID = 12
 SPARK_WIDTH = 16
 BAR_WIDTH = 30
 
@@ -114,7 +110,7 @@ def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> N
             short_id(story.id),
             f"{story.items:,}",
             f"{story.sources:,}",
-            _day(story.last_at),
+            day_words(story.last_at),
             spark,
             Text(harmless(story.title)),
         )
@@ -130,7 +126,7 @@ def print_found(console: Console, found: Sequence[FoundStory]) -> None:
         head.append(f"  {one.fit:.2f} · {_figures(one.story)}", style="dim")
         console.print(head)
         for item in one.items:
-            line = Text.assemble((f"{_day(item.published_at)}  ", "dim"), harmless(item.title))
+            line = Text.assemble((f"{day_words(item.published_at)}  ", "dim"), harmless(item.title))
             console.print(Padding(line, (0, 0, 0, 3)))
 
 
@@ -150,7 +146,7 @@ def print_story(console: Console, story: Story, items: Sequence[StoryItem], limi
     for item in items[-limit:]:
         mark = "= " if item.repeats else ""
         line = Text.assemble(
-            (f"{_day(item.published_at)}  ", "dim"), f"{mark}{harmless(item.title)}"
+            (f"{day_words(item.published_at)}  ", "dim"), f"{mark}{harmless(item.title)}"
         )
         line.append(f"  {harmless(item.document.title)}", style="dim")
         console.print(line)
@@ -184,17 +180,13 @@ def _print_none(console: Console) -> None:
 def _figures(story: Story) -> str:
     news = f"{story.items:,} news item{'' if story.items == 1 else 's'}"
     sources = f"{story.sources:,} source{'' if story.sources == 1 else 's'}"
-    first, last = _day(story.first_at), _day(story.last_at)
+    first, last = day_words(story.first_at), day_words(story.last_at)
     when = first if first == last else f"{first} to {last}"
     return f"{news}, {sources}, {when}"
 
 
 def _stretch(dates: Sequence[datetime]) -> str:
     return f"{min(dates):%Y-%m} – {max(dates):%Y-%m}" if dates else "when"
-
-
-def _day(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d}" if moment else "no date"
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.ledger import dollars
-from wellread.serve.api.schemas import EvidenceBody, SourceBody
-from wellread.serve.terminal import harmless
+from wellread.serve.features.asking.answer_bodies import EvidenceBody
+from wellread.serve.features.bodies import SourceBody
+from wellread.serve.terminal import INDENT, harmless, linked, print_link, shortened
 
 LONGEST_QUOTE = 240
-INDENT = 4
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
@@ -104,45 +104,34 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
         if sentence.verdict.name != VerdictName.SUPPORTED and sentence.verdict.reason:
             name = sentence.verdict.name
             note = Text.assemble((f"{name.symbol} ", name.style))
-            note.append(f"“{_short(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
+            note.append(f"“{shortened(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")
             console.print(Padding(note, (0, 0, 0, 2)))
 
 
 def _print_citation(console: Console, citation: Citation) -> None:
     head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
-    head.append(_titled(citation.title, citation.locator.label), style=_linked(citation.link))
-    head.append(f" — “{_short(citation.quote, LONGEST_QUOTE)}” ")
+    head.append(_titled(citation.title, citation.locator.label), style=linked(citation.link))
+    head.append(f" — “{shortened(citation.quote, LONGEST_QUOTE)}” ")
     head.append(citation.verdict.symbol, style=citation.verdict.style)
     console.print(head)
-    _print_link(console, citation.link)
+    print_link(console, citation.link)
 
 
 def _print_source(console: Console, mark: str, source: SourceBody, score: str) -> None:
     head = Text.assemble((f"{mark} ", "bold cyan"))
-    head.append(_titled(source.title, source.locator), style=_linked(source.link))
+    head.append(_titled(source.title, source.locator), style=linked(source.link))
     head.append(f"  {source.kind}", style="dim")
     if source.published_at:
         head.append(f", {source.published_at:%Y-%m-%d}", style="dim")
     head.append(f", {score}", style="dim")
     console.print(head)
-    quote = Text(f"“{_short(source.quote, LONGEST_QUOTE)}”")
+    quote = Text(f"“{shortened(source.quote, LONGEST_QUOTE)}”")
     console.print(Padding(quote, (0, 0, 0, INDENT)))
-    _print_link(console, source.link)
-
-
-def _print_link(console: Console, link: str) -> None:
-    """The link on a line of its own, never broken, so that it can be copied or clicked."""
-    if link:
-        console.print(Text(" " * INDENT + harmless(link), style="dim"), soft_wrap=True)
+    print_link(console, source.link)
 
 
 def _titled(title: str, locator: str) -> str:
     return harmless(f"{title}, {locator}" if locator else title)
-
-
-def _linked(link: str) -> str:
-    clean = harmless(link)
-    return f"bold link {clean}" if clean and not re.search(r"\s", clean) else "bold"
 
 
 def _confidence(answer: Answer) -> Text:
@@ -175,8 +164,3 @@ def _byline(answer: Answer, seconds: float) -> str:
 def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:
     for line in lines:
         console.print(Text.assemble((f"{name}: ", "bold"), harmless(line)))
-
-
-def _short(text: str, limit: int) -> str:
-    flat = " ".join(harmless(text).split())
-    return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"

@@ -1,12 +1,7 @@
-"""``GET /api/similar``: past questions like a new one, with what experts said of their answers."""
+"""Past questions like a new one, with what experts said of their answers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
-
-from fastapi import APIRouter, Query
-from pydantic import Field
 from rich.console import Console
 from rich.text import Text
 
@@ -20,23 +15,8 @@ from wellread.ask.retrieve.past_questions import (
 )
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import ScopeQuery
-from wellread.serve.api.schemas import Body
-from wellread.serve.api.search import REFUSED
+from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import harmless
-
-MOST = 50
-
-
-class SimilarQuery(ScopeQuery):
-    """A question, and which past questions are wanted; what is not given is as in the settings."""
-
-    question: str
-    rating: int | None = Field(default=None, ge=0, le=100)
-    compare: Comparison = "lt"
-    language: str = ""
-    threshold: float | None = Field(default=None, ge=-1, le=1)
-    limit: int | None = Field(default=None, ge=1, le=MOST)
 
 
 class SentenceJudgementBody(Body):
@@ -73,70 +53,46 @@ class SimilarBody(Body):
     prompt: str
 
 
-def similar_router(kb: KnowledgeBase) -> APIRouter:
-    """The route over ``kb``."""
-    router = APIRouter(responses=REFUSED)
+def wanted_like(
+    kb: KnowledgeBase,
+    collections: tuple[str, ...],
+    *,
+    rating: tuple[int | None, Comparison],
+    language: str,
+    threshold: float | None,
+    limit: int | None,
+) -> Like:
+    """Which past questions are wanted; what is not given is as in the settings."""
+    usual = like(kb, collections)
+    score, comparison = rating
+    return Like(
+        threshold=usual.threshold if threshold is None else threshold,
+        most=limit or usual.most,
+        rating=usual.rating if score is None else score,
+        comparison=usual.comparison if score is None else comparison,
+        language=language.strip().lower(),
+        collections=usual.collections,
+    )
 
-    @router.get("/api/similar", response_model=SimilarBody)
-    def similar(asked: Annotated[SimilarQuery, Query()]) -> SimilarBody:
-        """Past questions like ``question`` that have an answer and feedback."""
-        return similar_body(kb, asked)
 
-    return router
-
-
-def similar_body(kb: KnowledgeBase, asked: SimilarQuery) -> SimilarBody:
+def similar_body(kb: KnowledgeBase, question: str, wanted: Like) -> SimilarBody:
     """What is asked for.
 
     Raises:
         RequestError: the question is empty.
         UnknownCollectionError: a collection that does not exist.
     """
-    if not asked.question.strip():
+    if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    found = similar_questions(kb, asked.question, _wanted(kb, asked))
-    return SimilarBody(
-        question=asked.question, results=tuple(map(_result, found)), prompt=formatted(found)
-    )
-
-
-def _wanted(kb: KnowledgeBase, asked: SimilarQuery) -> Like:
-    usual = like(kb, asked.collections)
-    rated = asked.rating is not None
-    return Like(
-        threshold=usual.threshold if asked.threshold is None else asked.threshold,
-        most=asked.limit or usual.most,
-        rating=asked.rating if rated else usual.rating,
-        comparison=asked.compare if rated else usual.comparison,
-        language=asked.language.strip().lower(),
-        collections=usual.collections,
+    found = similar_questions(kb, question, wanted)
+    return SimilarBody.of(
+        question=question, results=[_result(one) for one in found], prompt=formatted(found)
     )
 
 
 def _result(one: SimilarQuestion) -> SimilarQuestionBody:
-    past = one.past
-    judged: Sequence[SentenceJudgementBody] = [
-        SentenceJudgementBody(
-            score=sentence.score,
-            explanation=sentence.explanation,
-            harmful=sentence.harmful,
-            content_issue=sentence.content_issue,
-        )
-        for sentence in past.sentences
-    ]
-    return SimilarQuestionBody(
-        document_id=one.document.id,
-        collection=one.document.collection,
-        similarity=one.similarity,
-        question=past.question,
-        flow=past.flow,
-        answer=past.answer,
-        score=past.score,
-        feedback=tuple(judged),
-        citation_url=past.citation_url,
-        expert_citation_url=past.expert_citation_url,
-        language=one.document.language,
-        expired=one.expired,
+    return SimilarQuestionBody.of(
+        one, one.past, one.document, document_id=one.document.id, feedback=one.past.sentences
     )
 
 

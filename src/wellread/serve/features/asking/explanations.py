@@ -1,4 +1,4 @@
-"""From what was found to its explanation, as JSON and as people read it on a terminal."""
+"""How an answer was found, as JSON and as people read it on a terminal."""
 
 from __future__ import annotations
 
@@ -15,51 +15,115 @@ from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis
-from wellread.serve.api.explain_schemas import (
-    AnalysisBody,
-    CandidateBody,
-    ConstraintBody,
-    DroppedBody,
-    ExplanationBody,
-    NamedBody,
-    SearchBody,
-    UsedBody,
-)
-from wellread.serve.api.schemas import RankBody
+from wellread.questions import Analysis, ConstraintKind, QuestionType
+from wellread.serve.features.asking.answer_bodies import AskResponse
+from wellread.serve.features.bodies import Body, RankBody
 from wellread.serve.terminal import harmless
 from wellread.store.catalogue.graph.relation_network import Path
-from wellread.types import Filters
+from wellread.types import Filters, Hit, Mode
 
 LISTED = 5  # candidates of each list that the terminal shows
 DROPPED = 10
 
 
+class ConstraintBody(Body):
+    """A limit that the question's words set: the words, and what they were read as."""
+
+    kind: ConstraintKind
+    words: str
+    value: str
+
+
+class NamedBody(Body):
+    """An entity that the question names."""
+
+    words: str
+    title: str
+    entity_id: str
+    collection: str
+    type: str
+
+
+class AnalysisBody(Body):
+    """What the question was read as."""
+
+    type: QuestionType
+    mode: Mode
+    reasons: tuple[str, ...]
+    subject: str
+    terms: tuple[str, ...]
+    entities: tuple[NamedBody, ...]
+    constraints: tuple[ConstraintBody, ...]
+    sides: tuple[str, ...]
+
+
+class CandidateBody(Body):
+    """A passage's place in one list of a search."""
+
+    passage_id: str
+    title: str
+    rank: int
+    score: float
+
+
+class SearchBody(Body):
+    """A search that was made: within which filters, what each list gave, and how it was joined."""
+
+    purpose: str
+    query: str
+    filters: dict[str, str]
+    lists: dict[str, tuple[CandidateBody, ...]]
+    fused: str
+
+
+class UsedBody(Body):
+    """A passage that was used, with its place in every list."""
+
+    passage_id: str
+    title: str
+    score: float
+    ranks: tuple[RankBody, ...]
+
+
+class DroppedBody(Body):
+    """A passage that was found and not used, and why."""
+
+    passage_id: str
+    title: str
+    why: str
+
+
+class ExplanationBody(Body):
+    """How an answer came to what it rests on."""
+
+    analysis: AnalysisBody
+    strategy: str
+    method: str
+    searches: tuple[SearchBody, ...]
+    used: tuple[UsedBody, ...]
+    dropped: tuple[DroppedBody, ...]
+    paths: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class ExplainedResponse(AskResponse):
+    """The answer and its explanation, where the request asked for one."""
+
+    explanation: ExplanationBody
+
+
 def explanation(kb: KnowledgeBase, analysis: Analysis, found: Found) -> ExplanationBody:
     """The whole explanation; the titles of candidates are looked up."""
     titles = _titles(kb, found)
-    return ExplanationBody(
+    dropped = found.dropped if isinstance(found, Retrieval) else ()
+    return ExplanationBody.of(
+        found,
         analysis=_analysis(analysis),
-        strategy=found.strategy,
         method=found.method if isinstance(found, AggregateResult) else "",
-        searches=tuple(_search(look, titles) for look in found.traces),
-        used=tuple(
-            UsedBody(
-                passage_id=hit.passage.id,
-                title=hit.document.title,
-                score=round(hit.score, 4),
-                ranks=tuple(
-                    RankBody(name=place.name, rank=place.rank, score=place.score)
-                    for place in hit.ranks
-                ),
-            )
-            for hit in found.hits
-        ),
-        dropped=tuple(
-            DroppedBody(passage_id=each.hit.passage.id, title=each.hit.document.title, why=each.why)
-            for each in (found.dropped if isinstance(found, Retrieval) else ())
-        ),
-        paths=tuple(path_in_words(path) for path in found.paths),
+        searches=[_search(look, titles) for look in found.traces],
+        used=[UsedBody.of(hit, **_named(hit), score=round(hit.score, 4)) for hit in found.hits],
+        dropped=[DroppedBody.of(each, **_named(each.hit)) for each in dropped],
+        paths=[path_in_words(path) for path in found.paths],
         notes=notes_of(analysis, found),
     )
 
@@ -107,50 +171,30 @@ def _titles(kb: KnowledgeBase, found: Found) -> dict[str, str]:
     }
 
 
+def _named(hit: Hit) -> dict[str, object]:
+    return {"passage_id": hit.passage.id, "title": hit.document.title}
+
+
 def _analysis(analysis: Analysis) -> AnalysisBody:
     text = analysis.question
-    return AnalysisBody(
-        type=analysis.type,
-        mode=analysis.mode,
-        reasons=analysis.reasons,
+    return AnalysisBody.of(
+        analysis,
         subject=analysis.subject or text,
-        terms=analysis.terms,
-        entities=tuple(
-            NamedBody(
-                words=each.span.of(text),
-                title=each.title,
-                entity_id=each.entity_id,
-                collection=each.collection,
-                type=each.type,
-            )
-            for each in analysis.entities
-        ),
-        constraints=tuple(
-            ConstraintBody(kind=each.kind, words=each.span.of(text), value=each.value)
-            for each in analysis.constraints
-        ),
-        sides=analysis.sides,
+        entities=[NamedBody.of(each, words=each.span.of(text)) for each in analysis.entities],
+        constraints=[
+            ConstraintBody.of(each, words=each.span.of(text)) for each in analysis.constraints
+        ],
     )
 
 
 def _search(look: SearchTrace, titles: Mapping[str, str]) -> SearchBody:
-    return SearchBody(
-        purpose=look.purpose,
-        query=look.query,
+    return SearchBody.of(
+        look,
         filters=filters_in_words(look.filters),
         lists={
-            name: tuple(
-                CandidateBody(
-                    passage_id=each.passage_id,
-                    title=titles.get(each.passage_id, ""),
-                    rank=each.rank,
-                    score=each.score,
-                )
-                for each in listed
-            )
+            name: [CandidateBody.of(each, title=titles.get(each.passage_id, "")) for each in listed]
             for name, listed in look.lists
         },
-        fused=look.fused,
     )
 
 

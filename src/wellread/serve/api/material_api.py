@@ -1,0 +1,208 @@
+"""``GET`` routes over the material: search, documents, recordings, topics, entities, questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from wellread.ask.retrieve.search import SearchMode, check_collections
+from wellread.kb import KnowledgeBase
+from wellread.library.document_lists import listed, topics, whole
+from wellread.library.recordings import recordings, transcript
+from wellread.library.searches import Results, around, find, newest
+from wellread.library.timelines import Window, timeline
+from wellread.serve.api.middleware import ProblemError
+from wellread.serve.api.queries import (
+    REFUSED,
+    ContextQuery,
+    DateRangeQuery,
+    DocumentQuery,
+    Kb,
+    ListQuery,
+    SearchQuery,
+    SimilarQuery,
+    SpeakerQuery,
+    TimelineQuery,
+    TopicsQuery,
+    TranscriptQuery,
+)
+from wellread.serve.features.asking.similar_questions import SimilarBody, similar_body, wanted_like
+from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.document_views import (
+    DocumentsBody,
+    RecordingsBody,
+    TranscriptBody,
+    WholeDocumentBody,
+    documents_body,
+    recordings_body,
+    transcript_body,
+    whole_document_body,
+)
+from wellread.serve.features.entity_views import EntityBody, entity_body, unknown_entity
+from wellread.serve.features.passage_views import (
+    ResultsBody,
+    SurroundingsBody,
+    results_body,
+    surroundings_body,
+)
+from wellread.serve.features.timeline_views import (
+    TimelineBody,
+    TopicsBody,
+    timeline_body,
+    topic_body,
+)
+from wellread.serve.timecodes import first_moment, last_moment, seconds_of
+from wellread.types import Filters
+
+TOPICS = "GET /api/topics lists what is named most"
+
+router = APIRouter()
+refusing = APIRouter(responses=REFUSED)
+
+
+# A name may be an address or an id with slashes.
+@router.get(
+    "/api/entities/{name:path}",
+    response_model=EntityBody,
+    responses={404: {"model": ErrorBody, "description": "No such entity or collection"}},
+)
+def entity(
+    kb: Kb,
+    name: str,
+    collection: Annotated[list[str] | None, Query()] = None,
+    limit: Annotated[int, Query(ge=0, le=200)] = 20,
+) -> EntityBody:
+    """The entity with this id, title, alias or address; ``limit`` is of ``mentions``."""
+    scope = tuple(collection or ())
+    check_collections(kb, Filters(collections=scope))
+    body = entity_body(kb, scope, name, limit)
+    if body is None:
+        raise ProblemError(unknown_entity(kb, scope, name, lists=TOPICS))
+    return body
+
+
+@refusing.get("/api/search", response_model=ResultsBody)
+def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBody:
+    """The best passages for ``query``, best first."""
+    found = find(
+        kb,
+        asked.query,
+        asked.filters(),
+        mode=asked.mode,
+        limit=asked.offset + asked.limit,
+    )
+    return results_body(_from(found, asked.offset), asked.mode)
+
+
+# A name may hold a slash.
+@refusing.get("/api/search/speaker/{name:path}", response_model=ResultsBody)
+def by_speaker(kb: Kb, name: str, asked: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
+    """What the speaker says about ``query``; without one all of it, newest first."""
+    limits = asked.limits(asked.from_, asked.to, [name])
+    return _body(kb, limits, asked.query, asked.mode, (asked.limit, asked.offset))
+
+
+@refusing.get("/api/search/date-range", response_model=ResultsBody)
+def by_date(kb: Kb, asked: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
+    """What was published from ``start`` to ``end``; without a query newest first."""
+    limits = asked.filters()
+    return _body(kb, limits, asked.query, asked.mode, (asked.limit, asked.offset))
+
+
+@refusing.get("/api/segments/{passage_id}/context", response_model=SurroundingsBody)
+def context(kb: Kb, passage_id: str, asked: Annotated[ContextQuery, Query()]) -> SurroundingsBody:
+    """A passage with those before and after it in its document."""
+    found = around(kb, passage_id, asked.before, asked.after, asked.collections)
+    return surroundings_body(found)
+
+
+@refusing.get("/api/similar", response_model=SimilarBody)
+def similar(kb: Kb, asked: Annotated[SimilarQuery, Query()]) -> SimilarBody:
+    """Past questions like ``question`` that have an answer and feedback."""
+    wanted = wanted_like(
+        kb,
+        asked.collections,
+        rating=(asked.rating, asked.compare),
+        language=asked.language,
+        threshold=asked.threshold,
+        limit=asked.limit,
+    )
+    return similar_body(kb, asked.question, wanted)
+
+
+@refusing.get("/api/documents", response_model=DocumentsBody)
+def documents(kb: Kb, asked: Annotated[ListQuery, Query()]) -> DocumentsBody:
+    """The documents that meet the limits, a page of them."""
+    page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
+    return documents_body(page, asked.offset)
+
+
+# An id, a title, or an address with slashes.
+@refusing.get("/api/documents/{name:path}", response_model=WholeDocumentBody)
+def document(kb: Kb, name: str, asked: Annotated[DocumentQuery, Query()]) -> WholeDocumentBody:
+    """The document with this id, title or address."""
+    return whole_document_body(whole(kb, name, asked.collections), text=asked.text)
+
+
+@refusing.get("/api/videos", response_model=RecordingsBody)
+def videos(kb: Kb, asked: Annotated[ListQuery, Query()]) -> RecordingsBody:
+    """Transcripts, and what else has a recording, a page of them."""
+    found = recordings(
+        kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order
+    )
+    return recordings_body(found, asked.offset)
+
+
+@refusing.get("/api/videos/{name:path}/transcript", response_model=TranscriptBody)
+def whole_transcript(
+    kb: Kb, name: str, asked: Annotated[TranscriptQuery, Query()]
+) -> TranscriptBody:
+    """The recording turn by turn, or the turns of one speaker or some time."""
+    found = transcript(
+        kb,
+        name,
+        collections=asked.collections,
+        speaker=asked.speaker,
+        since=seconds_of(asked.from_) if asked.from_ else None,
+        until=seconds_of(asked.to) if asked.to else None,
+    )
+    return transcript_body(found)
+
+
+@refusing.get("/api/topics", response_model=TopicsBody)
+def list_topics(kb: Kb, asked: Annotated[TopicsQuery, Query()]) -> TopicsBody:
+    """The collections that a question can be scoped to, with what is named most in each."""
+    found = topics(kb, asked.collections, entities=asked.entities)
+    return TopicsBody(topics=tuple(topic_body(one) for one in found))
+
+
+@refusing.get("/api/topics/{name:path}/timeline", response_model=TimelineBody)
+def topic_timeline(kb: Kb, name: str, asked: Annotated[TimelineQuery, Query()]) -> TimelineBody:
+    """How the collection, entity or story of this name went on, oldest first."""
+    window = Window(
+        since=first_moment(asked.from_) if asked.from_ else None,
+        until=last_moment(asked.to) if asked.to else None,
+        limit=asked.limit,
+    )
+    found = timeline(kb, name, window, collections=asked.collections, taken=asked.kind)
+    return timeline_body(name, found, asked.unit)
+
+
+router.include_router(refusing)
+
+
+def _body(
+    kb: KnowledgeBase, limits: Filters, query: str, mode: SearchMode, page: tuple[int, int]
+) -> ResultsBody:
+    """What was found, or without a query listed; ``page``: limit and offset."""
+    limit, offset = page
+    if not query.strip():
+        return results_body(newest(kb, limits, limit=limit, offset=offset), None)
+    found = find(kb, query, limits, mode=mode, limit=offset + limit)
+    return results_body(_from(found, offset), mode)
+
+
+def _from(found: Results, offset: int) -> Results:
+    return replace(found, results=found.results[offset:])

@@ -1,0 +1,1 @@
+"""Answers, how they were found, and those that were given before."""

@@ -1,0 +1,170 @@
+"""Passages that were found or listed, and a passage among its neighbours."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from wellread.ask.retrieve.search import SearchMode
+from wellread.library.searches import Result, Results, Surroundings
+from wellread.serve.features.bodies import Body, RankBody, SourceBody
+from wellread.serve.terminal import INDENT, SHORT_ID, harmless, linked, print_link, shortened
+from wellread.types import Kind
+
+LONGEST_QUOTE = 240
+
+
+class ResultBody(SourceBody):
+    """A passage; ``quote`` is all of it, or what the speaker asked for says in it.
+
+    ``score``, ``similarity`` and ``ranks`` are of a search; a list has none.
+    """
+
+    passage_id: str
+    collection: str
+    authors: tuple[str, ...]
+    speakers: tuple[str, ...]
+    score: float | None
+    similarity: float | None
+    ranks: tuple[RankBody, ...]
+
+
+class LimitsBody(Body):
+    """What a search was limited to, names as the documents have them."""
+
+    collections: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    speakers: tuple[str, ...]
+    authors: tuple[str, ...]
+    languages: tuple[str, ...]
+    source_types: tuple[str, ...]
+    taxonomy: tuple[str, ...]
+    published_from: datetime | None
+    published_to: datetime | None
+
+
+class ResultsBody(Body):
+    """What was found, best first; without a query, what is there, newest first.
+
+    ``total`` is the length of a whole list; null for a search, which ranks and does not count.
+    """
+
+    query: str
+    mode: Literal["hybrid", "text", "vector"] | None
+    limits: LimitsBody
+    total: int | None
+    results: tuple[ResultBody, ...]
+
+
+class SurroundingsBody(Body):
+    """A passage among those around it; it is number ``ordinal`` (from 0) of ``passages``."""
+
+    document_id: str
+    title: str
+    passage_id: str
+    ordinal: int
+    passages: int
+    before: tuple[ResultBody, ...]
+    passage: ResultBody
+    after: tuple[ResultBody, ...]
+
+
+def results_body(found: Results, mode: SearchMode | None) -> ResultsBody:
+    """What a search found (by ``mode``), or a list has."""
+    ranked = found.total is None
+    limits = found.filters
+    return ResultsBody.of(
+        found,
+        mode=mode if ranked else None,
+        limits=LimitsBody.of(
+            limits, taxonomy=[f"{name}={value}" for name, value in limits.taxonomy]
+        ),
+        results=[result_body(one, ranked=ranked) for one in found.results],
+    )
+
+
+def result_body(result: Result, *, ranked: bool = False) -> ResultBody:
+    """A passage; with its score and places when it was ``ranked``."""
+    hit = result.hit
+    return ResultBody.at(
+        hit.document,
+        result.span,
+        result.text,
+        result.locator,
+        hit,
+        passage_id=hit.passage.id,
+        speakers=hit.passage.speakers,
+        score=hit.score if ranked else None,
+    )
+
+
+def surroundings_body(found: Surroundings) -> SurroundingsBody:
+    """A passage among those around it."""
+    bodies = [result_body(one) for one in found.results]
+    middle = next(place for place, body in enumerate(bodies) if body.passage_id == found.passage_id)
+    return SurroundingsBody.of(
+        found,
+        document_id=found.document.id,
+        title=found.document.title,
+        before=bodies[:middle],
+        passage=bodies[middle],
+        after=bodies[middle + 1 :],
+    )
+
+
+def print_results(console: Console, body: ResultsBody) -> None:
+    """What a search found with its place in each ranked list, or a list newest first."""
+    if not body.results:
+        what = f"found for “{harmless(body.query)}”" if body.query else "there within these limits"
+        console.print(Text(f"Nothing {what}.", style="yellow"))
+        return
+    for number, result in enumerate(body.results, start=1):
+        _print_result(console, number, result)
+    if body.total is not None and body.total > len(body.results):
+        what = "passages" if body.limits.speakers else "documents"
+        more = f"… the newest of {body.total:,} {what}; words rank them by what they say"
+        console.print(Text(more, style="dim"))
+
+
+def print_surroundings(console: Console, body: SurroundingsBody) -> None:
+    """The passage in full, and those around it dimmed."""
+    head = Text(harmless(body.title), style="bold")
+    head.append(f"  passage {body.ordinal + 1:,} of {body.passages:,}", style="dim")
+    console.print(head, soft_wrap=True)
+    for result in body.before:
+        _print_whole(console, result, "dim")
+    _print_whole(console, body.passage, "")
+    for result in body.after:
+        _print_whole(console, result, "dim")
+    print_link(console, body.passage.link)
+
+
+def _print_result(console: Console, number: int, result: ResultBody) -> None:
+    title = f"{result.title}, {result.locator}" if result.locator else result.title
+    head = Text.assemble((f"{number}. ", "bold cyan"))
+    head.append(harmless(title), style=linked(result.link))
+    facts: list[str] = [result.kind]
+    if result.published_at:
+        facts.append(f"{result.published_at:%Y-%m-%d}")
+    if result.score is not None:
+        places = ", ".join(f"{place.name} #{place.rank}" for place in result.ranks)
+        facts.append(f"{result.score:.3f} ({places})")
+    facts.append(result.passage_id[:SHORT_ID])
+    head.append(f"  {', '.join(facts)}", style="dim")
+    console.print(head)
+    quote = Text(f"“{shortened(result.quote, LONGEST_QUOTE)}”")
+    console.print(Padding(quote, (0, 0, 0, INDENT)))
+    print_link(console, result.link)
+
+
+def _print_whole(console: Console, result: ResultBody, style: str) -> None:
+    place = f"{harmless(result.locator)}  " if result.locator else ""
+    console.print()
+    line = Text.assemble((place, "bold cyan" if not style else "cyan"))
+    line.append(result.passage_id[:SHORT_ID], style="dim")
+    console.print(line, soft_wrap=True)
+    console.print(Text(harmless(result.quote), style=style))
