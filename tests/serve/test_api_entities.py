@@ -14,7 +14,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.entity_views import EntityBody, MentionBody, RelationBody
 
-DOCS = Path(__file__).parents[2] / "docs" / "api.md"
+DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 OSPREY = """---
 id: fleet/osprey
 type: vessel
@@ -115,3 +115,11 @@ def test_the_documented_entity_fits_its_schema_and_shows_every_field() -> None:
     )
     assert mention.quote[start:end] == mention.name
     assert mention.source_span.end - mention.source_span.start == len(mention.quote)
+
+
+async def test_nothing_called_so_and_nothing_like_it_names_a_route(
+    client: httpx.AsyncClient,
+) -> None:
+    body = (await client.get("/api/entities/zyzzyva")).json()
+    assert body["error"] == "not_found"
+    assert body["hint"] == "GET /api/topics lists what is named most"

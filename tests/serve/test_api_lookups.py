@@ -27,7 +27,7 @@ from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
 from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
 from wellread.testing.embedding import ReadableEmbedder
 
-DOCS = Path(__file__).parents[2] / "docs" / "api.md"
+DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
 
 

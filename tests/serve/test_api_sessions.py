@@ -135,7 +135,14 @@ def test_a_query_says_what_limits_its_answer() -> None:
         "based on limited information; answered by extractive: the model failed; "
         "nothing was found from 1999"
     )
-    assert query_body(replace(given, text="In March.", fallback="", notes=())).warning is None
+    sure = replace(
+        given,
+        text="In March.",
+        fallback="",
+        notes=(),
+        confidence=Confidence(score=0.9, band="high", reasoning=""),
+    )
+    assert query_body(sure).warning is None
 
 
 @pytest.mark.parametrize("body", [{}, {"question": " "}, {"question": "x", "sessionId": "y"}])

@@ -153,7 +153,7 @@ def test_answers_are_listed_and_shown(runner: CliRunner) -> None:
     _, out, _ = run(runner, "answers", "list", "--json", "--limit", "1")
     (one,) = json.loads(out)["answers"]
     assert (one["id"], one["question"], one["stale"]) == (second["id"], AGAIN, False)
-    assert first["id"] in run(runner, "answers", "list")[1]
+    assert first["id"].removeprefix("ans_")[:12] in run(runner, "answers", "list")[1]
     _, out, _ = run(runner, "answers", "show", "last", "--json")
     assert json.loads(out)["id"] == second["id"]
     _, out, _ = run(runner, "answers", "show", first["id"])
@@ -197,6 +197,22 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
     body = json.loads(out)
     assert body["format"] == "markdown"
     assert "\\[The ferry\\]" in body["text"]
+
+
+def test_answers_are_listed_in_a_narrow_terminal_and_named_by_what_is_listed(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    talk(runner, FERRY)
+    _, out, _ = run(runner, "answers", "list")
+    head, line = out.splitlines()[:2]
+    assert len(head) - head.index("Question") >= len("Question")
+    assert line[head.index("Question") :].strip() == FERRY[: 80 - head.index("Question")].strip()
+    assert 80 - head.index("Question") >= 30
+    listed = line.split()[0]
+    for words in (("answers", "show"), ("answers", "verify"), ("open", "--answer")):
+        assert run(runner, *words, listed)[0] == 0
+    assert "there is no answer" in run(runner, "answers", "show", "ans_f")[2]
 
 
 def test_choices_are_the_values_of_settings_and_types() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from typer.testing import CliRunner
 
+from wellread.models.base import Purpose
 from wellread.serve.cli import app, check_cli
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -89,6 +93,33 @@ def test_against_files_that_are_read_for_it_alone(
     assert body["citations"][0]["locator"] == "§ The ferry"
     assert not home.exists()
     assert list(room.iterdir()) == []
+
+
+def test_only_a_topic(filled: CliRunner, tmp_path: Path) -> None:
+    (tmp_path / "town").mkdir()  # a folder of that name is no source then
+    assert run(filled, "check", "-", "--topic", "town", stdin=FERRY)[0] == 0
+    assert run(filled, "check", "-", "--topic", "nature", stdin=FERRY)[0] == 1
+
+
+def test_what_was_read_for_a_check_is_not_embedded_again(
+    filled: CliRunner, home: Path, town: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Counting(ReadableEmbedder):
+        def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
+            asked.extend(texts)
+            return super().embed(texts, purpose)
+
+    monkeypatch.setattr(check_cli, "open_embedder", lambda *_: Counting())
+    _, first, _ = run(filled, "check", draft, "--against", town, "--json")
+    assert asked
+    asked.clear()
+    _, again, _ = run(filled, "check", draft, "--against", town, "--json")
+    assert (asked, again) == ([], first)
+    (home / check_cli.KEPT).write_bytes(b"damaged")
+    assert run(filled, "check", draft, "--against", town, "--json")[1] == first
+    assert asked
 
 
 @pytest.mark.usefixtures("readable")

@@ -68,7 +68,9 @@ def test_search_without_words_lists_the_newest(harbour: CliRunner) -> None:
 
 def test_documents_and_media_are_listed_in_pages(harbour: CliRunner) -> None:
     out = run(harbour, "documents", "--order", "title", "--limit", "1", "--offset", "1")
-    assert re.search(r"^no date +transcript +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE)
+    assert re.search(
+        r"^no date +transcript +harbour +Captions +1 +doc_[0-9a-f]{8} *$", out, re.MULTILINE
+    )
     assert "2 to 2 of 9 documents" in out
     assert "No documents: there are 9" in run(harbour, "documents", "--offset", "9")
     body = told(harbour, "documents", "--kind", "article", "--language", "en")

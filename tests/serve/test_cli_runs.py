@@ -58,6 +58,17 @@ def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) ->
     assert json.loads(out)["counts"]["unchanged"] == 3
 
 
+def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Path) -> None:
+    run(runner, "add", material)
+    listed = run(runner, "jobs")[1].splitlines()[1].split()[0]
+    code, out, _ = run(runner, "jobs", "show", listed)
+    assert (code, out.splitlines()[0]) == (0, "add into “default”: done")
+    assert run(runner, "jobs", "resume", listed)[0] == 0
+    code, _, err = run(runner, "jobs", "show", "job_")  # two begin so
+    assert code == 1
+    assert "more than one" in err
+
+
 @pytest.mark.parametrize("words", [["show"], ["cancel"], ["resume"]])
 def test_a_job_that_is_not_there_is_an_error(runner: CliRunner, words: list[str]) -> None:
     code, _, err = run(runner, "jobs", *words, "job_nothing")

@@ -11,23 +11,27 @@ from pydantic import BaseModel
 
 from wellread.config import settings_table
 from wellread.serve.api.ask_api import AskRequest
+from wellread.serve.api.doc_pages import api_page, settings_page
 from wellread.serve.api.jobs_api import HealthBody
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.features.job_views import JobDetailBody, JobsBody
-from wellread.serve.settings_page import settings_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def examples(name: str) -> list[str]:
-    """JSON blocks of ``docs/api.md`` under a comment that names their schema."""
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    """JSON blocks of ``docs/api-guide.md`` under a comment that names their schema."""
+    text = (DOCS / "api-guide.md").read_text(encoding="utf-8")
     return re.findall(rf"<!-- {name} -->\n+```json\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_page_of_settings_is_what_the_program_writes() -> None:
     assert (DOCS / "settings.md").read_text(encoding="utf-8") == settings_page()
+
+
+def test_the_reference_of_the_interface_is_what_the_program_writes() -> None:
+    assert (DOCS / "api.md").read_text(encoding="utf-8") == api_page()
 
 
 def test_the_page_of_settings_has_every_setting_with_its_help() -> None:
@@ -55,7 +59,7 @@ def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseMod
 def test_every_error_name_and_status_is_documented() -> None:
     from wellread.serve import error_shapes as problems
 
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    text = (DOCS / "api-guide.md").read_text(encoding="utf-8")
     for _, name, status in problems._TABLE:
         assert f"| {status.value} | `{name}` |" in text
     for status, name in problems._STATUS_NAMES.items():

@@ -75,12 +75,10 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
         return Verdict(name=VerdictName.UNSUPPORTED, method="support", score=0.0, reason=NOTHING)
     part = parts[found.source]
     name = _name_for(found.score)
-    reason = _said(found)
     trouble = _trouble(claim, parts, found)
-    if trouble is not None:
-        reason, name = trouble
-    elif found.contained and name == "partial":
+    if found.contained and name == VerdictName.PARTIAL:
         name = VerdictName.SUPPORTED
+    reason, name = trouble or (_said(found, name), name)
     return Verdict(
         name=name,
         method="facts" if trouble else "support",
@@ -91,10 +89,13 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
     )
 
 
-def _said(found: Support) -> str:
+def _said(found: Support, name: VerdictName) -> str:
+    share = f"{found.readings['cover_plain']:.0%} of its words stand in the passage"
+    if name == VerdictName.UNSUPPORTED:
+        return f"the passage does not say so, though {share}"
     if found.contained:
         return "one sentence of the passage holds all its words, in this order"
-    return f"{found.readings['cover_plain']:.0%} of its words stand in the passage"
+    return share
 
 
 def _trouble(claim: str, parts: Sequence[Part], found: Support) -> tuple[str, VerdictName] | None:

@@ -18,6 +18,7 @@ from wellread.serve.api import ask_api, jobs_api, material_api, stored_api
 from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders, shape_errors
 from wellread.serve.web import viewer
 
+ROUTERS = tuple(one.router for one in (ask_api, stored_api, viewer, jobs_api, material_api))
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
@@ -31,8 +32,8 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.add_middleware(BodyLimit, limit=kb.settings.serve.max_request_bytes)
     app.add_middleware(LocalNames, names=LOCAL_NAMES)
     app.add_middleware(SecurityHeaders)
-    for module in (ask_api, stored_api, viewer, jobs_api, material_api):
-        app.include_router(module.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
     return app
 

@@ -186,10 +186,10 @@ def open_citation(
 
 def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
     known = wanted or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
-    answer = kb.catalogue.answer(known) if known else None
-    if answer is None:
+    found = kb.catalogue.sessions.answer(known, OWNER) if known else None
+    if found is None:
         raise RequestError(
             f"there is no answer {wanted}" if wanted else "there is no answer yet",
             hint="ask a question first",
         )
-    return answer
+    return found[1]

@@ -204,6 +204,7 @@ def print_documents(console: Console, body: DocumentsBody) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("date", no_wrap=True, style="dim")
     table.add_column("kind", no_wrap=True)
+    table.add_column("collection", overflow="fold")
     table.add_column("title", overflow="fold")
     table.add_column("passages", justify="right")
     table.add_column("id", no_wrap=True, style="dim")
@@ -214,6 +215,7 @@ def print_documents(console: Console, body: DocumentsBody) -> None:
         cells = (
             day_words(one.published_at),
             one.kind,
+            Text(harmless(one.collection)),
             title,
             f"{one.passages:,}",
             one.document_id[:SHORT_ID],

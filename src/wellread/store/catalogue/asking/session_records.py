@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, select
+from sqlalchemy import Select, delete, func, or_, select
 
 from wellread.answers import Answer
 from wellread.codec import from_plain
@@ -24,6 +24,8 @@ from wellread.store.schema.asking_tables import sessions
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import Database
 from wellread.store.schema.document_tables import answers
+
+TAG = "ans_"  # with which the id of every answer begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +121,13 @@ class Sessions:
         return [StoredAnswer(**row._mapping) for row in rows]
 
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
-        """The owner's answer with the facts about it, or None."""
-        mine = (answers.c.id == answer_id, answers.c.owner == owner)
+        """The owner's answer of that id, or the only one whose id begins so, with its facts."""
+        named = [answers.c.id.startswith(f"{tag}{answer_id}", autoescape=True) for tag in ("", TAG)]
+        mine = select(*FACTS).where(or_(*named), answers.c.owner == owner).limit(2)
         with self._database.read() as connection:
-            row = connection.execute(select(*FACTS).where(*mine)).first()
-            whole = find_answer(connection, answer_id) if row else None
-        return (StoredAnswer(**row._mapping), whole) if row and whole else None
+            rows = connection.execute(mine).all()
+            whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
+        return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
 
     def rewrite(self, answer: Answer, *, stale: bool) -> None:
         """Keep an answer as it was found to be when it was checked again."""

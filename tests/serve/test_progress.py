@@ -1,0 +1,61 @@
+"""How far a run of ``add`` is, as a terminal and a log see it."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from wellread.ingest.pipeline.run_report import Progress
+from wellread.serve import progress
+from wellread.serve.terminal import Terminal
+
+
+def at(read: int, embedded: int, written: int = 300) -> Progress:
+    return Progress(
+        sources_total=10, sources_done=read, passages_done=embedded, passages_written=written
+    )
+
+
+def told(steps: list[Progress], *, terminal: bool) -> str:
+    shown = io.StringIO()
+    err = Console(file=shown, force_terminal=terminal, width=140, color_system=None)
+    with progress.shown(Terminal(err=err)) as on_progress:
+        for step in steps:
+            on_progress(step)
+    return shown.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+
+
+def test_all_files_are_read_long_before_the_run_is_done() -> None:
+    shown = told([at(10, 100)], terminal=True)
+    assert "10/10 files" in shown
+    assert "100 of 300 passages embedded" in shown
+    bar = shown[shown.index("files") : shown.index("100 of 300")]
+    assert "\u2501" in bar  # done
+    assert bar.count("\u2501") < 24  # and more to do
+    assert "about 0:00:0" in shown
+
+
+def test_nothing_but_unchanged_files_is_counted_in_files() -> None:
+    shown = told([at(5, 0, written=0)], terminal=True)
+    assert "5/10 files" in shown
+    assert "left" not in shown
+
+
+def test_a_log_has_no_line_twice() -> None:
+    lines = told([*[at(10, 100)] * 10, at(10, 200), *[at(10, 300)] * 3], terminal=False)
+    parts = [line.split(" · ")[:2] for line in lines.splitlines()]
+    assert [each[0] for each in parts] == ["10 of 10 files read"] * 3
+    assert [each[1].partition(" passages")[0] for each in parts] == [
+        "100 of 300",
+        "200 of 300",
+        "300 of 300",
+    ]
+    assert "left" in lines.splitlines()[0]
+    assert "left" not in lines.splitlines()[-1]
