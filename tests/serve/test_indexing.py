@@ -18,6 +18,7 @@ from wellread.ingest.next_index import OnReindexProgress, ReindexProgress
 from wellread.ingest.reindex import ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
+from wellread.serve import progress as progress_module
 from wellread.serve.cli import app, reindex_cli
 from wellread.store.catalogue.runs.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -193,7 +194,7 @@ def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPat
         on_progress(progress(passages=70))
         return real(kb, on_progress=on_progress)
 
-    monkeypatch.setattr(reindex_cli, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.0)
     monkeypatch.setattr(reindex_cli, "run", slow)
     _, _, err = run("reindex", "--tokens", "30")
     assert "1/3 documents · 70 passages (" in err

@@ -34,7 +34,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_files_are_read_long_before_the_run_is_done() -> None:
     shown = told([at(10, 100)], terminal=True)
-    assert "10/10 files" in shown
+    assert "10 of 10 files read" in shown
     assert "100 of 300 passages embedded" in shown
     bar = shown[shown.index("files") : shown.index("100 of 300")]
     assert "\u2501" in bar  # done
@@ -44,8 +44,8 @@ def test_all_files_are_read_long_before_the_run_is_done() -> None:
 
 def test_nothing_but_unchanged_files_is_counted_in_files() -> None:
     shown = told([at(5, 0, written=0)], terminal=True)
-    assert "5/10 files" in shown
-    assert "left" not in shown
+    assert "5 of 10 files read" in shown
+    assert "passages" not in shown
 
 
 def test_a_log_has_no_line_twice() -> None:

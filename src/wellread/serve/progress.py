@@ -1,11 +1,13 @@
-"""How far a run of ``add`` is: a bar on a terminal, a line now and then elsewhere."""
+"""How far something long is: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 from urllib.parse import unquote
 
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -17,17 +19,65 @@ from wellread.serve.terminal import Terminal, harmless
 SECONDS_BETWEEN_LINES = 2.0
 LONGEST_NAME = 40
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """How far something is.
+
+    Attributes:
+        done, total: of the work, in whatever takes the time; a total of 0 is not known yet.
+        head, body: what is told before and behind the bar.
+        current: what is being worked on.
+    """
+
+    done: float
+    total: float
+    head: str
+    body: str = ""
+    current: str = ""
+
+    def left(self, seconds: float) -> str:
+        """About how long the rest takes, after ``seconds``; empty where nobody can tell."""
+        if not 0 < self.done < self.total:
+            return ""
+        rest = (self.total - self.done) * seconds / self.done
+        return f"about {timedelta(seconds=round(rest))} left"
+
 
 @contextmanager
-def shown(terminal: Terminal) -> Iterator[Callable[[Progress], None]]:
-    """A callback that shows the progress it is given, on standard error."""
+def counted(
+    terminal: Terminal, state_of: Callable[[T, float], State]
+) -> Iterator[Callable[[T], None]]:
+    """A callback that shows the progress it is given, on standard error.
+
+    Args:
+        state_of: reads a progress, told the seconds since the start.
+    """
+    started = time.monotonic()
     if terminal.json:
         yield lambda _progress: None
     elif terminal.err.is_terminal:
         with _bar(terminal) as bar:
-            yield _Bar(bar)
+            task = bar.add_task("", total=None, head="", body="", left="", current="")
+
+            def update(progress: T) -> None:
+                seconds = time.monotonic() - started
+                state = state_of(progress, seconds)
+                bar.update(
+                    task,
+                    total=state.total or None,
+                    completed=state.done,
+                    head=state.head,
+                    body=state.body,
+                    left=state.left(seconds),
+                    current=state.current,
+                )
+
+            yield update
     else:
-        yield _Lines(terminal)
+        yield _lines(terminal, state_of, started)
 
 
 @contextmanager
@@ -40,55 +90,36 @@ def status_line(terminal: Terminal) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(f"{harmless(text)} …")
 
 
-class _Bar:
-    """Files read, passages embedded and their rate, the time left, and the file being read."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=None, files="", passages="", left="", current="")
-        self._started = time.monotonic()
-
-    def __call__(self, progress: Progress) -> None:
-        done, total = _work(progress)
-        self._bar.update(
-            self._task,
-            total=total or None,
-            completed=done,
-            files=f"{progress.sources_done:,}/{progress.sources_total:,} files",
-            passages=_passages(progress, time.monotonic() - self._started),
-            left=_left(progress, time.monotonic() - self._started),
-            current=_short(progress.current),
-        )
+def shown(terminal: Terminal) -> AbstractContextManager[Callable[[Progress], None]]:
+    """``counted`` for runs of ``add`` and ``sync``."""
+    return counted(terminal, _added)
 
 
-class _Lines:
-    """The same as lines of text: one every two seconds at most, none twice in a row."""
+def _lines(
+    terminal: Terminal, state_of: Callable[[T, float], State], started: float
+) -> Callable[[T], None]:
+    """Prints a line every two seconds at most, and none when nothing has changed."""
+    last, before = started, ("", "")
 
-    def __init__(self, terminal: Terminal) -> None:
-        self._err = terminal.err
-        self._started = self._last = time.monotonic()
-        self._told: tuple[int, int, int] | None = None
-
-    def __call__(self, progress: Progress) -> None:
+    def line(progress: T) -> None:
+        nonlocal last, before
         now = time.monotonic()
-        state = (progress.sources_done, progress.passages_done, progress.passages_written)
-        if now - self._last < SECONDS_BETWEEN_LINES or state == self._told:
+        state = state_of(progress, now - started)
+        counts = (state.head, state.body.partition(" (")[0])  # without the rate
+        if now - last < SECONDS_BETWEEN_LINES or counts == before:
             return
-        self._last, self._told = now, state
-        parts = (
-            f"{progress.sources_done:,} of {progress.sources_total:,} files read",
-            _passages(progress, now - self._started),
-            _left(progress, now - self._started),
-            _short(progress.current),
-        )
-        self._err.print(" · ".join(filter(None, parts)), soft_wrap=True)
+        last, before = now, counts
+        told = (state.head, state.body, state.left(now - started), state.current)
+        terminal.err.print(" · ".join(filter(None, told)), soft_wrap=True)
+
+    return line
 
 
 def _bar(terminal: Terminal) -> Bar:
     return Bar(
-        TextColumn("{task.fields[files]}", markup=False),
+        TextColumn("{task.fields[head]}", markup=False),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[passages]}", markup=False),
+        TextColumn("{task.fields[body]}", markup=False),
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}", markup=False),
         TextColumn("{task.fields[current]}", markup=False, style="dim"),
@@ -97,35 +128,20 @@ def _bar(terminal: Terminal) -> Bar:
     )
 
 
-def _work(progress: Progress) -> tuple[float, float]:
-    """What is done and what there is to do: passages to embed, which takes most of the time.
+def _added(progress: Progress, seconds: float) -> State:
+    """Work is passages to embed, which takes most of the time; without any it is files.
 
-    Files that were not read yet are taken to hold as many passages as those that were. Without
-    any passage it is files.
+    Files that were not read yet are taken to hold as many passages as those that were.
     """
     read, files = progress.sources_done, progress.sources_total
-    if not progress.passages_written:
-        return read, files
-    expected = progress.passages_written * max(files / read, 1.0) if read else 0.0
-    return progress.passages_done, max(expected, progress.passages_done)
-
-
-def _left(progress: Progress, seconds: float) -> str:
-    """About how long the rest takes, once a passage is embedded; empty before."""
-    done, total = _work(progress)
-    if not progress.passages_done or done >= total:
-        return ""
-    return f"about {timedelta(seconds=round((total - done) * seconds / done))} left"
-
-
-def _passages(progress: Progress, seconds: float) -> str:
-    """Passages embedded, of those that are written and found by their words; and their rate."""
-    rate = progress.passages_done / seconds if seconds > 0 else 0.0
-    written = max(progress.passages_written, progress.passages_done)
-    return f"{progress.passages_done:,} of {written:,} passages embedded ({rate:,.0f}/s)"
-
-
-def _short(uri: str) -> str:
-    """The end of the source's name, in as many characters as the line has room for."""
-    name = harmless(unquote(uri.rstrip("/").rpartition("/")[2]))
-    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
+    done, written = progress.passages_done, max(progress.passages_written, progress.passages_done)
+    rate = done / seconds if seconds > 0 else 0.0
+    # The end of the source's name, in as many characters as the line has room for.
+    name = harmless(unquote(progress.current.rstrip("/").rpartition("/")[2]))
+    return State(
+        done=done if written else read,
+        total=(written * max(files / read, 1.0) if read else 0.0) if written else files,
+        head=f"{read:,} of {files:,} files read",
+        body=f"{done:,} of {written:,} passages embedded ({rate:,.0f}/s)" if written else "",
+        current=name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}",
+    )

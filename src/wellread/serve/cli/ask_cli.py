@@ -133,7 +133,6 @@ def show_explained(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-
     known = vocabulary_of(kb, question.filters.collections)
     read, _ = respelt(kb, question, known)
     analysis = analyse(read, known, date.today())
@@ -149,22 +148,30 @@ def answer_of(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, explain: Explain | None = None
 ) -> Answer:
     """Answer ``question``; on a terminal the steps show meanwhile."""
+    with status_line(terminal) as say:
+        return told_answer(kb, question, lambda step, _draft: say(step), explain=explain)
+
+
+def told_answer(
+    kb: KnowledgeBase,
+    question: Question,
+    tell: Callable[[str, str], None],
+    *,
+    explain: Explain | None = None,
+) -> Answer:
+    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written."""
+
+    async def events() -> AsyncIterator[Event]:
+        draft = ""
+        async for event in answer(kb, question, explain=explain):
+            if isinstance(event, StepEvent):
+                tell(f"{event.step.name}: {event.step.found:,}", draft)
+            elif isinstance(event, TokenEvent):
+                draft += event.text
+                tell(f"writing: {len(draft):,} characters", draft)
+            yield event
 
     async def run() -> Answer:
-        with status_line(terminal) as say:
-            return await final(_told(answer(kb, question, explain=explain), say))
+        return await final(events())
 
     return anyio.run(run)
-
-
-async def _told(events: AsyncIterator[Event], say: Callable[[str], None]) -> AsyncIterator[Event]:
-    """``events`` unchanged; each step and the growing draft are told on the way."""
-
-    written = 0
-    async for event in events:
-        if isinstance(event, StepEvent):
-            say(f"{event.step.name}: {event.step.found:,}")
-        elif isinstance(event, TokenEvent):
-            written += len(event.text)
-            say(f"writing: {written:,} characters")
-        yield event

@@ -6,21 +6,20 @@ import importlib.util
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import anyio
 import typer
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
-from wellread.ask.answer import answer, final
+from wellread.answers import Answer, Question
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.serve.cli.ask_cli import told_answer
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.asking.answer_bodies import answer_body
@@ -191,12 +190,8 @@ class Chat:
 
 def _answered(terminal: Terminal, kb: KnowledgeBase, question: Question) -> Answer:
     """The answer; on a terminal the steps, and the draft as it is written, show meanwhile."""
-
-    async def run() -> Answer:
-        with _draft(terminal) as show:
-            return await final(_told(answer(kb, question), show))
-
-    return anyio.run(run)
+    with _draft(terminal) as show:
+        return told_answer(kb, question, lambda step, draft: show(draft or f"{step} …"))
 
 
 @contextmanager
@@ -207,19 +202,6 @@ def _draft(terminal: Terminal) -> Iterator[Callable[[str], None]]:
         return
     with Live(console=terminal.err, transient=True, refresh_per_second=12) as live:
         yield lambda text: live.update(Text(harmless(text[-LONGEST_DRAFT:]), style="dim"))
-
-
-async def _told(events: AsyncIterator[Event], show: Callable[[str], None]) -> AsyncIterator[Event]:
-    """``events`` unchanged; each step and the growing draft are shown on the way."""
-
-    draft = ""
-    async for event in events:
-        if isinstance(event, StepEvent):
-            show(draft or f"{event.step.name}: {event.step.found:,} …")
-        elif isinstance(event, TokenEvent):
-            draft += event.text
-            show(draft)
-        yield event
 
 
 def _lines(terminal: Terminal) -> Iterator[str]:

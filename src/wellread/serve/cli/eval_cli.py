@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
 import typer
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
@@ -32,6 +23,7 @@ from wellread.evaluation.saved import Comparison, body, comparison_body, write_t
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.features import evaluation_tables
+from wellread.serve.progress import State, counted
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Filters
 
@@ -39,7 +31,6 @@ app = typer.Typer(rich_markup_mode=None)
 
 NO_GO = 1
 DEEPEST = 200
-SECONDS_BETWEEN_LINES = 10.0
 
 CaseFile = Annotated[
     Path, typer.Argument(metavar="SET", help="JSON lines, a case each (docs/evaluation.md).")
@@ -131,7 +122,12 @@ def _measured(  # noqa: PLR0913 - the options of a run
     check_collections(kb, Filters(collections=tuple(topics)))
     chosen = in_collections(cases, topics) if topics else cases
     looked = sorted(depths)
-    with _progress(terminal, len(chosen)) as on_case:
+    total = len(chosen)
+
+    def state(done: int, _seconds: float) -> State:
+        return State(done=done, total=total, head=f"{done:,} of {total:,} cases")
+
+    with counted(terminal, state) as on_case:
         scored = evaluate(kb, chosen, depths=looked, retrieval_only=retrieval_only, on_case=on_case)
     return report_of(name, base_of(kb), scored, looked, retrieval_only=retrieval_only)
 
@@ -188,33 +184,3 @@ def _show(
         evaluation_tables.print_comparison(terminal.out, comparison)
     if checks:
         evaluation_tables.print_gate(terminal.out, checks)
-
-
-@contextmanager
-def _progress(terminal: Terminal, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; elsewhere a line now and then."""
-    if terminal.json:
-        yield lambda _done: None
-    elif terminal.err.is_terminal:
-        bar = Progress(
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f} cases"),
-            BarColumn(bar_width=24),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=terminal.err,
-            transient=True,
-        )
-        with bar:
-            task = bar.add_task("", total=total)
-            yield lambda done: bar.update(task, completed=done)
-    else:
-        last = time.monotonic()
-
-        def line(done: int) -> None:
-            nonlocal last
-            if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
-                last = time.monotonic()
-                terminal.err.print(f"{done:,} of {total:,} cases", soft_wrap=True)
-
-        yield line

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from wellread.config import SETTINGS_FILE, load_settings
@@ -19,13 +16,13 @@ from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.reindex import ReindexReport
 from wellread.ingest.reindex import reindex as run
 from wellread.kb import KnowledgeBase
+from wellread.serve.progress import State, counted
 from wellread.serve.terminal import Terminal, harmless, index_words, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
 
 NICENESS = 10  # of 19
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-SECONDS_BETWEEN_LINES = 2.0
 GOES_ON = "The index in use stays; 'wellread reindex' goes on from there."
 
 
@@ -66,7 +63,7 @@ def reindex(
     }
     with terminal.open(overrides=asked) as kb:
         try:
-            with _shown(terminal) as on_progress:
+            with counted(terminal, _state) as on_progress:
                 report = run(kb, on_progress=on_progress)
         except KeyboardInterrupt:
             terminal.err.print(f"Interrupted. {GOES_ON}")
@@ -112,7 +109,6 @@ def _tell(terminal: Terminal, kb: KnowledgeBase, report: ReindexReport) -> None:
 
 def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
     """What was asked for by an option has to go into the settings as well, or they disagree."""
-
     kept = load_settings(kb.home)
     names = []
     if kept.embedding.backend != kb.settings.embedding.backend:
@@ -125,65 +121,11 @@ def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
         terminal.out.print(Text(line, style="yellow"), soft_wrap=True)
 
 
-@contextmanager
-def _shown(terminal: Terminal) -> Iterator[Callable[[ReindexProgress], None]]:
-    """A callback that shows the progress it is given, on standard error."""
-    if terminal.json:
-        yield lambda _progress: None
-    elif terminal.err.is_terminal:
-        with Progress(
-            TextColumn("{task.fields[documents]} documents", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[passages]}", markup=False),
-            TimeElapsedColumn(),
-            TextColumn("left", markup=False),
-            TimeRemainingColumn(),
-            console=terminal.err,
-            transient=True,
-        ) as bar:
-            yield _Bar(bar)
-    else:
-        yield _Lines(terminal)
-
-
-class _Bar:
-    """The share of the text that is done, documents, passages and their rate, the time left."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("", total=None, documents="", passages="")
-        self._started = time.monotonic()
-
-    def __call__(self, progress: ReindexProgress) -> None:
-        self._bar.update(
-            self._task,
-            total=progress.characters_total or None,
-            completed=progress.characters_done,
-            documents=_documents(progress),
-            passages=_passages(progress, time.monotonic() - self._started),
-        )
-
-
-class _Lines:
-    """The same as lines of text, at most one every two seconds."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        self._err = terminal.err
-        self._started = self._last = time.monotonic()
-
-    def __call__(self, progress: ReindexProgress) -> None:
-        now = time.monotonic()
-        if now - self._last < SECONDS_BETWEEN_LINES:
-            return
-        self._last = now
-        told = _passages(progress, now - self._started)
-        self._err.print(f"{_documents(progress)} documents · {told}", soft_wrap=True)
-
-
-def _documents(progress: ReindexProgress) -> str:
-    return f"{progress.documents_done:,}/{progress.documents_total:,}"
-
-
-def _passages(progress: ReindexProgress, seconds: float) -> str:
+def _state(progress: ReindexProgress, seconds: float) -> State:
     rate = progress.passages / seconds if seconds > 0 else 0.0
-    return f"{progress.passages:,} passages ({rate:,.0f}/s)"
+    return State(
+        done=progress.characters_done,
+        total=progress.characters_total,
+        head=f"{progress.documents_done:,}/{progress.documents_total:,} documents",
+        body=f"{progress.passages:,} passages ({rate:,.0f}/s)",
+    )
