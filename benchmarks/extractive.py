@@ -32,7 +32,7 @@ from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.strategies.direct import direct
+from wellread.ask.retrieve.direct import direct
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask.verify.confidence import judge

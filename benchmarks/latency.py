@@ -24,8 +24,8 @@ from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern,
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve import fuse
 from wellread.ask.retrieve.proximity import closeness
+from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
@@ -133,7 +133,7 @@ def steps(kb: KnowledgeBase, asked: Sequence[str]) -> dict[str, dict[str, float]
         clock = note("text list", clock)
         lists["vector"] = kb.index.search_vector(vector, Filters(), DEPTH)
         clock = note("vector list", clock)
-        fused = fuse.weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
+        fused = weighted(lists, {"text": 0.5, "vector": 0.5}, LOWEST)
         clock = note("fusion", clock)
         best = fused[:CLOSER_LOOKED]
         held = kb.catalogue.live_passages([item.candidate.passage_id for item in best])

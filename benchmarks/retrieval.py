@@ -25,7 +25,7 @@ from benchmarks.sets.intents import BANKING
 from benchmarks.sets.items import COVID, HOTPOT, MTRAG, SCIFACT
 from benchmarks.sets.judged import PLACE, JudgedSet, Query, place_right, ranking
 from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
-from wellread.ask.retrieve import fuse
+from wellread.ask.retrieve.ranking import reciprocal_rank, weighted
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
@@ -44,12 +44,12 @@ Fuse = Callable[[Lists], Sequence[Candidate]]
 
 
 def _weighted(share: float, lists: Lists) -> Sequence[Candidate]:
-    fused = fuse.weighted(lists, {VECTOR: share, TEXT: 1 - share})
+    fused = weighted(lists, {VECTOR: share, TEXT: 1 - share})
     return [item.candidate for item in fused]
 
 
 def _reciprocal(lists: Lists) -> Sequence[Candidate]:
-    return [item.candidate for item in fuse.reciprocal_rank(lists)]
+    return [item.candidate for item in reciprocal_rank(lists)]
 
 
 def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:

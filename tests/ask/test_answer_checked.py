@@ -9,7 +9,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import open_kb

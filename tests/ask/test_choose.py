@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ask.retrieve.diversify import merged, varied
+from wellread.ask.retrieve.ranking import merged, varied
 from wellread.testing.evidence import evidence_of
 from wellread.types import Hit
 

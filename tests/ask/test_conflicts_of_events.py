@@ -14,9 +14,9 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
 from wellread.ask.write.drafting import Written, by_extraction
-from wellread.ask.write.event_reports import with_further_reports
 from wellread.ask.write.extract import PASSAGES
 from wellread.ask.write.parse_draft import Draft, parse_draft
+from wellread.ask.write.source_subjects import with_further_reports
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.ranking import pack
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of

@@ -11,8 +11,7 @@ import pytest
 
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.strategies.direct import direct
-from wellread.ask.retrieve.strategies.guide import guides
+from wellread.ask.retrieve.direct import direct, guides
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_how, is_guide
 from wellread.ask.understand.vocabulary import Vocabulary

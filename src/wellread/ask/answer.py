@@ -37,8 +37,8 @@ from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.render import tell
 from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
 from wellread.ask.plan import find
-from wellread.ask.retrieve.pack_evidence import pack
 from wellread.ask.retrieve.past_questions import verified_similar
+from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number

@@ -18,13 +18,12 @@ from wellread.ask.aggregate.read.read_news import read_news
 from wellread.ask.aggregate.read.read_topics import read_coverage, read_gaps, read_trend
 from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.retrieve.compare import compare, synthesis
+from wellread.ask.retrieve.direct import direct, guides
+from wellread.ask.retrieve.news import news
+from wellread.ask.retrieve.persona import persona
 from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import look
-from wellread.ask.retrieve.strategies.compare import compare, synthesis
-from wellread.ask.retrieve.strategies.direct import direct
-from wellread.ask.retrieve.strategies.guide import guides
-from wellread.ask.retrieve.strategies.news import news
-from wellread.ask.retrieve.strategies.persona import persona
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode

@@ -14,7 +14,7 @@ from functools import partial
 
 from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.cite import Sources, sources_of
-from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.align import plain
 from wellread.ask.verify.check_claims import against

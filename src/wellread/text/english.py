@@ -90,6 +90,55 @@ OFFICES = (
     *("queen", "emperor"),
 )
 
+# What takes back the words that follow it in the same sentence, as patterns.
+DOUBTING = (
+    *("if", "unless", "whether", "false(?:ly)?", "myth", "rumou?r(?:ed|s)?", "wrong(?:ly)?"),
+    *("untrue", "doubt(?:s|ed)?", "alleged(?:ly)?", "supposed(?:ly)?", "hypothetically", "would"),
+    *("could", "might"),
+)
+# Words at the end of a line that something has to follow: "A good room has".
+OPEN_ENDS = (
+    "has have had is are was were includes? needs? offers? contains? means? must should can will "
+    "to for of with by if when that"
+).split()
+# Words that point at something said elsewhere.
+POINTING = (
+    "it its this that these those they their them he she his her him here there above below"
+).split()
+# Words that stay small in titles.
+SMALL_WORDS = frozenset("a an and as at by de for from in of on or the to vs with".split())
+# Titles of parts of documents that say nothing of what these are about.
+SECTION_TITLES = frozenset(
+    "abstract acknowledgements acknowledgments about appendix background bibliography conclusion "
+    "conclusions contents credits details discussion example examples faq footnotes foreword "
+    "further general introduction links methods method more news notes note outlook other "
+    "overview preface questions references related results see sources speakers summary "
+    "transcript updates using welcome".split()
+)
+
+# --- causes, as patterns ---------------------------------------------------------------------
+
+CAUSES = (
+    *("because", "due to", "owing to", "as a result of", "caused", "blam(?:ed|es|ing)", "so that"),
+    *("led to", "triggered", "set off", "brought (?:down|about)", "traced (?:back )?to"),
+    "the (?:reason|cause) (?:is|was)",
+    r"after an? (?:\w+ ){0,3}(?:fault|failure|fire|leak|crash|error|collapse|accident|mistake"
+    "|short circuit|explosion)",
+)
+FAILURES = (
+    "failed tripped broke broken burst collapsed crashed exploded leaked jammed cracked faulty "
+    "defective"
+).split()
+# A report that sets its account against another.
+OTHER_ACCOUNTS = (
+    "(?:different|another|other) (?:account|version|explanation|cause)",
+    "(?:first|early|earlier|initial|previous|other) (?:reports?|accounts?)",
+    *(r"contradict\w*", "disput(?:ed|es|ing)", "contrary to", "den(?:y|ied|ies)", "wrongly"),
+    "mistakenly",
+)
+# Words with which a cause is asked for, and verbs that say nothing of what happened.
+ASKING_WHY = "cause causes caused reason reasons why lead led go went come came happen".split()
+
 # --- asking ----------------------------------------------------------------------------------
 
 # Verbs with which a request begins; no part of a name after them ("Compare the Kittiwake ...").

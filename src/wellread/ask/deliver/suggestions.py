@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.text.english import POINTING, SECTION_TITLES, SMALL_WORDS
 from wellread.text.invisible import visible
 from wellread.text.names import singular
 from wellread.text.parsed import parse
@@ -22,18 +23,7 @@ LONGEST_NAME, MOST_WORDS = 60, 9
 SAME = 0.75  # share of stems in common from which two questions are one
 
 _ODD = re.compile(r"[<>\[\]{}|\\`*_#=~^“”\"]|://|www\.|\.\.\.|…")
-_GENERIC = frozenset(
-    "abstract acknowledgements acknowledgments about appendix background bibliography conclusion "
-    "conclusions contents credits details discussion example examples faq footnotes foreword "
-    "further general introduction links methods method more news notes note outlook other "
-    "overview preface questions references related results see sources speakers summary "
-    "transcript updates using welcome".split()
-)
-_SMALL = frozenset("a an and as at by de for from in of on or the to vs with".split())
-_LEANS = re.compile(
-    r"\b(?:it|its|this|that|these|those|they|their|them|he|she|his|her|him|here|there|above|below)\b",
-    re.IGNORECASE,
-)
+_LEANS = re.compile(rf"\b(?:{'|'.join(POINTING)})\b", re.IGNORECASE)
 _IMPERATIVE = re.compile(r"\w+\s+(?:the|an?|your|our|it|them|yourself)\b", re.IGNORECASE)
 _NO_ARTICLE = re.compile(r"^(?:how|what|when|where|which|who|why)\b|^\w+ing\b|\b(?:and|or)\b", re.I)
 _DETERMINED = r"\b(?:the|an?|this|that|each|every|one|its|our|their)\s+(?:\w+\s+)?"
@@ -183,7 +173,7 @@ def _about(around: Around) -> Iterator[str]:
         heading = next(iter(reversed(_headings(hit))), "")
         if hit.document.kind == "qa" or not _sayable(title) or not _sayable(heading):
             continue
-        if _LEANS.search(heading) or heading.split()[0].lower() in _SMALL:
+        if _LEANS.search(heading) or heading.split()[0].lower() in SMALL_WORDS:
             continue
         if _is_generic(heading) or _IMPERATIVE.match(heading):
             continue
@@ -254,7 +244,7 @@ def _sayable(name: str) -> bool:
 def _written(name: str) -> str:
     """A name as it stands in a sentence: in quotation marks where it could be taken for more."""
     words = _flat(name).split()
-    proper = all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL for word in words)
+    proper = all(word[:1].isupper() or word[:1].isdigit() or word in SMALL_WORDS for word in words)
     return " ".join(words) if proper or len(words) == 1 else f"“{' '.join(words)}”"
 
 
@@ -305,8 +295,10 @@ def _is_question(text: str) -> bool:
 
 
 def _is_generic(heading: str) -> bool:
-    words = [word for word in re.findall(r"[^\W\d_]+", heading.casefold()) if word not in _SMALL]
-    return not words or all(word in _GENERIC for word in words)
+    words = [
+        word for word in re.findall(r"[^\W\d_]+", heading.casefold()) if word not in SMALL_WORDS
+    ]
+    return not words or all(word in SECTION_TITLES for word in words)
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> float:

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask.retrieve import fuse
-from wellread.ask.retrieve.fuse import Fused
+from wellread.ask.retrieve import ranking
 from wellread.ask.retrieve.proximity import closeness, room_for_words
+from wellread.ask.retrieve.ranking import Fused
 from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
@@ -134,9 +134,9 @@ def _fuse(
     lists: dict[str, list[Candidate]], settings: RetrievalSettings, mode: SearchMode
 ) -> list[Fused]:
     if mode == "hybrid" and settings.fusion == "rrf":
-        return fuse.reciprocal_rank(lists)
+        return ranking.reciprocal_rank(lists)
     share = _vector_share(settings, mode)
-    return fuse.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
+    return ranking.weighted(lists, {VECTOR: share, TEXT: 1 - share}, LOWEST)
 
 
 def _vector_share(settings: RetrievalSettings, mode: SearchMode) -> float:
@@ -153,7 +153,7 @@ def _closer_share(settings: RetrievalSettings, mode: SearchMode) -> float:
 def _fusion(settings: RetrievalSettings, mode: SearchMode) -> str:
     """How the lists were joined, in words."""
     if mode == "hybrid" and settings.fusion == "rrf":
-        return f"reciprocal ranks, k = {fuse.RRF_K}"
+        return f"reciprocal ranks, k = {ranking.RRF_K}"
     share = _vector_share(settings, mode)
     joined = f"weighted sum: {share:.2f} vectors, {1 - share:.2f} words"
     if closer := _closer_share(settings, mode):

@@ -6,6 +6,7 @@ import re
 
 from rapidfuzz import fuzz
 
+from wellread.text.english import DOUBTING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
@@ -17,11 +18,7 @@ _LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "
 _LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
 _EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
 # What takes back the words that follow it in the same sentence.
-_DOUBTING = re.compile(
-    r"\b(?:if|unless|whether|false(?:ly)?|myth|rumou?r(?:ed|s)?|wrong(?:ly)?|untrue|doubt(?:s|ed)?|"
-    r"alleged(?:ly)?|supposed(?:ly)?|hypothetically|would|could|might)\b",
-    re.IGNORECASE,
-)
+_DOUBTING = re.compile(rf"\b(?:{'|'.join(DOUBTING)})\b", re.IGNORECASE)
 
 
 def plain(sentence: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence
-from wellread.ask.retrieve.fuse import overlap
+from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.understand.answer_kind import Expected, defines, expected_of, fits_of, holds
 from wellread.ask.write.sentences import Option
 from wellread.models.base import Embedder

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Claim, Evidence
+from wellread.text.english import OPEN_ENDS
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
@@ -25,10 +26,7 @@ _LEANING = re.compile(
 )
 _BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+$")
 # "A good room has": what follows is a list.
-_OPEN_END = re.compile(
-    r"\b(?:has|have|had|is|are|was|were|includes?|needs?|offers?|contains?|means?|must|should|can"
-    r"|will|to|for|of|with|by|if|when|that)$"
-)
+_OPEN_END = re.compile(rf"\b(?:{'|'.join(OPEN_ENDS)})$")
 _CAPTION = re.compile(
     r"^(?:figure|fig\.|table|chart|photo|image|source)\s*(?:\d+|:)", re.IGNORECASE
 )

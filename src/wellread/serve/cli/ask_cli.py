@@ -13,7 +13,7 @@ import typer
 from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find
-from wellread.ask.retrieve.pack_evidence import pack
+from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.conversation import respelt

@@ -13,7 +13,8 @@ from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import TIMES, Expected
-from wellread.ask.write.event_reports import (
+from wellread.ask.write.sentences import Option
+from wellread.ask.write.source_subjects import (
     Report,
     about,
     date_stems,
@@ -21,7 +22,14 @@ from wellread.ask.write.event_reports import (
     reports_of,
     same_event,
 )
-from wellread.ask.write.sentences import Option
+from wellread.text.english import (
+    ASKING_WHY,
+    CAUSES,
+    FAILURES,
+    MONTHS,
+    OTHER_ACCOUNTS,
+    WEEKDAYS,
+)
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 
@@ -30,12 +38,8 @@ NEXT_TO = 2  # words after a number, among which what it counts stands
 LASTING = re.compile(r"\bhow long\b", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _DATE_WORDS = re.compile(
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b|\b\d{1,2}[:.]\d{2}\b|\b\d{1,2}\b",
+    rf"\b(?:{'|'.join((*MONTHS, *WEEKDAYS))})\b|\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\b",
     re.IGNORECASE,
-)
-_MONTHS = frozenset(
-    "january february march april may june july august september october november december".split()
 )
 _TOKEN = re.compile(r"\d[\d,]*(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 PARALLEL = 0.72  # share of words in common and in order, from which two sentences say one thing
@@ -43,29 +47,11 @@ LONGEST_SWAP = 5  # words that stand in one of them in place of others
 LEAST_CAUSE = 2  # of the weight of the words for causes in a sentence that gives a cause
 MOST_SHARED = 0.4  # of the words of two sentences that give different causes
 
-_BECAUSE = re.compile(
-    r"\b(?:because|due to|owing to|as a result of|caused|blam(?:ed|es|ing)|so that|led to"
-    r"|triggered|set off|brought (?:down|about)|traced (?:back )?to|the (?:reason|cause) (?:is|was)"
-    r"|after an? (?:\w+ ){0,3}(?:fault|failure|fire|leak|crash|error|collapse|accident|mistake"
-    r"|short circuit|explosion))\b",
-    re.IGNORECASE,
-)
-_FAILING = re.compile(
-    r"\b(?:failed|tripped|broke|broken|burst|collapsed|crashed|exploded|leaked|jammed|cracked"
-    r"|faulty|defective)\b",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r"\b(?:(?:different|another|other) (?:story|account|version|explanation|cause)"
-    r"|(?:first|early|earlier|initial|previous|other) (?:reports?|accounts?|stories)"
-    r"|contradict\w*|disput(?:ed|es|ing)|contrary to|den(?:y|ied|ies)|wrongly|mistakenly)\b",
-    re.IGNORECASE,
-)
+_BECAUSE = re.compile(rf"\b(?:{'|'.join(CAUSES)})\b", re.IGNORECASE)
+_FAILING = re.compile(rf"\b(?:{'|'.join(FAILURES)})\b", re.IGNORECASE)
+_ASIDE = re.compile(rf"\b(?:{'|'.join(OTHER_ACCOUNTS)})\b", re.IGNORECASE)
 # Words with which a cause is asked for, and verbs that say nothing of what happened.
-_ASKING = frozenset(
-    stem(word)
-    for word in "cause causes caused reason reasons why lead led go went come came happen".split()
-)
+_ASKING = frozenset(map(stem, ASKING_WHY))
 
 
 def values(kind: Expected, sentence: str, question: str) -> frozenset[str]:
@@ -93,7 +79,7 @@ def comparable(kind: Expected, one: frozenset[str], other: frozenset[str]) -> bo
     years = [all(_YEAR.fullmatch(value) for value in values) for values in (one, other)]
     if any(years):
         return all(years)
-    return all(any(value in _MONTHS for value in values) for values in (one, other))
+    return all(any(value in MONTHS for value in values) for values in (one, other))
 
 
 def counts(sentence: str, question: str) -> frozenset[str]:

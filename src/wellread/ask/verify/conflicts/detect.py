@@ -28,10 +28,19 @@ from wellread.ask.verify.conflicts.compared_values import (
     swapped,
     values,
 )
-from wellread.ask.verify.conflicts.namesakes import OPENING, Identity, differ, identities
-from wellread.ask.write.event_reports import TOGETHER, Report, about, reports_of, same_event
 from wellread.ask.write.sentence_score import SentenceFeatures
 from wellread.ask.write.sentences import Option
+from wellread.ask.write.source_subjects import (
+    OPENING,
+    TOGETHER,
+    Identity,
+    Report,
+    about,
+    differ,
+    identities,
+    reports_of,
+    same_event,
+)
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from wellread.ask.retrieve.diversify import merged, varied
+from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.kb import KnowledgeBase

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from wellread.ask.retrieve.diversify import varied
+from wellread.ask.retrieve.ranking import varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.vocabulary import vocabulary_of

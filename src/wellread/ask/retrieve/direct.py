@@ -1,4 +1,4 @@
-"""Direct retrieval: one search for the question, for factual and temporal questions."""
+"""Direct retrieval: one search for the question, and the rest of a guide that it finds."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.ask.retrieve.diversify import varied
+from wellread.ask.retrieve.ranking import varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
-from wellread.ask.understand.answer_kind import asks_what, defines
+from wellread.ask.understand.answer_kind import asks_how, asks_what, defines, guide_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.text.english import MONTHS
 from wellread.text.sentences import sentence_spans
 from wellread.types import Hit
 
+GUIDE_NEAR = 5  # hits, best first, among which the guide has to be
+LONGEST_GUIDE = 16  # passages; a longer document is a book, of which only what was found is read
 DEEP = 60  # hits among which a definition is looked for
 DEFINES = 1.5  # times its score, at most 1, for a passage that says what the thing asked about is
 UNDATED = 0.9  # what is left of the score of a span that does not say when
+_MONTH = "|".join(MONTHS)
 _DATE = re.compile(
-    r"\b(?:(?:1[5-9]|20)\d\d|(?:january|february|march|april|may|june|july|august|september"
-    r"|october|november|december)\b(?=\s+\d)|\d{1,2}(?:st|nd|rd|th)?\s+(?:january|february|march"
-    r"|april|may|june|july|august|september|october|november|december)|\d{1,2}:\d{2})\b",
+    rf"\b(?:(?:1[5-9]|20)\d\d|(?:{_MONTH})\b(?=\s+\d)|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTH})"
+    r"|\d{1,2}:\d{2})\b",
     re.IGNORECASE,
 )
 
@@ -68,3 +71,29 @@ def _dated_first(hits: Sequence[Hit]) -> list[Hit]:
         for hit in hits
     ]
     return sorted(scored, key=lambda hit: -hit.score)
+
+
+def guides(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+    """Direct retrieval, with the rest of a guide that is among the best; None without one."""
+    if not asks_how(analysis.question):
+        return None
+    found = direct(kb, analysis)
+    near = [hit.document for hit in found.hits[:GUIDE_NEAR]]
+    guide = guide_of(analysis.question, " ".join(analysis.terms), near)
+    if guide is None:
+        return None
+    passages = kb.catalogue.passages_of([guide.id])
+    if not 1 < len(passages) <= LONGEST_GUIDE:
+        return None
+    known = {hit.passage.id for hit in found.hits}
+    least = min(hit.score for hit in found.hits)
+    rest = [
+        Hit(passage=passage, document=guide, score=least)
+        for passage in passages
+        if passage.id not in known and passage.version == guide.version
+    ]
+    return replace(
+        found,
+        strategy=f"direct retrieval; then all of “{guide.title}”",
+        hits=(*found.hits, *rest),
+    )

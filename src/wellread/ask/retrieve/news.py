@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from wellread.ask.retrieve.diversify import varied
+from wellread.ask.retrieve.ranking import varied
 from wellread.ask.retrieve.relax import Within, search_within
 from wellread.ask.retrieve.retrieval import Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look

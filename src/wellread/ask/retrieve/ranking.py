@@ -1,0 +1,226 @@
+"""From ranked lists to the evidence: fusion, near-duplicates and diversity, and what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from wellread.answers import Evidence
+from wellread.ask.retrieve.retrieval import Dropped
+from wellread.kb import KnowledgeBase
+from wellread.locators import Marks
+from wellread.models.word_pieces import count_tokens
+from wellread.text.parsed import parse
+from wellread.text.sentences import sentence_spans
+from wellread.types import Candidate, Hit, ListRank, Span
+
+NEAR_DUPLICATE = 0.85  # share of words in common from which a passage adds nothing
+RRF_K = 60  # Cormack, Clarke, Büttcher (SIGIR 2009), "Reciprocal Rank Fusion"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """A candidate with its joined score (0-1 for ``weighted``) and its place in every list."""
+
+    candidate: Candidate
+    score: float
+    ranks: tuple[ListRank, ...]
+
+
+RankedLists = Mapping[str, Sequence[Candidate]]
+
+
+def weighted(
+    lists: RankedLists, weights: Mapping[str, float], lowest: Mapping[str, float] | None = None
+) -> list[Fused]:
+    """Weighted sum of min-max normalised scores over the union of the lists, best first.
+
+    A candidate that a list lacks counts there as that list's lowest score.
+
+    Args:
+        lowest: of a list, the least score that could be, in place of the least one in it (Bruch,
+            Gai and Ingber, ACM TOIS 2023): 0 for BM25.
+    """
+    floors = lowest or {}
+    scaled = {name: _min_max(found, floors.get(name)) for name, found in lists.items()}
+
+    def score(passage: str) -> float:
+        return sum(
+            weights.get(name, 0.0) * scores.get(passage, 0.0) for name, scores in scaled.items()
+        )
+
+    return _join(lists, score)
+
+
+def reciprocal_rank(lists: RankedLists, weights: Mapping[str, float] | None = None) -> list[Fused]:
+    """Reciprocal rank fusion with k = 60, best first."""
+    places = {
+        name: {candidate.passage_id: rank for rank, candidate in enumerate(found, 1)}
+        for name, found in lists.items()
+    }
+
+    def score(passage: str) -> float:
+        return sum(
+            (weights or {}).get(name, 1.0) / (RRF_K + ranks[passage])
+            for name, ranks in places.items()
+            if passage in ranks
+        )
+
+    return _join(lists, score)
+
+
+def diversify(
+    scores: Sequence[float],
+    alike: Callable[[int, int], float],
+    *,
+    limit: int,
+    relevance: float,
+) -> list[int]:
+    """Positions in order of maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+
+    Args:
+        scores: relevance of each position, best first.
+        alike: similarity (0-1) of two positions.
+        relevance: lambda; 1 keeps the order of ``scores``.
+    """
+    left = list(range(len(scores)))
+    chosen: list[int] = []
+    nearest = [0.0] * len(scores)
+    while left and len(chosen) < limit:
+        best = max(left, key=lambda i: (relevance * scores[i] - (1 - relevance) * nearest[i], -i))
+        left.remove(best)
+        chosen.append(best)
+        for other in left:
+            nearest[other] = max(nearest[other], alike(best, other))
+    return chosen
+
+
+def overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Jaccard similarity of two sets of words; 0 when either is empty."""
+    if not one or not other:
+        return 0.0
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
+
+
+def _min_max(found: Sequence[Candidate], floor: float | None) -> dict[str, float]:
+    if not found:
+        return {}
+    scores = [candidate.score for candidate in found]
+    low, high = min(scores) if floor is None else floor, max(scores)
+    if high == low:
+        return dict.fromkeys((candidate.passage_id for candidate in found), 1.0)
+    return {candidate.passage_id: (candidate.score - low) / (high - low) for candidate in found}
+
+
+def _join(lists: RankedLists, score: Callable[[str], float]) -> list[Fused]:
+    ranks: dict[str, list[ListRank]] = {}
+    candidates: dict[str, Candidate] = {}
+    for name, found in lists.items():
+        for rank, candidate in enumerate(found, 1):
+            candidates.setdefault(candidate.passage_id, candidate)
+            ranks.setdefault(candidate.passage_id, []).append(
+                ListRank(name=name, rank=rank, score=candidate.score)
+            )
+    fused = [
+        Fused(candidate=candidate, score=score(passage), ranks=tuple(ranks[passage]))
+        for passage, candidate in candidates.items()
+    ]
+    # The id breaks ties, so that the order does not hang on which list came first.
+    return sorted(fused, key=lambda item: (-item.score, item.candidate.passage_id))
+
+
+def varied(hits: Sequence[Hit], limit: int, relevance: float) -> tuple[list[Hit], list[Dropped]]:
+    """The ``limit`` hits to use, in order of maximal marginal relevance, and those left out.
+
+    Args:
+        relevance: 1 keeps the order of ``hits``, whatever their scores; less makes them differ
+            more.
+    """
+    bags = [parse(hit.passage.text).stem_set for hit in hits]
+    kept: list[int] = []
+    dropped: list[Dropped] = []
+    for place, bag in enumerate(bags):
+        twin = next((other for other in kept if overlap(bag, bags[other]) >= NEAR_DUPLICATE), None)
+        if twin is None:
+            kept.append(place)
+        else:
+            why = f"nearly the same text as a passage of “{hits[twin].document.title}”"
+            dropped.append(Dropped(hit=hits[place], why=why))
+    order: Sequence[int] = range(min(limit, len(kept)))
+    if relevance < 1:
+        order = diversify(
+            [hits[place].score for place in kept],
+            lambda one, other: overlap(bags[kept[one]], bags[kept[other]]),
+            limit=limit,
+            relevance=relevance,
+        )
+    chosen = [kept[place] for place in order]
+    left = [place for place in kept if place not in set(chosen)]
+    dropped += [Dropped(hit=hits[place], why=f"not among the best {limit}") for place in left]
+    return [hits[place] for place in chosen], dropped
+
+
+def merged(lists: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
+    """The hits of several searches in turns, best of each first, none twice."""
+    chosen: dict[str, Hit] = {}
+    for depth in range(max((len(hits) for hits in lists), default=0)):
+        for hits in lists:
+            if depth < len(hits):
+                chosen.setdefault(hits[depth].passage.id, hits[depth])
+    return list(chosen.values())[:limit]
+
+
+def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidence]:
+    """Evidence in the order of ``hits`` until the token or character budget is spent.
+
+    A piece that does not fit whole is cut after its last whole sentence that does; keys are
+    ``e1``, ``e2``, ... in order.
+
+    Args:
+        sides: how many the question compares. The first hits are about one side each, in turns
+            (``compare.py``); none of them takes more than its share of the budgets.
+    """
+    marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
+    packed: list[Evidence] = []
+    tokens, characters = 0, 0
+    settings = kb.settings.context
+    for number, (hit, found) in enumerate(zip(hits, marks, strict=True)):
+        shared = number < sides and sides > 1
+        text = _fitting(
+            hit.passage.text,
+            (settings.max_characters - characters) // (sides - number if shared else 1),
+            (settings.max_tokens - tokens) // (sides - number if shared else 1),
+        )
+        if not text and shared:
+            continue
+        if not text:
+            break
+        tokens += count_tokens(text)
+        characters += len(text)
+        span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
+        packed.append(
+            Evidence(
+                key=f"e{len(packed) + 1}",
+                hit=hit,
+                text=text,
+                span=span,
+                locator=Marks(found).locate(span),
+            )
+        )
+        if len(text) < len(hit.passage.text) and not shared:
+            break
+    return packed
+
+
+def _fitting(text: str, room: int, room_tokens: int) -> str:
+    """``text``, or its longest run of whole sentences that the room still allows."""
+    if len(text) <= room and count_tokens(text) <= room_tokens:
+        return text
+    fitting = ""
+    for span in sentence_spans(text):
+        longer = text[: span.end]
+        if len(longer) > room or count_tokens(longer) > room_tokens:
+            break
+        fitting = longer
+    return fitting
