@@ -27,9 +27,9 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
 from wellread.serve.api.app import create_app
+from wellread.serve.api.view_api import page_of
 from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS
 from wellread.serve.features.asking.stored_answers import opened_body
-from wellread.serve.web.viewer import page_of
 from wellread.types import Document, Locator, Span
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")

@@ -38,14 +38,19 @@ COMMANDS: dict[str, dict[str, str]] = {
         "remove": "Remove documents so that nothing of them is left.",
         "export": "Write the whole knowledge base into one file.",
         "import": "Unpack an exported knowledge base into an empty --home.",
+        "jobs": "Every run with how its sources fared.",
     },
     "ask_cli": {"ask": "Answer a question, with a verdict for every sentence."},
     "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
     "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
-    "search_cli": {
+    "library_cli": {
         "search": "Find passages by words, by meaning, or both.",
         "context": "Show a passage with those before and after it in its document.",
         "similar": "Show past questions like this one, with experts' feedback.",
+        "documents": "List the documents that meet the limits, and how many there are.",
+        "media": "List transcripts and recordings: date, length, who speaks.",
+        "transcript": "Show a whole transcript turn by turn, with times and speakers.",
+        "timeline": "Show how a topic went on, oldest first.",
     },
     "answers_cli": {
         "open": "Show a citation at its place in the source.",
@@ -57,12 +62,6 @@ COMMANDS: dict[str, dict[str, str]] = {
         "entities": "List entities by type.",
         "stories": "What the news is about, the latest first.",
     },
-    "library_cli": {
-        "documents": "List the documents that meet the limits, and how many there are.",
-        "media": "List transcripts and recordings: date, length, who speaks.",
-        "transcript": "Show a whole transcript turn by turn, with times and speakers.",
-        "timeline": "Show how a topic went on, oldest first.",
-    },
     "reindex_cli": {"reindex": "Make the index anew, as the settings ask for it."},
     "serve_cli": {
         "serve": "Serve the HTTP interface and the viewer on this machine.",
@@ -71,7 +70,6 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "demo_cli": {"demo": "Try Wellread on the sample that comes with it."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
-    "jobs_cli": {"jobs": "Every run with how its sources fared."},
 }
 _MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}
 
