@@ -230,6 +230,7 @@ def test_text_that_no_database_keeps_is_a_store_error(catalogue: Catalogue) -> N
             ]
         )
     assert catalogue.collections() == []
+    assert catalogue.collection_names() == []
 
 
 def test_passages_of_another_version_are_refused(catalogue: Catalogue) -> None:
@@ -369,6 +370,7 @@ def test_counts_by_collection_and_kind(catalogue: Catalogue) -> None:
     talk = doc("t", "12345678", kind="transcript")
     news = replace(doc("n", "123"), collection="news")
     catalogue.commit([change("s", doc("a"), talk), change("s", news, collection="news")])
+    assert catalogue.collection_names() == [facts.name for facts in catalogue.collections()]
     assert catalogue.collections() == [
         CollectionFacts(name="main", documents=2, passages=6),
         CollectionFacts(name="news", documents=1, passages=1),

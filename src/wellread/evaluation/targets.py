@@ -100,9 +100,7 @@ class Resolver:
 
     def _known(self, case: Case) -> _Directory:
         names = case.filters.collections
-        return self._directory(
-            names or tuple(facts.name for facts in self._kb.catalogue.collections())
-        )
+        return self._directory(names or tuple(self._kb.catalogue.collection_names()))
 
     def _read_directory(self, collections: tuple[str, ...]) -> _Directory:
         return _Directory(

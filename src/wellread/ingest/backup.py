@@ -126,7 +126,7 @@ def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:
         "format": FORMAT,
         "wellread": version("wellread"),
         "made_at": datetime.now(UTC).isoformat(),
-        "collections": [each.name for each in kb.catalogue.collections()],
+        "collections": kb.catalogue.collection_names(),
         "files": {name: _digest_of(folder / name) for name in _files(folder)},
     }
 

@@ -101,7 +101,7 @@ def _of_collection(
     kb: KnowledgeBase, name: str, window: Window, collections: Sequence[str]
 ) -> Timeline | None:
     """Its stories, each from its first news; its documents where it has no stories."""
-    held = [facts.name for facts in kb.catalogue.collections()]
+    held = kb.catalogue.collection_names()
     known = next((one for one in held if one == name), None) or next(
         (one for one in held if one.casefold() == name.strip().casefold()), None
     )
@@ -229,7 +229,7 @@ def _unknown(
 ) -> UnknownNameError:
     names: list[str] = []
     if taken in (None, "collection"):
-        held = (facts.name for facts in kb.catalogue.collections())
+        held = kb.catalogue.collection_names()
         names += near(name, (one for one in held if not collections or one in collections))
     if taken in (None, "entity"):
         names += [node.title for node in kb.catalogue.graph.near(collections, name)]

@@ -63,7 +63,7 @@ def scope_of(kb: KnowledgeBase, where: Sequence[Filters]) -> Scope:
     Raises:
         UnknownCollectionError: one of them names a collection that does not exist.
     """
-    names = [facts.name for facts in kb.catalogue.collections()]
+    names = kb.catalogue.collection_names()
     for filters in where:
         check_collections(kb, filters)
         names = [name for name in names if not filters.collections or name in filters.collections]

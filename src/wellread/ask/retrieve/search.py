@@ -107,12 +107,12 @@ def check_collections(kb: KnowledgeBase, filters: Filters) -> None:
     """
     if not filters.collections:
         return
-    known = {facts.name for facts in kb.catalogue.collections()}
+    known = kb.catalogue.collection_names()
     for name in filters.collections:
         if name not in known:
             raise UnknownCollectionError(
                 f"there is no collection named {name!r}",
-                hint=f"known: {', '.join(sorted(known)) or 'none yet; add sources first'}",
+                hint=f"known: {', '.join(known) or 'none yet; add sources first'}",
             )
 
 

@@ -42,6 +42,18 @@ def source_records(connection: Connection, collection: str) -> dict[str, SourceR
     return {row.uri: SourceRecord(**row._mapping) for row in connection.execute(statement)}
 
 
+def collection_names(connection: Connection) -> list[str]:
+    """Every collection by name; one step along an index for each, however many documents."""
+    names: list[str] = []
+    known = documents.c.collection
+    while True:
+        later = (known > names[-1],) if names else ()
+        name = connection.execute(select(func.min(known)).where(*later)).scalar()
+        if name is None:
+            return names
+        names.append(name)
+
+
 def collection_facts(connection: Connection) -> list[CollectionFacts]:
     """Every collection with its counts, by name."""
     statement = (
