@@ -16,6 +16,7 @@ from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, 
 from wellread.ask.understand.question_type import Clues, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import windows_of
+from wellread.ask.understand.type_classifier import Guess
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType
@@ -38,14 +39,18 @@ _CAUSES = re.compile(
 _EVERYTHING = re.compile(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b", re.IGNORECASE)
 
 
-def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis:
+def analyse(
+    question: Question, vocabulary: Vocabulary, today: date, guess: Guess | None = None
+) -> Analysis:
     """What ``question`` asks for.
 
     Args:
         vocabulary: of the collections that the question is scoped to.
         today: what "last week" is counted from.
+        guess: tells the type where no sure pattern does; without it, such a question is factual.
 
     Raises:
+        ModelError: the embedder that ``guess`` asks failed.
         RequestError: the question is empty or longer than 4,000 characters.
     """
     text = " ".join(question.text.split())
@@ -67,6 +72,10 @@ def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis
         text=text, asked=asked, vocabulary=vocabulary, entities=entities, constraints=constraints
     )
     sort, told = type_of(clues)
+    why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
+    if not told and guess is not None:
+        sort = guess(text, _subject(text, limits))
+        why_so = f"{sort}: by its meaning"
     if sort != "persona":  # whose views are asked for need not be in their own words
         limits += _inside(people_of(text, people), asking)
     limits.sort(key=lambda one: one.constraint.span.start)
@@ -84,7 +93,7 @@ def analyse(question: Question, vocabulary: Vocabulary, today: date) -> Analysis
         constraints=tuple(one.constraint for one in limits),
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
-        reasons=(f"{sort}: “{told}”" if told else f"{sort}: no other type fits", why),
+        reasons=(why_so, why),
     )
 
 
