@@ -162,7 +162,7 @@ def read(one: Labelled, vocabulary: Vocabulary) -> Analysis:
 
 @cache
 def by_meaning() -> Guess | None:
-    """What tells the type where no pattern does; a question that was asked is not embedded again."""
+    """What tells the type where no pattern does; embeds no question twice."""
     return guesser(CachedEmbedder(default_embedder()))
 
 

@@ -90,9 +90,7 @@ def main() -> None:
         weights = learn(rows[fold != held], gold[fold != held], len(types))
         right.append(((rows[fold == held] @ weights).argmax(1) == gold[fold == held]).mean())
     print(f"{len(written)} questions of {len({one.line for one in written})} lines")
-    print(
-        f"{len(phrases)} phrases; right in {FOLDS}-fold cross-validation over lines: {np.mean(right):.3f}"
-    )
+    print(f"{len(phrases)} phrases; right by cross-validation over lines: {np.mean(right):.3f}")
     path = ROOT / "src" / "wellread" / "ask" / "understand" / FILE
     np.savez_compressed(
         path,

@@ -43,6 +43,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.conversation import Opened, opened, respelt
+from wellread.ask.understand.type_classifier import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
@@ -140,7 +141,11 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
     read, changed = respelt(kb, turn.question, known)
-    return replace(analyse(read, known, date.today()), context=turn.context, respelt=changed)
+    return replace(
+        analyse(read, known, date.today(), guesser(kb.embedder)),
+        context=turn.context,
+        respelt=changed,
+    )
 
 
 def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:

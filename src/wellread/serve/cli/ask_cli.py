@@ -17,6 +17,7 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.conversation import respelt
+from wellread.ask.understand.type_classifier import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -135,7 +136,7 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
     """Write the evidence that an answer to ``question`` could rest on."""
     known = vocabulary_of(kb, question.filters.collections)
     read, _ = respelt(kb, question, known)
-    analysis = analyse(read, known, date.today())
+    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
     bodies = [evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
     if terminal.json:
         sources = [body.model_dump(mode="json") for body in bodies]
