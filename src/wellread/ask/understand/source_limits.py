@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.text.english_followups import ABOUT, BEFORE_VALUE, LISTING, LISTING_ASKED
 from wellread.text.english_questions import (
     ANY_SOURCE,
     BEFORE_SOURCES,
@@ -33,7 +34,6 @@ _FORMATS = frozenset(
     yaml xml
     """.split()
 )
-_ABOUT = r"(?:about|on|that|which|where|with|mention\w*|discuss\w*|cover\w*|from)"
 _TONGUE = "|".join(LANGUAGES)
 _LANGUAGE = re.compile(
     rf"\b(?P<tongue>{_TONGUE})(?P<marked>[-\s]language)?\s+(?P<noun>\w+)"
@@ -144,7 +144,7 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
         for pattern in (
             rf"(?P<before>\b(?:in|from|across|within|according\s+to)\s+"
             rf"(?:all\s+)?(?:(?:the|our|these)\s+)?)?(?<![\w-])(?P<noun>{many})\b(?![-'’])",
-            rf"(?P<before>\b(?:an?|any|every|each)\s+)(?P<noun>{one})(?=\s+{_ABOUT}\b)",
+            rf"(?P<before>\b(?:an?|any|every|each)\s+)(?P<noun>{one})(?=\s+{ABOUT}\b)",
             rf"(?P<before>\bthe\s+)(?P<noun>{one})(?=\s+by\b)",
             rf"(?P<before>\bon\s+the\s+)(?P<noun>{one})(?=\s*(?:$|[?.,;]))",
         )
@@ -190,16 +190,7 @@ _LIKE = {
     "topic": ("subject", "theme"),
     "region": ("area",),
 }
-_PREPOSITIONS = frozenset({"in", "at", "on", "for", "of", "from", "within", "under", "to", "with"})
 _IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
-_LISTING = re.compile(
-    r"\b(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)\b", re.IGNORECASE
-)
-_ASKED = re.compile(
-    r"(?:^\W*|\b)(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)"
-    r"(?:\s+[\w-]+){0,2}\s+$",
-    re.IGNORECASE,
-)
 
 
 def taxonomy_of(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[Limit]:
@@ -244,7 +235,7 @@ def _limit(
     if not fitting or len({dimension for dimension, _ in fitting}) > 1:
         return None
     cut = first
-    while cut and (tokens[cut - 1].plain in _PREPOSITIONS or tokens[cut - 1].plain == "the"):
+    while cut and (tokens[cut - 1].plain in BEFORE_VALUE or tokens[cut - 1].plain == "the"):
         cut -= 1
     dimension = fitting[0][0]
     values = [value for _, value in fitting]
@@ -266,10 +257,12 @@ def _lists(
 ) -> bool:
     """Whether entries are asked for: "municipal projects", "patterns in Meeting Practices"."""
     start, end = place
-    if not _LISTING.search(text):
+    if not LISTING.search(text):
         return False
     before = text[: tokens[start].start]
-    if (singular(after) or "") in entries and (_ASKED.search(before) or _IN.fullmatch(before)):
+    if (singular(after) or "") in entries and (
+        LISTING_ASKED.search(before) or _IN.fullmatch(before)
+    ):
         return True
     if end - start < 2 or not start or tokens[start - 1].plain not in ("in", "under", "to", "from"):
         return False

@@ -19,47 +19,17 @@ from wellread.ask.understand.question_parts import Limit, asked_part, limit
 from wellread.ask.understand.source_limits import source_noun
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
 from wellread.questions import NamedEntity
+from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.periods import Expression, Period, expressions_of, month_of
 from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
 
 LOOK_BACK = 80  # characters before a date that tell what it is
-_BEFORE = re.compile(
-    r"(?:\b(?P<word>since|after|before|prior\s+to|until|till|up\s+to|in|during|throughout|within"
-    r"|over|across|for|of|on|from|by|around|as\s+of|at|to|and|through)\s+)?"
-    r"(?:the\s+|a\s+)?(?:year\s+)?$",
-    re.IGNORECASE,
-)
 _RANGE = re.compile(r"\b(?P<word>between|from|in|during)\s+(?:the\s+)?$", re.IGNORECASE)
 _JOINT = re.compile(
     r"\s*(?P<word>\b(?:and|to|until|till|through)\b|-|–|—)\s*(?:the\s+)?", re.IGNORECASE
 )
 _ONWARDS = re.compile(r"^\s+on(?:wards?\b|\s*(?:$|[?.,;:]))", re.IGNORECASE)
-# What may follow a date without making it part of a name.
-_FOLLOWING = re.compile(
-    r"^\s*(?:$|[?.!,;:)\-–]|(?:about|above|across|after|against|already|also|and|are|as|at|be|been"
-    r"|before|by|can|concern\w*|cover\w*|deal\w*|did|discuss\w*|do|does|during|for|from|had|has"
-    r"|have|how|in|into|is|mention\w*|of|on|or|regarding|report\w*|said|say|saying|should|so|still"
-    r"|than|that|the|there|they|to|was|we|were|what|when|where|which|who|why|will|with|within"
-    r"|without|would)\b)",
-    re.IGNORECASE,
-)
-_PUBLISHED = re.compile(
-    r"\b(?:report(?:ed|s)?|publish(?:ed|es)?|wr(?:ote|itten|ites?)|announced?|posted|appeared|said"
-    r"|say|says|told|talk(?:s|ed)?|discuss(?:es|ed|ion)?|mention(?:s|ed)?|cover(?:s|ed|age)?|issued"
-    r"|added|news|headlines?|interview|recap|episode|meeting|notice|newsletter|article)\b",
-    re.IGNORECASE,
-)
-_TOLD = re.compile(
-    r"\b(?:report(?:ed|s)?|published?|wr(?:ote|itten|ites?)|posted|appeared|said|say|says"
-    r"|talk(?:s|ed)?|discuss(?:es|ed)?|mention(?:s|ed)?|covered|issued)\b",
-    re.IGNORECASE,
-)
-_AMOUNT = re.compile(
-    r"^(?:\W*(?:and|so|but|about|approximately|roughly)\s+)?(?:when\b|(?:for\s+)?how\s+"
-    r"(?:much|many|long|often|large|big|high|far|fast|old|deep|wide|tall|heavy|cheap|expensive)\b)",
-    re.IGNORECASE,
-)
 _SEVERAL = re.compile(
     r"\b(?:\w{2,}s|best|rest|most)\s+of\s+(?:the\s+)?(?:year\s+)?$", re.IGNORECASE
 )
@@ -107,7 +77,7 @@ def windows_of(
         if not any(window.span.overlaps(name) for name in names)
         and any(window.span.overlaps(sentence) for sentence in asking)
     ]
-    if _AMOUNT.search(text) and not noun.search(text) and not _TOLD.search(text):
+    if AMOUNT.search(text) and not noun.search(text) and not TOLD.search(text):
         found = []
     found += _since_something(text, tokens, entities, vocabulary)
     if len(found) != 1:
@@ -136,7 +106,7 @@ def _range(text: str, one: Expression, other: Expression) -> _Window | None:
     """ "between A and B", "from A to B"."""
     joint = _JOINT.fullmatch(text[one.end : other.start])
     lead = _RANGE.search(text, max(0, one.start - LOOK_BACK), one.start)
-    if joint is None or lead is None or not _FOLLOWING.search(text[other.end :]):
+    if joint is None or lead is None or not AFTER_TIME.search(text[other.end :]):
         return None
     between = lead["word"].lower() == "between"
     first = _beside(one.period, other.period)
@@ -162,12 +132,12 @@ def _beside(first: Period, last: Period) -> Period:
 def _single(
     text: str, one: Expression, noun: re.Pattern[str], *, of_sources: bool
 ) -> _Window | None:
-    lead = _BEFORE.search(text, max(0, one.start - LOOK_BACK), one.start)
+    lead = BEFORE_TIME.search(text, max(0, one.start - LOOK_BACK), one.start)
     word = " ".join((lead["word"] or "").lower().split()) if lead else ""
     after = text[one.end :]
     behind = re.match(rf"(?:['’]s)?\s+(?P<noun>{noun.pattern})", after, re.IGNORECASE)
     sourced = behind is not None and behind["noun"].lower().endswith("s")
-    if not (sourced or _FOLLOWING.search(after)) or not _is_month(text, one, word):
+    if not (sourced or AFTER_TIME.search(after)) or not _is_month(text, one, word):
         return None
     start = lead.start() if lead else one.start
     if word in _OPEN:
@@ -197,7 +167,7 @@ def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str]) -> b
             return True
         return word == "of" and one.period.grain != "day" and _SEVERAL.search(before) is not None
     if one.period.grain == "day":
-        return word == "on" and _PUBLISHED.search(text) is not None
+        return word == "on" and PUBLISHED.search(text) is not None
     return word in _WITHIN or (word == "" and one.form in _UNMISTAKABLE)
 
 

@@ -56,7 +56,7 @@ _LEAD = re.compile(
 _PLACES = re.compile(
     r"\b(?:across|around|at|from|in|near|of|on|over|within)\s+(?:all\s+)?"
     r"(?:the|this|these|our|my|your)\s+(?:whole\s+)?"
-    r"(?P<place>archipelago|area|borough|city|coast|community|country|county|district|island"
+    r"(?P<place>area|borough|city|coast|community|country|county|district|island"
     r"|municipality|neighbou?rhood|parish|place|province|region|state|town|valley|village|world)"
     r"(?:e?s)?\b",
     re.IGNORECASE,

@@ -12,6 +12,7 @@ from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.mentions import entities_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
+from wellread.text.english_followups import IS_A
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
 from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
@@ -36,10 +37,6 @@ _ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
 _TIMES = frozenset((*MONTHS, *WEEKDAYS, *SEASONS, "christmas"))
 _KINDS = NO_PERSONS | GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
-_IS_A = re.compile(
-    r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
-    r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
-)
 # "about the microgrid on Skerrick" is not about Skerrick.
 _PHRASE_OF = re.compile(
     r"\babout\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
@@ -274,7 +271,7 @@ def _sex(shown: str, plain: Sequence[str], around: str) -> Sex:
 def _said_to_be(name: str, text: str) -> str:
     """What ``text`` says that ``name`` is, in a word: "ferry" of "X is a battery ferry for ..."."""
     start = text.find(name)
-    said = _IS_A.match(text, start + len(name)) if start >= 0 else None
+    said = IS_A.match(text, start + len(name)) if start >= 0 else None
     return said["kind"].lower() if said else ""
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import date
 
 from wellread.ask.understand.followups.antecedents import Antecedent
-from wellread.ask.understand.followups.turns import TIME_LED, before_end, lets_go, without_time
+from wellread.ask.understand.followups.turns import before_end, lets_go, without_time
 from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, QUESTION_WORDS, STOP_WORDS
+from wellread.text.english_followups import ADJUNCT, ALSO, MORE, ONLY_QUESTION_WORD, POLAR, TIME_LED
 from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
 from wellread.text.periods import expressions_of
@@ -23,34 +24,7 @@ _ABOUT = re.compile(
     r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:what|how)\s+(?:about|of)\s+(?P<part>.+?)[?.!\s]*$",
     re.IGNORECASE,
 )
-_AND = re.compile(
-    r"^(?:and|or|but|also|then|so)(?:\s+(?:also|then|what|how\s+about))?[,\s]+(?P<part>.+?)[?.!\s]*$",
-    re.IGNORECASE,
-)
 _ALONE = re.compile(r"^(?P<part>.+?)[?.!\s]*$")
-_WH_ONLY = re.compile(
-    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?"
-    r"(?P<wh>why(?:\s+not)?|how(?:\s+(?:so|come|many|much|often|long))?|when|where|who"
-    r"|(?:by|for|with|to|from)\s+whom|since\s+when|which(?:\s+ones?)?)\s*(?:\s+(?:exactly|is\s+that|was\s+that"
-    r"|of\s+them))?[?.!\s]*$",
-    re.IGNORECASE,
-)
-_MORE = re.compile(
-    r"^(?:(?:and|ok|okay|so)[,\s]+)?(?:(?:please\s+)?(?:can\s+you\s+)?(?:tell|show|give)\s+me\s+(?:some\s+)?more"
-    r"(?:\s+(?:details?|information|examples))?|more(?:\s+(?:details?|please|information|examples))?"
-    r"|go\s+on|continue|elaborate|explain(?:\s+(?:more|further))?|what\s+else|anything\s+else|any\s+others?"
-    r"|like\s+what|such\s+as(?:\s+what)?|for\s+example|(?:any\s+)?examples|is\s+that\s+all)[?.!\s]*$",
-    re.IGNORECASE,
-)
-_POLAR = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|might)\b",
-    re.IGNORECASE,
-)
-_ADJUNCT = re.compile(
-    r"^(?:when|where|why|how)\s+(?P<rest>(?:is|are|was|were|do|does|did|has|have|had|can|could|will"
-    r"|would|should)\b.*)$",
-    re.IGNORECASE,
-)
 _WHICH = re.compile(r"^(?:which|what)\s+(?P<rest>\w+s\s+.*)$", re.IGNORECASE)
 _EXISTS = re.compile(r"^(?P<be>are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$", re.IGNORECASE)
 
@@ -82,10 +56,10 @@ def filled(text: str, setting: Setting) -> Filled | None:
     """``text`` with the words that it leaves out; None when it leaves out none."""
     if not setting.last:
         return None
-    only = _WH_ONLY.match(text)
+    only = ONLY_QUESTION_WORD.match(text)
     if only:
         return Filled(text=_asked_so(only["wh"], setting.last), reason=_of_last(setting.last))
-    if _MORE.match(text) and setting.topic:
+    if MORE.match(text) and setting.topic:
         put = f"about {setting.topic}"
         return Filled(text=before_end(text, put), reason=f"“{put}” is meant")
     part = _part(text, setting)
@@ -102,7 +76,7 @@ def _whole(part: str, setting: Setting) -> Filled | None:
 
 def _part(text: str, setting: Setting) -> str | None:
     """The part of a question that ``text`` is; None for a whole question."""
-    for form in (_ABOUT, _AND, _ALONE):
+    for form in (_ABOUT, ALSO, _ALONE):
         match = form.match(text)
         if match is None:
             continue
@@ -117,7 +91,7 @@ def _part(text: str, setting: Setting) -> str | None:
             word in AUXILIARIES | BE or word in ("have", "has", "had") for word in plain
         ):
             return None
-        if form is _AND:
+        if form is ALSO:
             return part if _is_fragment(part, plain) else None
         led = plain[0] in PREPOSITIONS and len(plain) <= 4 and "?" in text
         if led or (_only_time(part, setting.today) and len(plain) <= 4):
@@ -144,7 +118,7 @@ def _asked_so(wh: str, last: str) -> str:
     plain = wh.lower()
     mark = "" if last.rstrip().endswith("?") else "?"
     lower = f"{last[0].lower()}{last[1:]}{mark}"
-    adjunct = _ADJUNCT.match(last)
+    adjunct = ADJUNCT.match(last)
     which, exists = _WHICH.match(last), _EXISTS.match(last)
     if plain in ("how many", "how much", "which", "which ones", "which one"):
         start = said.split()[0] if plain.startswith("which") else said
@@ -159,7 +133,7 @@ def _asked_so(wh: str, last: str) -> str:
             return " ".join(made.split())
         if which:
             return f"{start} {which['rest']}"
-    elif _POLAR.match(last) and plain != "why not":
+    elif POLAR.match(last) and plain != "why not":
         return f"{said} {lower}"
     elif adjunct:
         return f"{said} {adjunct['rest']}"

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 
 from wellread.ask.understand.followups.antecedents import LONGEST_TITLE, Antecedent
 from wellread.ask.understand.followups.turns import Edit, Turn, means
 from wellread.text.english import AUXILIARIES, PREPOSITIONS, STOP_WORDS
+from wellread.text.english_followups import AFTER_THERE, THEN
 from wellread.text.english_questions import CITABLE, PERSONS, TEAMS, UNTOLD
 from wellread.text.periods import expressions_of
 from wellread.text.tokens import Token, key_of_words
 from wellread.types import Span
 
 _POINTERS = frozenset({"the", "this", "that", "these", "those"})
-_THEN = re.compile(
-    r"\b(?:(?:in|during|at|around)\s+(?:that|this|the\s+same)\s+(?:time|year|period|month|date|day)"
-    r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))",
-    re.IGNORECASE,
-)
-_THERE_AFTER = re.compile(
-    r"\s*(?:$|[?.!,;]|(?:in|on|at|during|after|before|and|or|for|with|by|since)\b)"
-)
 
 
 def noun_edits(
@@ -55,7 +47,7 @@ def noun_edits(
 
 def time_edits(text: str, earlier: Sequence[Turn], today: date) -> Iterator[Edit]:
     """ "then" and "that year" with the last time that was named."""
-    match = _THEN.search(text)
+    match = THEN.search(text)
     if match is None or expressions_of(text, today):
         return
     for turn in reversed(earlier[-3:]):
@@ -76,7 +68,7 @@ def place_edits(
     """ "there", where it is a place, with the last place that was named."""
     said = {token.plain for token in tokens}
     for place, token in enumerate(tokens):
-        if token.plain != "there" or place == 0 or not _THERE_AFTER.match(text[token.end :]):
+        if token.plain != "there" or place == 0 or not AFTER_THERE.match(text[token.end :]):
             continue
         if tokens[place - 1].plain in (
             "is",

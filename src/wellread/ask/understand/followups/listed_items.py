@@ -6,38 +6,10 @@ import re
 from collections.abc import Sequence
 
 from wellread.ask.understand.followups.turns import Edit, Turn, means
+from wellread.text.english_followups import LIST_COUNTS, ORDINALS, POINTING
 from wellread.text.parsed import parse
 from wellread.types import Span
 
-_ORDINALS = {
-    word: place
-    for place, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth".split()
-    )
-} | {f"{n}{end}": n - 1 for n, end in enumerate("st nd rd th th th th th th th".split(), 1)}
-_COUNTS = {word: n for n, word in enumerate("two three four five six".split(), 2)} | {
-    str(n): n for n in range(2, 10)
-}
-_NOUN = (
-    r"(?:ones?|of\s+(?:them|these|those|the\s+\w+)|options?|items?|results?|points?|choices?"
-    r"|answers?|in\s+the\s+list)"
-)
-# What may follow when no noun does: the phrase is then a noun itself ("the second is cheaper?").
-_ALONE = (
-    r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
-    r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
-)
-_POINTING = re.compile(
-    rf"\b(?:(?:the|your)\s+(?:"
-    rf"(?P<edge>first|last)\s+(?P<count>{'|'.join(_COUNTS)})(?:\s+{_NOUN}|{_ALONE})"
-    rf"|(?P<ordinal>{'|'.join(_ORDINALS)}|last)(?:\s+{_NOUN}|{_ALONE})"
-    rf"|(?P<pair>former|latter){_ALONE}"
-    rf"|(?P<other>other)\s+(?:one|two)\b)"
-    rf"|(?P<both>both|all)(?:\s+of\s+(?:them|these|those)|{_ALONE})"
-    rf"|(?:number|option|item|no\.|#)\s*(?P<number>\d{{1,2}})\b"
-    rf")",
-    re.IGNORECASE,
-)
 _LINE = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(.{2,120}?)\s*$", re.MULTILINE)
 _LINE_HEAD = re.compile(r"^[*_“\"]*(.+?)[*_”\"]*(?:\s*[:–—(]\s*.*|\s+-\s+.*)?$")
 _BETWEEN = re.compile(r",\s+(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
@@ -51,7 +23,7 @@ def list_edits(text: str, earlier: Sequence[Turn]) -> list[Edit]:
     """What is pointed at by its place in what was shown last; none when nothing was."""
     found: list[Edit] = []
     items: tuple[str, ...] | None = None
-    for match in _POINTING.finditer(text):
+    for match in POINTING.finditer(text):
         if items is None:
             items = shown(earlier)
         meant = _meant(match, items, earlier)
@@ -100,7 +72,7 @@ def _meant(match: re.Match[str], items: Sequence[str], earlier: Sequence[Turn]) 
     if len(items) < 2:
         return ()
     if "edge" in parts:
-        count = min(_COUNTS[parts["count"]], len(items) + 1)
+        count = min(LIST_COUNTS[parts["count"]], len(items) + 1)
         several = items[:count] if parts["edge"] == "first" else items[-count:]
         return several if len(several) == count else ()
     if "both" in parts:
@@ -114,5 +86,5 @@ def _meant(match: re.Match[str], items: Sequence[str], earlier: Sequence[Turn]) 
     elif "number" in parts:
         place = int(parts["number"]) - 1
     else:
-        place = len(items) - 1 if parts["ordinal"] == "last" else _ORDINALS[parts["ordinal"]]
+        place = len(items) - 1 if parts["ordinal"] == "last" else ORDINALS[parts["ordinal"]]
     return (items[place],) if 0 <= place < len(items) else ()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from wellread.ask.understand.followups.antecedents import Antecedent
 from wellread.ask.understand.followups.turns import Edit, means, possessive
 from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, STOP_WORDS
+from wellread.text.english_followups import BEFORE_THIS, EMPTY_IT, PREFACE
 from wellread.text.english_questions import CLAUSE_OPENERS, PRONOUNS
 from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
@@ -27,22 +28,7 @@ Sort = str  # "he", "she", "it", "they" or "this"
 _HAVE = frozenset({"has", "have", "had"})
 _PEOPLE = frozenset("anyone children everybody everyone members people persons users".split())
 _OWNING = frozenset({"his", "its", "their", "hers", "theirs"})
-_EMPTY_IT = re.compile(
-    r"\b(?:is|was|isn['’]?t|wasn['’]?t|would|will|be)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
-    r"|\bit\s+(?:is|was|will\s+be|would\s+be)\s+(?:not\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
-    r"|\bit\s+(?:(?:takes?|took)(?!\s+place)|seems?|seemed|rains?|rained|snows?|snowed|turns?\s+out)\b"
-    r"|\bit\s+mean\s+(?:to|for|that|if|when)\b|\bit\s+costs?\s+to\b|\bhow\s+is\s+it\s+that\b|\bmake\s+it\s+(?:to|big|possible|easy)|\bget\s+over\s+it\b",
-    re.IGNORECASE,
-)
-_PREFACE = re.compile(
-    r"(?:besides|aside|apart|in\s+addition|other\s+than|after|before|when|while|although|though"
-    r"|because|since|despite|during)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"[.?!;]\s")
-_LEADING_THIS = frozenset(
-    "is was does did do about of for like with by on has can could will".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +55,7 @@ def references_of(text: str, tokens: Sequence[Token]) -> list[Reference]:
     for name in parse(text).names:
         start = text.find(name)
         spots.append(Spot(start=start, end=start + len(name), named=True))
-    empty = [match.span() for match in _EMPTY_IT.finditer(text)]
+    empty = [match.span() for match in EMPTY_IT.finditer(text)]
     found = []
     for place, token in enumerate(tokens):
         sort = PRONOUNS.get(token.plain)
@@ -165,7 +151,7 @@ def _stands_for_clause(tokens: Sequence[Token], place: int, sort: Sort) -> bool:
     closing = place + 2 >= len(tokens) and before in ("do", "does", "did")
     if not ends and after not in BE and after not in AUXILIARIES and not closing:
         return True
-    if word == "that" and before and before not in _LEADING_THIS:
+    if word == "that" and before and before not in BEFORE_THIS:
         return True
     return before in ("after", "before", "since", "like", "than", "of", "besides", "at", "do")
 
@@ -183,7 +169,7 @@ def _explained(
     """Whether a name or phrase in the same question explains the pronoun."""
     token = tokens[place]
     comma = text.find(", ", token.end)
-    if comma >= 0 and _PREFACE.match(text) and any(one.named for one in spots if one.start > comma):
+    if comma >= 0 and PREFACE.match(text) and any(one.named for one in spots if one.start > comma):
         return True
     before = [spot for spot in spots if spot.end <= token.start]
     if not before:

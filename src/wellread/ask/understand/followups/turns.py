@@ -13,6 +13,7 @@ from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.questions import ConstraintKind
+from wellread.text.english_followups import ALL_TIMES, EVERYWHERE, TIME_LED
 from wellread.text.parsed import parse
 from wellread.text.periods import Expression, expressions_of
 from wellread.text.tokens import tokens_of
@@ -107,22 +108,6 @@ def possessive(name: str) -> str:
     return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
-# The asker lets go of what was set before; the words themselves go too.
-_ALL_TIMES = re.compile(
-    r"\b(?:overall|in\s+general|generally|(?:at|of)\s+any\s+time|of\s+all\s+time|ever|in\s+total"
-    r"|regardless(?:\s+of\s+(?:the\s+)?(?:time|date|year))?|(?:in\s+)?all\s+years|to\s+date"
-    r"|altogether)\b",
-    re.IGNORECASE,
-)
-_EVERYWHERE = re.compile(
-    r"\b(?:overall|in\s+general|generally|anybody|anyone|everyone|everybody|all\s+sources"
-    r"|(?:in\s+)?any\s+source|everywhere|elsewhere|regardless|(?:the\s+)?others|else)\b",
-    re.IGNORECASE,
-)
-TIME_LED = re.compile(
-    r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$",
-    re.IGNORECASE,
-)
 _PHRASED: dict[ConstraintKind, str] = {
     "speaker": "according to {value}",
     "author": "according to {value}",
@@ -162,12 +147,12 @@ def with_limits(asked: str, text: str, before: str, vocabulary: Vocabulary, toda
     if not there:
         return Kept(text=text)
     mine = {one.constraint.kind for one in limits_of(text, vocabulary, today)}
-    if expressions_of(asked, today) or _ALL_TIMES.search(asked):
+    if expressions_of(asked, today) or ALL_TIMES.search(asked):
         mine.add("time")
     kept: list[str] = []
     for one in there:
         kind = one.constraint.kind
-        if kind in mine or one.cut is None or (kind != "time" and _EVERYWHERE.search(asked)):
+        if kind in mine or one.cut is None or (kind != "time" and EVERYWHERE.search(asked)):
             continue
         mine.add(kind)
         words = one.cut.of(before).strip(" ,;:")
@@ -196,4 +181,4 @@ def _with_lead(text: str, time: Expression) -> Span:
 
 def lets_go(text: str) -> re.Match[str] | None:
     """The words with which all times are asked for ("overall")."""
-    return _ALL_TIMES.search(text)
+    return ALL_TIMES.search(text)

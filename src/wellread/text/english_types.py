@@ -1,0 +1,182 @@
+"""The English forms of questions that tell their type beyond doubt, and the sides of comparisons.
+
+Patterns are for ``re.IGNORECASE``. Another language is another module with these names.
+"""
+
+from __future__ import annotations
+
+import re
+
+# --- parts of the forms ---------------------------------------------------------------------------
+
+AMOUNT_UNITS = (
+    r"(?:euros?|dollars?|pounds?|per\s*cent|percent|sats?|satoshis?|bitcoins?|seconds?|minutes?"
+    r"|hours?|days?|weeks?|months?|years?|decades?|times|(?:kilo|centi|milli)?met(?:re|er)s?|miles?"
+    r"|feet|kilos?|kilograms?|grams?|tonn?es?|lit(?:re|er)s?|degrees?|v?bytes?|bits?|[kmg]b"
+    r"|(?:mega|kilo|giga)?watts?(?:[\s-]hours?)?|(?:kilo|mega)watt-hours?|volts?|amp[eè]res?"
+    r"|decibels?|knots?|hectares?|acres?|square|cubic|pages|words|lines)"
+)
+HOLDINGS = (
+    r"(?:collection|archive|guide|knowledge\s+base|base|library|commons|corpus|material|glossary)"
+)
+MENTIONED = r"(?:mentioned|covered|discussed|addressed|described|treated|talked\s+about|named)"
+ASKING_VERB = r"(?:did|do|does|is|are|was|were|has|have|had|happened|happens|changed|made)\b"
+
+# --- forms by type --------------------------------------------------------------------------------
+
+PERSONA = (
+    r"\b(?:what|how)\s+(?:would|might|could)\s+(?!you\b|i\b|we\b|it\b|they\b|one\b|happen)"
+    r"(?:\S+\s+){1,6}?(?:have\s+)?(?:say|said|think|thought|argue|recommend|respond|react|reply"
+    r"|explain|answer|justify|advise|suggest|feel|propose|see|view|judge|defend|comment)\b",
+    r"\bwhat\s+advice\s+would\b",
+    r"^would\s+(?!you\b|i\b|we\b|it\b|they\b|there\b|this\b|that\b)(?:\S+\s+){1,5}?(?:say|think|agree"
+    r"|recommend|support|oppose|approve|object|like|argue|endorse|back|accept|welcome|reject)\b",
+    r"^(?:answer|speak|respond|reply|talk|write)\s+as\b",
+    r"^as\s+(?:an?|the)\s[^,]+,\s+(?:what\s+|how\s+)?(?:would|do)\b",
+    r"\b(?:imagine|pretend|suppose)\s+(?:that\s+)?you(?:\s+are|['’]re|\s+were)\b",
+    r"\bfrom\s+(?:\S+\s+){0,3}\S+['’]s?\s+(?:point\s+of\s+view|perspective|viewpoint|standpoint)\b",
+    r"\bfrom\s+the\s+(?:point\s+of\s+view|perspective|viewpoint|standpoint)\s+of\b",
+    r"\bin\s+the\s+(?:shoes|role)\s+of\b",
+)
+LISTS = (
+    rf"\bhow\s+many\s+(?!{AMOUNT_UNITS}\b)",
+    r"\b(?:total\s+)?(?:number|count)\s+of\b",
+    r"^(?:please\s+)?count\b",
+    r"\b(?:list|name|enumerate|give\s+me|show(?:\s+me)?)\s+(?:me\s+)?(?:all|every|each|the\s+full"
+    r"|a\s+(?:complete|full)\s+list)\b",
+    r"^(?:please\s+)?list\s+(?:the|those)\b",
+    r"\ball\s+of\s+them\b",
+    rf"\bhow\s+often\s+(?:was|were|is|are|has|have|did)\b.*\b(?:{MENTIONED}|mention|come\s+up)\b",
+)
+TRENDS = (
+    r"\b(?:over|with|through)\s+time\b",
+    r"\bover\s+the\s+(?:past\s+|last\s+)?(?:years|months|weeks|decades?)\b",
+    r"\bhow\b.*\bevolved?\b|^(?:the\s+)?evolution\s+of\b|\btimeline\s+of\b",
+    r"\btrends?\s+(?:in|of|for|around)\b|\bwhat\s+(?:is|are)\s+the\s+trends?\b",
+    r"^(?:the\s+)?development\s+of\b",
+    r"\bmore\s+and\s+more\b|\bless\s+and\s+less\b|\bmore\s+or\s+less\s+often\b",
+    r"\bhow\s+(?:has|have|had|did|do|does)\b.*\b(?:chang(?:e|ed)|develop(?:ed)?|shift(?:ed)?"
+    r"|unfold(?:ed)?|gr(?:ow|ew|own)|increased?|decreased?|declined?|progress(?:ed)?|var(?:y|ied))\b"
+    r"(?=\s*(?:$|\?|over|since|from|between|in|during|after|within|through|across|recently|lately))",
+    r"^(?:is|are|has|have|was|were)\b.*\b(?:growing|increasing|increased|declin(?:ing|ed)|rising"
+    r"|falling|getting|becom(?:e|ing)|losing|gaining|grown|fallen|gained|lost)\b(?!\s+(?:a|the)\b)",
+    r"\bwhat\s+(?:has\s+)?changed\b.*\bsince\b",
+    r"\b(?:mentions?|talk|interest|reports?)\b.*\bper\s+(?:day|week|month|quarter|year)\b",
+    r"\bwhich\s+\w+\s+(?:have\s+)?(?:gained|lost|grew|rose|fell)\b",
+)
+MOMENTS = (
+    r"^(?:\W*(?:and|so|but|since|until|by|from)\s+)?when\b",
+    r"\b(?:what|which)\s+(?:exact\s+)?(?:year|day|date|month|week|decade|season|spring|summer|autumn"
+    r"|winter|time)\b(?!\s+(?:of\s+life|zones?|warp))",
+    r"\bwhat\s+(?:is|was|were)\s+the\s+(?:date|day|year|deadline)\b",
+    r"\bhow\s+(?:long\s+ago|recently|soon)\b",
+)
+LACKING = (
+    r"\bunder-?\s?represented\b|\bfewest\b|\bthin(?:nest)?\s+on\b|\bleast\s+(?:about|covered)\b",
+    r"\bgaps?\s+in\s+(?:the|our|your|this)\b|\bwhere\s+are\s+the\s+gaps\b|\bblind\s+spots?\b",
+    r"\blacks?\s+(?:\w+\s+)?(?:entries|entry|patterns?|topics?|documents?|articles?|sources?)\b",
+    r"\b(?:have|has)\s+(?:no|few)\s+(?:entry|entries|patterns?|topics?|documents?|sources?)\b",
+    rf"\bmissing\s+(?:from|in)\s+(?:the|this|our|your)\s+{HOLDINGS}\b",
+    r"\b(?:for|by|in|does|do)\s+each\b.*\b(?:have|has|hold)\b",
+)
+GAPS = (
+    r"^(?:so\s+)?(?:is|are|was|were)\s+there\s+(?:any\b|anything|something|anyone|anybody|examples"
+    r"|studies|papers|evidence)",
+    r"\b(?:do|does|have)\s+(?:we|you|they)\s+(?:have|got)\s+(?:any|anything|something|an?\b|some)",
+    r"\b(?:has|did|does|is|do)\s+(?:anyone|anybody|somebody|someone|any\s+\w+)\b",
+    r"^any(?:thing|one|body)\b|^any\s+\w+s\b",
+    r"\banything\s+(?:on|about|said|written|known)\b|\b(?:say|said|publish\w*|written|know)\s+anything\b",
+    rf"\b{MENTIONED}\s+(?:anywhere|at\s+all|somewhere)\b",
+    rf"\bhas\s+\S+(?:\s+\S+){{0,4}}\s+ever\s+(?:been\s+)?{MENTIONED}\b",
+    r"^is\s+anything\b",
+)
+COVERAGE = (
+    r"\b(?:coverage|balance)\s+of\b|\bhow\s+(?:good|complete|thorough)\b.*\bcoverage\b|\bhow\s+(?:well|thoroughly|completely)\s+(?:is|are|do|does)\b.*\bcover",
+    rf"\bwhat\s+(?:does|do|is\s+in)\s+(?:this|the|your|our)\s+{HOLDINGS}\b.*(?:\bcover|\bcontain|\bhold|^)",
+    rf"\b(?:what|which)\s+\w+(?:\s+\w+)?\s+(?:does|do)\s+(?:this|the|your|our)\s+{HOLDINGS}\s+cover\b",
+    r"\b(?:what|which)\s+(?:topics|areas|years|subjects|periods|themes)\s+are\s+covered\b",
+    rf"\bwhat\s+is\s+(?:this|the|your)\s+{HOLDINGS}\s+about\b|\bmain\s+areas?\s+of\s+this\b",
+    r"\bwhat\s+is\s+in\s+(?:here|there|this)\s*\?*$"
+    r"|\bwhat\s+(?:\w+\s+)?(?:do|does)\s+(?:you|we|it|this)\s+cover\s*\?*$",
+    r"\bwhat\s+do\s+(?:you|we)\s+(?:know|have|hold)\s*\?*$|\bwhat\s+can\s+(?:you\s+tell\s+me\s+about\s*\?|i\s+ask\b)",
+    r"\bwhat\s+questions\s+can\b|\bwhat\s+(?:kinds?|sorts?|types?)\s+of\s+(?:sources|documents|material)",
+    r"\bhow\s+complete\s+(?:is|are)\b|\bhow\s+much\s+(?:material|content)\b|"
+    r"\bdistribution\s+of\s+(?:the\s+)?(?:sources|documents|entries|material|topics|articles)\b",
+)
+COMPARISONS = (
+    r"\bdiffer(?:s|ed|ence|ences)?\b|\bdifferent\s+(?:from|to|than)\b|\bdifferently\b",
+    r"\bcompar(?:e|es|ed|ing|ison|isons)\b|\bversus\b|\bvs\b\.?|\bcontrast(?:s|ed)?\b",
+    r"\b(?:more|less|fewer|better|worse|rather|\w{2,}er)\b(?:\s+\S+){0,6}\s+than\b(?!\s+\d)",
+    r"\b(?:dis)?advantages?\s+(?:of\s+)?.+\bover\b|\bthe\s+same\s+as\b|\bdistinguish",
+    r"\b(?:contradict|disagree|agree)\b|\bpros\s+and\s+cons\b|\bsimilarit(?:y|ies)\b",
+    r"\bwhich\s+(?:one\s+)?is\s+(?:better|best|cheaper|faster|safer|more|less|\w+er)\b.*\bor\b",
+    r"^(?:[^\s?,.:]+\s+){1,3}or(?:\s+[^\s?,.:]+){1,3}\s*(?:\?$|[,:–-]\s*which\b)",
+)
+PLAIN_COMPARISONS = (r"\bdiffer|\bcompar|\bversus\b|\bvs\b|\bcontrast|contradict|disagree",)
+SUMMARIES = (
+    r"\bsummar(?:y|ies|i[sz]e|i[sz]ing)\b|\bsum(?:ming)?\s+up\b|\boverview\b|\bgist\b|\bin\s+short\b",
+    r"\beverything\s+(?:about|on|you\s+know)\b|\btell\s+me\s+(?:more\s+)?about\b|\bin\s+general\b",
+    r"\b(?:main|key|central|most\s+(?:important|notable))\s+(?:\w+\s+)?(?:points|arguments|findings"
+    r"|ideas|takeaways|developments|conclusions|messages|insights|themes|lessons|results)\b",
+    r"\bwhat\s+lessons\b|\blessons\s+(?:can|learn)|\bwhat\s+is\s+known\s+about\b|\bwalk\s+me\s+through\b",
+    r"^recap\b|(?:^|\bwhat(?:['’]s|\s+is)\s+)(?:the\s+)?(?:story|history|background)\s+of\b|\bdescribe\s+the\s+(?:process|history)\b",
+    r"^(?:explain|introduce)\b.*\bin\s+(?:general|detail)\b",
+)
+OPEN = (
+    r"\bwhat\s+(?:kinds|sorts|types)\s+of\b|\bexamples\s+of\b|\bshow\s+(?:me\s+)?examples\b",
+    r"\bwhat\s+(?:are\s+some|options|alternatives|ways|approaches|tools|methods"
+    r"|(?:other|different|possible)\s+\w+s)\b|\bwhat\s+\w+\s+(?:\w+\s+)?(?:are\s+there|exist)\b|\balternatives\s+to\b",
+    r"^(?:find|explore|suggest|recommend|show|discover|browse)\b",
+    r"\bwhat\s+(?:could|can|might)\s+(?:we|one|you|i|an?\s+\w+)\s+(?:do|try|use)\b",
+    r"^who\s+(?:talks|writes|speaks|works)\b",
+)
+RELATED = (
+    r"related\s+to|relates?\s+to|relation(?:ship)?s?\s+(?:between|of|with)"
+    r"|connect(?:ed|ion|ions|s)?\s+(?:to|between|with|from)|link(?:s|ed)?\s+(?:to|between|from|with)"
+    r"|tied\s+to|depends?\s+(?:up)?on|dependent\s+on|belongs?\s+to|see\s+also|what\s+connects"
+    r"|path\s+(?:from|between)|in\s+the\s+graph|(?:is|are)\s+\S+(?:\s+\S+){0,5}\s+part\s+of"
+    r"|have\s+to\s+do\s+with|^where\s+(?:is|are)\s.*\s(?:discussed|mentioned|covered|described)"
+)
+# With the name of an entity beside them, these ask for its relations.
+RELATING = (
+    r"fund(?:s|ed)?|financ(?:es|ed)|uses?|used\s+by|implements?|implemented\s+by|owns?|owned\s+by"
+    r"|runs?|operates?|operated\s+by|run\s+by|located\s+in|part\s+of|followed\s+by|follows"
+    r"|(?:comes?|stands?)\s+(?:after|before|next)|refers?\s+to|referred\s+to|influenced\s+by"
+    r"|founded\s+by|led\s+by|maintained\s+by|made\s+by|built\s+by"
+)
+ASKING_RELATIONS = re.compile(
+    r"^(?:\W*(?:and|so)\s+)?(?:which|what|who|whom|where|through|is|are|how)\b", re.I
+)
+
+# --- the sides of a comparison --------------------------------------------------------------------
+
+SIDES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?:differences?|distinctions?|comparison|contrast|similarit(?:y|ies)|choice)\s+between\s+"
+        r"(?P<one>.+?)\s+and\s+(?P<other>.+)",
+        r"\b(?:compare|contrast)\s+(?!with\b|to\b)(?P<one>.+?)\s+(?:and|with|to|versus|vs\.?|against)\s+(?P<other>.+)",
+        r"\b(?:do|does|did|is|are|was|were)\s+(?P<one>.+?)\s+(?:compare[ds]?|differ(?:s|ed|ent)?"
+        r"|distinguished|contrast)\s+(?:to|with|from|than)\s+(?P<other>.+)",
+        r"\b(?:how|where|why|in\s+what\s+way|do|does|did)\s+(?:do\s+|does\s+|did\s+)?(?P<one>.+?)\s+and\s+"
+        r"(?P<other>.+?)\s+(?:differ|compare|disagree|agree|contradict|diverge)\b.*",
+        r"\badvantages?\s+of\s+(?P<one>.+?)\s+over\s+(?P<other>.+)",
+        r"\b(?:prefer|choose|use)\s+(?P<one>.+?)\s+(?:over|instead\s+of|rather\s+than)\s+(?P<other>.+)",
+        r"\b(?:is|are|was|were|do|does|did)\s+(?P<one>.+?)\s+(?:\w+\s+)?(?:\w+\s+)?(?:better|worse|\w{2,}er"
+        r"|(?:more|less)\s+\w+(?:\s+to\s+\w+)?)(?:\s+to\s+\w+)?\s+than\s+(?P<other>.+)",
+        r"\b(?:is|are)\s+(?P<one>.+?)\s+the\s+same\s+as\s+(?P<other>.+)",
+        r"\bwhich\s+(?:one\s+)?(?:is|are|was|were|needs?|costs?|has|have|does|do|works?)\b[^,:?]*[,:]\s*"
+        r"(?P<one>.+?),?\s+or\s+(?P<other>.+)",
+        r"(?P<one>.+?)\s+(?:versus|vs\.?|compared\s+(?:to|with)|as\s+opposed\s+to)\s+(?P<other>.+)",
+        r"^(?P<one>[^?,:]+?)\s+or\s+(?P<other>[^?,:]+?)(?:\?|\s*[,:–-]\s*which\b.*)$",
+    )
+)
+SIDE_LEADING = re.compile(
+    r"^(?:what\s+(?:is|are)|how\s+(?:does|do|did)|is|are|do|does|between|the|an?|both|either)\s+",
+    re.I,
+)
+SIDE_TRAILING = re.compile(
+    r"\s*(?:[?.!:;,].*|\s+[–-]\s+.*|\b(?:when|in\s+terms\s+of|with\s+respect\s+to|regarding|on\s+the"
+    r"\s+(?:cost|question|topic)|about|for|in\s+(?:the|their|its)|as\s+to|alone|do|does|work|better|worse|more|less)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
