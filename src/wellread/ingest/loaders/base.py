@@ -20,6 +20,9 @@ from wellread.types import (
     TimeMark,
 )
 
+ENTRIES = "entries"  # stands for the loader of data files whose entries are documents by a rule
+ENTRIES_VERSION = "1"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

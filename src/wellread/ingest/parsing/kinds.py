@@ -17,18 +17,26 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from pathlib import PurePosixPath
 from pkgutil import resolve_name
+from typing import TYPE_CHECKING
 
 from wellread import plugins
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
+from wellread.ingest.loaders.base import (
+    ENTRIES,
+    ENTRIES_VERSION,
+    Loader,
+    LoaderLimits,
+    Source,
+)
 from wellread.ingest.loaders.office.archives import names_in
 from wellread.ingest.loaders.office.office_binary import is_office_binary
 from wellread.ingest.loaders.text.json_kinds import is_record, kind_of_json
 from wellread.ingest.loaders.text.question_records import asks, delimiter_of
 from wellread.ingest.loaders.timed import markdown_transcripts
-from wellread.ingest.settings import mapping
-from wellread.ingest.settings.mapping import ENTRIES, ENTRIES_VERSION, Reading
 from wellread.types import Document
+
+if TYPE_CHECKING:  # settings are read with a library that takes long to import
+    from wellread.ingest.settings.mapping import Reading
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +186,7 @@ def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -
     try:
         loader = entry.function if entry else None
         if reading is not None:
-            documents = list(mapping.load(source, limits, reading, loader))
+            documents = list(reading.load(source, limits, loader))
         else:
             documents = list(loader(source, limits)) if loader else []
     except (SourceError, MemoryError, RecursionError):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from wellread.codec import storable
 from wellread.errors import SourceError
@@ -19,10 +19,11 @@ from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.parsing.passages import split
-from wellread.ingest.settings.mapping import Reading
-from wellread.ingest.settings.prepared import read_ahead
 from wellread.models.word_pieces import count_tokens
 from wellread.types import Document, Passage, Span
+
+if TYPE_CHECKING:
+    from wellread.ingest.settings.mapping import Reading
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
 UNKNOWN_KIND = "not a kind of file that is read"
@@ -105,7 +106,7 @@ def parse(request: ParseRequest, data: bytes | None) -> Parsed:
     """Read, load and cut one source; a bad one is a ``failed`` result, never an exception."""
     try:
         if request.ahead:
-            return Parsed(status="parsed", ahead=read_ahead(Path(request.path), request.ahead))
+            return _ahead(request)
         return _parse(request, data)
     except SourceError as error:
         return Parsed(status="failed", reason=storable(error.reason))
@@ -127,7 +128,7 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         path=Path(request.path) if request.path else None,
     )
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    reading = Reading.from_plain(request.reading) if request.reading else None
+    reading = _reading(request.reading)
     name = kinds.loader_name(source, reading)
     if not name:
         return Parsed(
@@ -150,6 +151,21 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         mtime_ns=mtime_ns,
         documents=tuple(cut_up(document, request.tokens) for document in documents),
     )
+
+
+def _ahead(request: ParseRequest) -> Parsed:
+    from wellread.ingest.settings.prepared import read_ahead  # noqa: PLC0415 - as in _reading
+
+    return Parsed(status="parsed", ahead=read_ahead(Path(request.path), request.ahead))
+
+
+def _reading(plain: Mapping[str, Any]) -> Reading | None:
+    """How the source is read by the collection's settings; their library is slow to import."""
+    if not plain:
+        return None
+    from wellread.ingest.settings.mapping import Reading  # noqa: PLC0415
+
+    return Reading.from_plain(plain)
 
 
 def cut_up(document: Document, tokens: int) -> ParsedDocument:

@@ -18,7 +18,7 @@ import yaml
 
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
-from wellread.ingest.loaders.base import Loader, LoaderLimits, Source
+from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, moment, scalar, split
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
@@ -40,8 +40,6 @@ from wellread.ingest.settings.segments import timed
 from wellread.types import Document, EntityFacts, LineMark, Relation
 
 MARKDOWN = frozenset({"markdown", "markdown-transcript"})
-ENTRIES = "entries"
-ENTRIES_VERSION = "1"
 _Match = Callable[[str], re.Match[str] | None]
 
 
@@ -86,6 +84,18 @@ class Reading:
             return detected
         return "markdown-transcript" if self.rule.kind == "transcript" else "markdown"
 
+    def load(self, source: Source, limits: LoaderLimits, loader: Loader | None) -> list[Document]:
+        """The documents of ``source`` as the rule wants them.
+
+        Args:
+            loader: the one that ``loader_name`` names; None for entries of a data file.
+
+        Raises:
+            SourceError: as loaders do; an id is made of something that the source does not say;
+                a data file is neither YAML nor JSON.
+        """
+        return list(_load(source, limits, self, loader))
+
     def to_plain(self) -> dict[str, Any]:
         """JSON values, with no rule but its own."""
         rules = () if self.rule is None else (self.rule,)
@@ -107,18 +117,9 @@ class Reading:
         )
 
 
-def load(
+def _load(
     source: Source, limits: LoaderLimits, reading: Reading, loader: Loader | None
 ) -> Iterator[Document]:
-    """The documents of ``source`` as its rule wants them.
-
-    Args:
-        loader: the one that ``reading.loader_name`` names; None for entries of a data file.
-
-    Raises:
-        SourceError: as loaders do; an id is made of something that the source does not say; a
-            data file is neither YAML nor JSON.
-    """
     rule = reading.rule
     if rule is None:
         if loader is not None:

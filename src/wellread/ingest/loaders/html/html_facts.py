@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lxml.etree import _Element
-from trafilatura.metadata import extract_metadata
 
 from wellread.ingest.loaders.front_matter import moment, web_address
 from wellread.ingest.loaders.html.html_blocks import Block
@@ -55,6 +54,8 @@ class PageFacts:
 
 def page_facts(tree: _Element) -> PageFacts:
     """The facts of the page ``tree``."""
+    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 - slow to import
+
     meta = _meta(tree)
     nodes = list(_nodes(tree))
     articles = [node for node in nodes if _is_article(node)]

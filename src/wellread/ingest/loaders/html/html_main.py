@@ -15,8 +15,6 @@ from copy import deepcopy
 from itertools import takewhile
 
 from lxml.etree import _Element
-from trafilatura import bare_extraction
-from trafilatura.settings import Document as Extracted
 
 from wellread.ingest.loaders.html.html_blocks import Block, heading_box
 from wellread.ingest.loaders.html.html_elements import ancestors, tag_of
@@ -101,6 +99,9 @@ def visible_blocks(blocks: Sequence[Block]) -> list[Block]:
 
 def _chosen(tree: _Element, blocks: Sequence[Block]) -> set[Block]:
     """What trafilatura takes for the main text, headings aside."""
+    from trafilatura import bare_extraction  # noqa: PLC0415 - slow to import
+    from trafilatura.settings import Document as Extracted  # noqa: PLC0415
+
     nodes = [(block, node) for block in blocks for node in block.nodes]
     known: dict[str, Block] = {}
     for code, (block, node) in zip(range(_FIRST_MARK, _LAST_MARK + 1), nodes, strict=False):
