@@ -10,11 +10,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """One section of the settings: frozen, and nothing unknown in it."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
 
-class GenerationSettings(_Section):
+class GenerationSettings(Section):
     """Who writes answers."""
 
     model: str = Field(
@@ -58,7 +60,7 @@ class GenerationSettings(_Section):
     )
 
 
-class CitationSettings(_Section):
+class CitationSettings(Section):
     """How citations look."""
 
     style: Literal["number", "auto", "title", "page", "time", "entity"] = Field(
@@ -69,7 +71,7 @@ class CitationSettings(_Section):
     )
 
 
-class VerificationSettings(_Section):
+class VerificationSettings(Section):
     """Who rules on sentences that the built-in steps leave in doubt."""
 
     judge: Literal["none", "model", "local", "http"] = Field(
@@ -93,14 +95,14 @@ class VerificationSettings(_Section):
     )
 
 
-class ContextSettings(_Section):
+class ContextSettings(Section):
     """How much evidence an answerer is given."""
 
     max_tokens: int = Field(default=8000, ge=100, description="most tokens of evidence")
     max_characters: int = Field(default=30_000, ge=500, description="most characters of evidence")
 
 
-class FeaturesSettings(_Section):
+class FeaturesSettings(Section):
     """What an answer comes with."""
 
     follow_up: bool = Field(
@@ -127,7 +129,7 @@ class FeaturesSettings(_Section):
     )
 
 
-class QaSettings(_Section):
+class QaSettings(Section):
     """Whether and when questions are answered."""
 
     enabled: bool = Field(default=True, description="whether questions are answered at all")
@@ -142,7 +144,7 @@ class QaSettings(_Section):
     )
 
 
-class BudgetSettings(_Section):
+class BudgetSettings(Section):
     """What answering may cost, in US dollars; empty: no limit."""
 
     daily: float | None = Field(default=None, ge=0, description="US dollars a day (UTC)")
@@ -155,7 +157,7 @@ class BudgetSettings(_Section):
     )
 
 
-class CacheSettings(_Section):
+class CacheSettings(Section):
     """Whether answers are kept to be given again."""
 
     answers: bool = Field(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from wellread.ask_settings import (
     BudgetSettings,
@@ -24,6 +24,7 @@ from wellread.ask_settings import (
     FeaturesSettings,
     GenerationSettings,
     QaSettings,
+    Section,
     VerificationSettings,
 )
 from wellread.errors import SettingsError
@@ -39,17 +40,13 @@ ALIASES: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-
 def _split(given: object) -> object:
     if not isinstance(given, str):
         return given
     return tuple(part for part in (each.strip() for each in given.split(",")) if part)
 
 
-class EmbeddingSettings(_Section):
+class EmbeddingSettings(Section):
     backend: Literal["local", "static", "http"] = Field(
         default="local",
         description="which embedder: the built-in model, its fast static form, or HTTP",
@@ -68,18 +65,18 @@ class EmbeddingSettings(_Section):
     )
 
 
-class IndexSettings(_Section):
+class IndexSettings(Section):
     backend: str = Field(
         default="lancedb",
         description="which search index: the built-in one, or one that an installed package adds",
     )
 
 
-class ChunkingSettings(_Section):
+class ChunkingSettings(Section):
     tokens: int = Field(default=200, ge=20, le=2000, description="size of a passage in word pieces")
 
 
-class SourceSettings(_Section):
+class SourceSettings(Section):
     max_bytes: int = Field(default=200_000_000, gt=0, description="largest file that is read")
     max_pages: int = Field(default=5_000, gt=0, description="most pages of one PDF")
     max_unpacked: int = Field(
@@ -109,7 +106,7 @@ class SourceSettings(_Section):
         return _split(given)
 
 
-class WebSettings(_Section):
+class WebSettings(Section):
     max_bytes: int = Field(
         default=50_000_000, gt=0, description="largest answer of a web server, unpacked"
     )
@@ -157,7 +154,7 @@ class WebSettings(_Section):
     )
 
 
-class RetrievalSettings(_Section):
+class RetrievalSettings(Section):
     top_k: int = Field(default=12, ge=1, le=200, description="passages that a question works with")
     candidates: int = Field(default=100, ge=1, le=1000, description="depth of each ranked list")
     fusion: Literal["weighted", "rrf", "text", "vector"] = Field(
@@ -177,7 +174,7 @@ class RetrievalSettings(_Section):
     )
 
 
-class StorySettings(_Section):
+class StorySettings(Section):
     enabled: bool = Field(default=True, description="whether runs build stories of news")
     kinds: tuple[Literal["article", "page", "paper", "transcript"], ...] = Field(
         default=("article",), min_length=1, description="kinds of documents that hold news"
@@ -199,13 +196,13 @@ class StorySettings(_Section):
         return _split(given)
 
 
-class ServeSettings(_Section):
+class ServeSettings(Section):
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8756, ge=0, le=65535, description="port to listen on")
     max_request_bytes: int = Field(default=1_000_000, gt=0, description="largest request body")
 
 
-class Settings(_Section):
+class Settings(Section):
     """All settings, by section."""
 
     embedding: EmbeddingSettings = EmbeddingSettings()

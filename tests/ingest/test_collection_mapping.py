@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.mapping import ENTRIES, Reading
+from wellread.ingest.settings.mapping import Reading
 from wellread.ingest.settings.prepared import Share, prepare
 from wellread.locators import Marks
 from wellread.types import Document, Relation, Span, TimeMark

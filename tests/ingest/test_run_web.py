@@ -120,23 +120,29 @@ def test_a_feed_keeps_the_entries_that_left_it(server: WebServer, kb: KnowledgeB
     assert verify(kb).problems == ()
 
 
+@pytest.mark.parametrize("named", [True, False])
 def test_a_list_of_feeds_brings_its_feeds_and_takes_them_away(
-    server: WebServer, kb: KnowledgeBase, tmp_path: Path
+    server: WebServer, kb: KnowledgeBase, tmp_path: Path, named: bool
 ) -> None:
     for name in ("lighthouse", "ferry"):
         page(server, name)
         feed(server, f"/{name}.rss", [name])
-    path = tmp_path / "feeds.opml"
+    path = tmp_path / "lists" / "feeds.opml"
+    path.parent.mkdir()
+    given = str(path if named else path.parent)
 
     def listed(names: list[str]) -> None:
         lines = "".join(f'<outline xmlUrl="{server.url(f"/{name}.rss")}"/>' for name in names)
         path.write_text(f'<opml version="2.0"><body>{lines}</body></opml>')
 
     listed(["lighthouse", "ferry"])
-    assert statuses(add(kb, [str(path)])) == {"lighthouse.rss": "added", "ferry.rss": "added"}
+    assert statuses(add(kb, [given])) == {"lighthouse.rss": "added", "ferry.rss": "added"}
+    assert held(kb) == {"lighthouse", "ferry"}
+    path.write_text("no list any more")
+    sync(kb, [given])
     assert held(kb) == {"lighthouse", "ferry"}
     listed(["ferry"])
-    sync(kb, [str(path)])
+    sync(kb, [given])
     assert held(kb) == {"ferry"}
 
 

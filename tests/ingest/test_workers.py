@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,18 @@ TEXT = b"# Ferry\n\nThe ferry Osprey carries ninety passengers.\n"
 
 def request(name: str = "ferry.md", **fields: Any) -> ParseRequest:
     return ParseRequest(uri=f"file:///{name}", name=name, collection="c", **fields)
+
+
+def test_a_worker_starts_without_what_only_others_need() -> None:
+    code = (
+        "import sys; from wellread.ingest.parsing.worker import parse, ParseRequest;"
+        "parse(ParseRequest(uri='u', name='a.md', collection='c'), b'# A\\n\\nWords.\\n');"
+        "print(' '.join(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in ran.stdout.split()}
+    heavy = "lancedb onnxruntime fastapi sqlalchemy pyarrow pydantic trafilatura typer httpx"
+    assert loaded & set(heavy.split()) == set()
 
 
 def test_a_worker_answers_as_parsing_here_does() -> None:

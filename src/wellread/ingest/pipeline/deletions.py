@@ -49,9 +49,9 @@ def gone_sources(
             and record.loader != ENTRY_LOADER
             and (record.root == uri or not is_web(record.root) or record.root in lists)
             and _belongs(root, uri, record)
-            and (only is None or only.covers(uri))
+            and (only is None or only.covers(_place(root, uri, record)))
             # That a folder could not be opened says nothing about what is in it.
-            and not any(_within(folder, uri) for folder in failed)
+            and not any(_within(folder, _place(root, uri, record)) for folder in failed)
         ]
         looked = only is None or only.covers(root)
         if gone and looked and not any(_found_under(root, item) for item in opened):
@@ -93,11 +93,19 @@ def root_of(given: str) -> str:
 
 
 def _belongs(root: str, uri: str, record: SourceRecord) -> bool:
-    return record.root == root or _within(root, uri)
+    return record.root == root or _within(root, _place(root, uri, record))
+
+
+def _place(root: str, uri: str, record: SourceRecord) -> str:
+    """Where a source stands: a feed, in the list below ``root`` that names it."""
+    listed = is_web(uri) and record.root != root and _within(root, record.root)
+    return record.root if listed else uri
 
 
 def _found_under(root: str, item: Found) -> bool:
-    return not isinstance(item, SourceError) and (item.root == root or _within(root, item.uri))
+    if isinstance(item, SourceError):
+        return False
+    return _within(root, item.root) or _within(root, item.uri)
 
 
 def _within(root: str, uri: str) -> bool:

@@ -78,7 +78,8 @@ def find_files(
 
     Folders are read recursively without following links to folders (so a loop ends), leaving out
     ``exclude`` and the patterns of every ``.wellreadignore`` on the way (form of .gitignore). A
-    file that is named itself is always read. Nothing is fetched here.
+    file that is named itself is always read. A list of feeds stands for its feeds. Nothing is
+    fetched here.
 
     Args:
         only: uris to look at; the uri of a folder stands for everything below it. Other folders
@@ -186,7 +187,7 @@ def _expand(given: str, exclude: Sequence[str], chosen: Selection | None) -> Ite
 
 
 def _listed(path: str) -> Iterator[Found]:
-    """The feeds of a list that was named itself; one that only lies in a folder is not followed."""
+    """The feeds of a list."""
     uri = uri_of(path)
     try:
         with open(path, "rb") as file:
@@ -254,7 +255,8 @@ def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None)
                 if wanted and not ignored.leaves_out(f"{name}/"):
                     waiting.append((entry.path, at, f"{below}{name}/", ignored))
             elif (chosen is None or chosen.covers(at)) and not ignored.leaves_out(name):
-                yield from _entry(entry, at, root)
+                is_list = name.lower().endswith(LIST_EXTENSION)
+                yield from _listed(entry.path) if is_list else _entry(entry, at, root)
 
 
 def _entry(entry: os.DirEntry[str], uri: str, root: str) -> Iterator[Found]:
