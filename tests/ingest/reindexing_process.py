@@ -1,7 +1,7 @@
 """A process that re-indexes, or adds a folder, for test_reindex.py; some of them are killed at it.
 
-It loads everything first and waits for a line ``action home argument`` (JSON), so that the time
-until it is killed is spent in the home and not in imports. It says ``begun`` when work begins and
+It waits for a line ``action home shape folder point`` (JSON); the point is one of ``fault_points``,
+after which it kills itself, or empty. It says ``begun`` when work begins and
 ``done`` when the home is closed. The embedders are readable ones of any size: ``embedding.model``
 says how many dimensions.
 """
@@ -10,6 +10,8 @@ import json
 import sys
 from pathlib import Path
 from unittest.mock import patch
+
+from tests.ingest.fault_points import REINDEXING, strike
 
 from wellread.config import EmbeddingSettings
 from wellread.ingest import next_index
@@ -46,7 +48,8 @@ class Begun:
 def main() -> None:
     next_index.WINDOW_PASSAGES = 8
     print("ready", flush=True)
-    action, home, shape, folder = json.loads(sys.stdin.readline())
+    action, home, shape, folder, point = json.loads(sys.stdin.readline())
+    strike(REINDEXING, point, 1)
     with patch("wellread.kb.open_embedder", readable), open_shaped(Path(home), shape) as kb:
         if action == "add":
             from wellread.ingest import run  # loads the parsers, for which the others need not wait

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from tests.ingest.fault_points import REINDEXING
 
 from wellread import kb as kb_module
 from wellread.ask.retrieve.search import search
@@ -33,6 +34,7 @@ from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.parsing.parse import cut_up
 from wellread.ingest.pipeline.batch import ReadSource, Window, write
 from wellread.ingest.pipeline.commit import drop_noted, writing
+from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
 from wellread.kb import CATALOGUE_FILE, INGEST_LOCK, KnowledgeBase, open_kb
@@ -45,8 +47,7 @@ from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Document, Filters
 
-CHILD = Path(__file__).with_name("reindexing_process.py")
-KILLS = 8  # benchmarks/kills.py strikes far more often
+ROOT = Path(__file__).parents[2]
 FILES = 10
 OLD, NEW, THIRD = (128, 200), (96, 40), (64, 80)  # dimensions, tokens
 # What a kill leaves is no loss: the next run drops it.
@@ -594,16 +595,19 @@ class Child:
 
     def __init__(self) -> None:
         self.gone = False
+        command = [sys.executable, "-m", "tests.ingest.reindexing_process"]
         self.process = subprocess.Popen(
-            [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
 
-    def let_go(self, action: str, home: Path, shape: Shape, folder: Path | str = "") -> None:
+    def let_go(
+        self, action: str, home: Path, shape: Shape, folder: Path | str = "", point: str = ""
+    ) -> None:
         """Wait until everything is loaded, then start the work."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
-        self.process.stdin.write(json.dumps([action, str(home), shape, str(folder)]) + "\n")
+        self.process.stdin.write(json.dumps([action, str(home), shape, str(folder), point]) + "\n")
         self.process.stdin.flush()
         self.gone = True
 
@@ -616,53 +620,27 @@ class Child:
         said, _ = self.process.communicate()
         return said
 
-    def kill(self) -> str:
-        self.process.kill()
-        return self.end()
 
-
-def test_a_kill_at_any_moment_loses_nothing(home: Path, small_windows: None) -> None:
-    chance = random.Random(1)
+def test_a_kill_at_any_point_loses_nothing(home: Path, small_windows: None) -> None:
+    """``benchmarks/kills.py`` strikes at random moments, far more often."""
     shape, former = NEW, OLD
-    length = whole_run(home, shape)
-    struck = half = 0
-    child = Child()
     numbers = list(range(FILES))
-    for turn in range(2 * KILLS):
-        shape, former = former, shape
-        child.let_go("reindex", home, shape)
-        child.wait_for_begun()
-        time.sleep(chance.uniform(0, length))
-        child.kill()
-        struck += child.process.returncode == -signal.SIGKILL
-        if child.process.returncode == 0:
-            length *= 0.8  # the machine has become faster since the length was taken
-        child = Child()
+    child = Child()
+    for turn, point in enumerate(REINDEXING):
+        child.let_go("reindex", home, shape, point=point)
+        child.end()
+        assert child.process.returncode == -signal.SIGKILL, point
+        if point != "switch":
+            child = Child()
         with shaped(home, shape) as kb:
             check_whole(kb, numbers)
             if turn % 3 == 0:
                 numbers = changed(kb, numbers, turn)
-            unfinished = shape_of(kb) == former
-            assert reindex(kb).switched == unfinished
-            half += unfinished
+            assert (shape_of(kb) == former) == (point != "switch")
+            assert reindex(kb).switched == (point != "switch")
+            end_dead_jobs(kb)
             check_settled(kb, shape, numbers)
-        if struck == KILLS:
-            break
-    child.kill()
-    told = f"{struck} struck, {half} of them before the switch"
-    assert struck == KILLS, told
-    assert half >= KILLS // 3, told
-
-
-def whole_run(home: Path, shape: Shape) -> float:
-    """Seconds of a run that nobody kills."""
-    child = Child()
-    child.let_go("reindex", home, shape)
-    child.wait_for_begun()
-    started = time.perf_counter()
-    assert child.end() == "done\n"
-    assert child.process.returncode == 0
-    return time.perf_counter() - started
+        shape, former = former, shape
 
 
 def check_whole(kb: KnowledgeBase, numbers: list[int]) -> None:
