@@ -35,8 +35,8 @@ from wellread.ingest.pipeline import vector_filler as vectors
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.document_tables import HEAD
-from wellread.store.schema.upgrade import MIGRATIONS
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

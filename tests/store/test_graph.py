@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -569,33 +569,6 @@ def test_mentions_are_read_by_entity_by_document_and_by_period(catalogue: Catalo
     assert [(one.node.id, len(one.places)) for one in inside] == [("osprey", 2), ("pier", 1)]
     undated_id = document_id("main", undated.uri)
     assert [one.node.id for one in graph.entities_in(undated_id)] == ["osprey"]  # no ghosts
-    counts = graph.mention_counts(["main"], "osprey")
-    assert [(one.start, one.documents, one.mentions) for one in counts] == [
-        (date(2024, 11, 1), 1, 1),
-        (date(2024, 12, 1), 0, 0),
-        (date(2025, 1, 1), 0, 0),
-        (date(2025, 2, 1), 1, 2),
-    ]
-    assert graph.mention_counts(["main"], "nobody") == []
-
-
-@pytest.mark.parametrize(
-    ("period", "starts"),
-    [
-        ("week", [date(2024, 12, 23), date(2024, 12, 30), date(2025, 1, 6)]),
-        ("month", [date(2024, 12, 1), date(2025, 1, 1)]),
-        ("quarter", [date(2024, 10, 1), date(2025, 1, 1)]),
-        ("year", [date(2024, 1, 1), date(2025, 1, 1)]),
-    ],
-)
-def test_periods_follow_one_another(catalogue: Catalogue, period: Any, starts: list[date]) -> None:
-    first = article("1", published_at=datetime(2024, 12, 29, tzinfo=UTC))
-    last = article("2", published_at=datetime(2025, 1, 12, tzinfo=UTC))
-    put(catalogue, entity("e"), first, last)
-    name_places(catalogue, first, ("e", 0, 1))
-    name_places(catalogue, last, ("e", 0, 1))
-    counts = catalogue.graph.mention_counts(["main"], "e", period)
-    assert [one.start for one in counts] == starts
 
 
 def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> None:
@@ -614,7 +587,7 @@ def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> N
 def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> None:
     from sqlalchemy import update
 
-    from wellread.store.schema.graph_tables import mention_scans
+    from wellread.store.schema.activity_tables import mention_scans
 
     note = article("note", "Osprey left.")
     put(catalogue, entity("osprey"), note)
@@ -631,7 +604,7 @@ def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> No
 def stored(catalogue: Catalogue) -> set[tuple[str, str]]:
     from sqlalchemy import select
 
-    from wellread.store.schema.graph_tables import mentions
+    from wellread.store.schema.activity_tables import mentions
 
     with catalogue._database.read() as connection:
         rows = connection.execute(select(mentions.c.document_id, mentions.c.entity_id)).all()

@@ -274,14 +274,6 @@ def test_searches_go_on_during_a_purge(tmp_path: Path) -> None:
     assert set(seen) == {299}
 
 
-def test_a_warmed_index_answers_the_same(tmp_path: Path) -> None:
-    index = LanceIndex.open(tmp_path, PRINT)
-    write(index, [make_row("a", "ferry")])
-    index.optimize()
-    index.prewarm()
-    assert ids(index.search_text("ferry", ANY, 5)) == ["a"]
-
-
 def test_a_folder_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreError, match="could not open the index"):

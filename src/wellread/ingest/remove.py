@@ -27,7 +27,7 @@ from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.reindex import tidy
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.chunked import chunks
+from wellread.store.schema.database import chunks
 
 MANY = 1_000_000_000
 INDEX_ROWS = "rows in the index"

@@ -36,8 +36,7 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
-from wellread.store.catalogue.asking.redaction import BLANK
-from wellread.store.catalogue.asking.redaction_answers import REMOVED
+from wellread.store.catalogue.asking.redaction import BLANK, REMOVED
 from wellread.text.english import STOP_WORDS
 from wellread.text.sentences import sentence_spans
 from wellread.text.stems import stem

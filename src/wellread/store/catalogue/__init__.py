@@ -23,22 +23,17 @@ from wellread.store.catalogue.asking.call_records import Calls
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_question_records import PastQuestions
 from wellread.store.catalogue.asking.session_records import Sessions
-from wellread.store.catalogue.documents import lookup, pending, source_records, summaries
+from wellread.store.catalogue.documents import lookup, source_records
 from wellread.store.catalogue.documents.aggregates import Censuses
-from wellread.store.catalogue.documents.collection_settings import Collections
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings
-from wellread.store.catalogue.documents.vocabularies import Vocabularies
+from wellread.store.catalogue.documents.vocabularies import Collections, Vocabularies
 from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.runs import index_debts
+from wellread.store.catalogue.runs.index_debts import Vectors
 from wellread.store.catalogue.runs.job_records import Jobs
 from wellread.store.catalogue.runs.reindexing import Reindexing
-from wellread.store.catalogue.runs.vector_debts import Vectors
 from wellread.store.catalogue.stories.story_records import Stories
-from wellread.store.schema import (  # noqa: F401 - fills the metadata
-    asking_tables,
-    graph_tables,
-    run_tables,
-)
 from wellread.store.schema.catalogue_values import (
     CollectionFacts,
     Gap,
@@ -50,7 +45,7 @@ from wellread.store.schema.catalogue_values import (
     StoredAnswer,
     VersionKey,
 )
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import Database, upgrade
 from wellread.store.schema.document_tables import HEAD, properties, sources
 from wellread.types import Document, DocumentFacts, Mark, Passage, Span
 
@@ -88,9 +83,6 @@ class Catalogue:
             there = inspect(connection).has_table("alembic_version")
             current = connection.execute(CURRENT).scalar() if there else None
             if current != HEAD:
-                # Alembic takes a tenth of a second to load, and is needed once per release.
-                from wellread.store.schema.upgrade import upgrade  # noqa: PLC0415
-
                 database.lock_schema(connection)
                 upgrade(connection)
         return cls(database)
@@ -104,7 +96,7 @@ class Catalogue:
     def sources(self, collection: str) -> dict[str, SourceRecord]:
         """Uri to what is known of each source of the collection."""
         with self._database.read() as connection:
-            return summaries.source_records(connection, collection)
+            return source_records.source_records(connection, collection)
 
     def record_source(self, record: SourceRecord) -> None:
         """Keep what was seen of one source, without a change of its documents."""
@@ -134,17 +126,17 @@ class Catalogue:
     def intend(self, keys: Sequence[VersionKey], run: str = "") -> None:
         """Index rows of these versions are about to be written; committed when it returns."""
         with self._database.write() as connection:
-            pending.plan_writes(connection, keys, run)
+            index_debts.plan_writes(connection, keys, run)
 
     def pending(self) -> list[PendingWrite]:
         """Index rows that may be there and should not, or may be half there."""
         with self._database.read() as connection:
-            return pending.pending_writes(connection)
+            return index_debts.pending_writes(connection)
 
     def settle(self, keys: Sequence[VersionKey]) -> None:
         """The index holds what it should of these versions."""
         with self._database.write() as connection:
-            pending.settle(connection, keys)
+            index_debts.settle(connection, keys)
 
     def commit(self, changes: Sequence[SourceChange]) -> None:
         """Flip whole sources to their new content, in one transaction.
@@ -267,22 +259,22 @@ class Catalogue:
     def entity_names(self, collections: Iterable[str]) -> dict[str, str]:
         """Case-folded id, title or alias of each entity in the collections to its id."""
         with self._database.read() as connection:
-            return summaries.entity_names(connection, collections)
+            return source_records.entity_names(connection, collections)
 
     def collection_names(self) -> list[str]:
         """The name of every collection, sorted; far cheaper than with its counts."""
         with self._database.read() as connection:
-            return summaries.collection_names(connection)
+            return source_records.collection_names(connection)
 
     def collections(self) -> list[CollectionFacts]:
         """Every collection with its counts, by name."""
         with self._database.read() as connection:
-            return summaries.collection_facts(connection)
+            return source_records.collection_facts(connection)
 
     def stats(self) -> list[KindCount]:
         """Counts of every kind in every collection."""
         with self._database.read() as connection:
-            return summaries.kind_counts(connection)
+            return source_records.kind_counts(connection)
 
     # --- answers and gaps ---
 

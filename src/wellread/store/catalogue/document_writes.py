@@ -27,19 +27,30 @@ from wellread.store.catalogue.asking.answer_records import (
     titles_at_rest,
 )
 from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.documents.pending import note_deletion, plan_removals, settle
 from wellread.store.catalogue.documents.source_records import documents_of_sources, record_sources
 from wellread.store.catalogue.documents.vocabularies import touch, touch_documents
 from wellread.store.catalogue.graph.mention_scans import forget_described
-from wellread.store.catalogue.runs.vector_debts import VectorDebt, owe
+from wellread.store.catalogue.runs.index_debts import (
+    VectorDebt,
+    note_deletion,
+    owe,
+    plan_removals,
+    settle,
+)
 from wellread.store.catalogue.stories.story_records import mark_dirty
+from wellread.store.schema.activity_tables import (
+    mention_scans,
+    mentions,
+    next_documents,
+    next_passages,
+)
 from wellread.store.schema.catalogue_values import (
     DocumentChange,
     SourceChange,
     SourceRecord,
     VersionKey,
 )
-from wellread.store.schema.chunked import chunks, rows_in
+from wellread.store.schema.database import chunks, rows_in
 from wellread.store.schema.document_tables import (
     PIECE,
     documents,
@@ -50,8 +61,6 @@ from wellread.store.schema.document_tables import (
     relations,
     texts,
 )
-from wellread.store.schema.graph_tables import mention_scans, mentions
-from wellread.store.schema.run_tables import next_documents, next_passages
 
 Row = dict[str, Any]
 CONTENT = (texts, marks, passages, entities, relations, past_questions)

@@ -288,15 +288,6 @@ class LanceIndex:
         """See ``Index.purged``."""
         return bool(self._marks.rows)
 
-    def prewarm(self) -> None:
-        """Read the search structures into memory, so that the first question is not the slow one.
-
-        A server calls it once after opening.
-        """
-        with store_errors("read the index into memory"):
-            for index in self._table.list_indices():
-                self._table.prewarm_index(index.name)
-
     def _allow_no_vector(self) -> None:
         """Tables of the first release asked for a vector in every row."""
         if not self._table.schema.field("vector").nullable:

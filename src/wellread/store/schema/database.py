@@ -1,14 +1,15 @@
-"""Connections and transactions; the only place that knows one database from another."""
+"""Connections, transactions and upgrades; the only place that knows one database from another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, Select, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -149,4 +150,49 @@ def _errors(action: str) -> Iterator[None]:
         raise StoreError(
             f"could not {action}: {reason}",
             hint="check that the database is reachable, unlocked and has room",
+        ) from error
+
+
+AT_ONCE = 500  # values in one IN (...): far below every database's limit
+
+T = TypeVar("T")
+
+
+def chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """``values`` in lists of at most ``AT_ONCE``."""
+    iterator = iter(values)
+    while chunk := list(islice(iterator, AT_ONCE)):
+        yield chunk
+
+
+def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str]) -> Iterator[Any]:
+    """The rows of ``statement`` for all ``values`` of its expanding parameter ``values``."""
+    for chunk in chunks(dict.fromkeys(values)):
+        yield from connection.execute(statement, {"values": chunk})
+
+
+MIGRATIONS = Path(__file__).parent.parent / "migrations"
+
+
+def upgrade(connection: Connection) -> None:
+    """Run the missing migrations inside the connection's transaction.
+
+    Raises:
+        StoreError: the database was written by a newer release.
+    """
+    # Alembic takes a tenth of a second to load, and is needed once per release.
+    from alembic import command  # noqa: PLC0415
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.util import CommandError  # noqa: PLC0415
+
+    config = Config()
+    # Alembic reads % in options as interpolation.
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise StoreError(
+            f"the catalogue's schema is not known here: {error}",
+            hint="it was written by a newer Wellread; update this one",
         ) from error

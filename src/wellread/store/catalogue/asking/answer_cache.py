@@ -16,11 +16,9 @@ from wellread.codec import from_plain
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.asking.answer_records import record_answer
 from wellread.store.catalogue.runs.reindexing import SWITCHES
-from wellread.store.schema.asking_tables import cached_answers
-from wellread.store.schema.chunked import chunks
-from wellread.store.schema.database import Database
+from wellread.store.schema.activity_tables import cached_answers, vector_debts
+from wellread.store.schema.database import Database, chunks
 from wellread.store.schema.document_tables import answers, properties
-from wellread.store.schema.run_tables import vector_debts
 
 MOST = 10_000  # entries that are kept, the newest
 KEPT = timedelta(days=2)

@@ -11,11 +11,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.headlines import shortened
-from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.asking.redaction_answers import NAMED, forgotten, listed, named
-from wellread.store.schema.asking_tables import cached_answers, sessions
+from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
+from wellread.store.schema.activity_tables import cached_answers, sessions
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
-from wellread.store.schema.chunked import chunks
+from wellread.store.schema.database import chunks
 from wellread.store.schema.document_tables import answer_evidence, answers, documents, gaps, texts
 
 Plain = dict[str, Any]

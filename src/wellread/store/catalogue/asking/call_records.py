@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, case, delete, func, insert, select, text, update
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
-from wellread.store.schema.asking_tables import provider_calls
+from wellread.store.schema.activity_tables import provider_calls
 from wellread.store.schema.database import Database
 
 KEPT = timedelta(days=400)  # older calls are forgotten

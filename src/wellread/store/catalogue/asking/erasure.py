@@ -16,13 +16,12 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_words,
     stored_texts,
 )
-from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.asking.redaction_answers import NAMED, REMOVED, listed
-from wellread.store.catalogue.documents.pending import DELETED, note_deletion
+from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
 from wellread.store.catalogue.documents.source_records import documents_of_sources
 from wellread.store.catalogue.documents.vocabularies import touch
-from wellread.store.schema.chunked import chunks
-from wellread.store.schema.database import BUSY_SECONDS, Database
+from wellread.store.catalogue.runs.index_debts import DELETED, note_deletion
+from wellread.store.schema.activity_tables import collections, jobs, stories
+from wellread.store.schema.database import BUSY_SECONDS, Database, chunks
 from wellread.store.schema.document_tables import (
     answer_evidence,
     answers,
@@ -30,8 +29,6 @@ from wellread.store.schema.document_tables import (
     properties,
     sources,
 )
-from wellread.store.schema.graph_tables import collections, stories
-from wellread.store.schema.run_tables import jobs
 
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 

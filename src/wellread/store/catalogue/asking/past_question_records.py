@@ -10,8 +10,7 @@ from sqlalchemy import or_, select
 
 from wellread.codec import from_plain
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.chunked import rows_in
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import Database, rows_in
 from wellread.store.schema.document_tables import documents, past_questions
 from wellread.types import PastQuestion
 

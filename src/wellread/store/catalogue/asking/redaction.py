@@ -7,10 +7,17 @@ punctuation and white space do not count. What a text that stays says as well is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sqlalchemy import Connection, select
+
+from wellread.answers import Related
+from wellread.codec import to_plain
+from wellread.store.schema.activity_tables import story_items
+from wellread.store.schema.document_tables import documents, entities
 from wellread.text.sentences import sentence_spans
+from wellread.types import Locator
 
 RUN = 8  # words: shorter runs are anybody's
 SHORTEST = 5  # words of a whole sentence that counts
@@ -88,3 +95,223 @@ def _runs(text: str) -> Iterator[int]:
         said = _words(span.of(text)[: RUN * 40])
         if SHORTEST <= len(said) < RUN:
             yield hash(tuple(said))
+
+
+Plain = dict[str, Any]
+# The version of an answer's evidence that it only names: nothing of it is quoted or told.
+NAMED = ""
+NO_ANSWER = "none"
+REMOVED = "(removed)"
+
+
+def forgotten(
+    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, gone: Mapping[str, str]
+) -> Plain:
+    """An answer's body without what it took from these documents.
+
+    Quotes that are said nowhere any more become empty, with the links that carry their words. A
+    sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
+    that all spans still fit the text. Of documents that are ``gone``, title, address and place go
+    as well, the rows of a table that rest on nothing else, and what names them beside the text.
+    """
+    body = without_names(without_rows(body, gone), gone)
+    ids = set(document_ids)
+    lost = {
+        cited["id"]
+        for cited in body["citations"]
+        if cited["document_id"] in gone
+        or (cited["document_id"] in ids and not removed.still_said(cited["quote"]))
+    }
+    text: str = removed.blanked(body["text"])
+    for sentence in body["sentences"]:
+        verbatim = sentence["verdict"]["method"] == "verbatim"
+        if verbatim and lost.intersection(sentence["citations"]):
+            start, end = sentence["span"]["start"], sentence["span"]["end"]
+            text = text[:start] + blacked(text[start:end]) + text[end:]
+    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
+    text = without_markers(body, text, unnamed)
+    sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
+    blanked = removed.blanked_in({**body, "sentences": sentences})
+    citations = [
+        _without_quote(cited, named=cited["document_id"] not in gone)
+        if cited["id"] in lost
+        else cited
+        for cited in blanked["citations"]
+    ]
+    return {**blanked, "text": text, "citations": citations}
+
+
+def _following(sentence: Plain, before: str, after: str) -> Plain:
+    """A sentence of the answer with its words as they are in the text now."""
+    start, end = sentence["span"]["start"], sentence["span"]["end"]
+    same = sentence["text"] == before[start:end]
+    return {**sentence, "text": after[start:end]} if same else sentence
+
+
+def _without_quote(cited: Plain, *, named: bool) -> Plain:
+    if named:
+        return {**cited, "quote": "", "link": cited["url"]}
+    place = to_plain(Locator(label=""))
+    return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
+
+
+def named(connection: Connection, related: Iterable[Related]) -> set[str]:
+    """The documents whose titles an answer shows as related material."""
+    return {known for one in related for known in _documents_of(connection, one)}
+
+
+def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
+    if one.kind == "document":
+        return (one.id,) if one.id else ()
+    titled = select(documents.c.id).where(documents.c.title == one.title)
+    if one.kind == "entity":
+        statement = titled.join(entities, entities.c.document_id == documents.c.id).where(
+            entities.c.entity_id == one.id
+        )
+        if one.collection:
+            statement = statement.where(documents.c.collection == one.collection)
+    else:
+        statement = titled.join(story_items, story_items.c.document_id == documents.c.id).where(
+            story_items.c.story_id == one.id
+        )
+    return connection.execute(statement.distinct()).scalars()
+
+
+def without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
+    """An answer's body that does not name documents that are ``gone``.
+
+    Related material and suggestions that name them are left out; elsewhere beside the text their
+    titles are blacked out, and in the text of an answer that only names what is near.
+
+    Args:
+        gone: document id to the title that it had; may be empty.
+    """
+    if not gone:
+        return body
+    titles = titles_pattern(gone.values())
+    lost = set(gone.values()) - {""}
+    related = body.get("related", ())
+    kept = [one for one in related if one.get("id") not in gone and one["title"] not in lost]
+    changed = dict(body)
+    if titles is not None:
+        asked = body["question"]
+        for name in ("notes", "premises"):
+            changed[name] = [blanked_titles(each, titles) for each in body.get(name, ())]
+        changed["conflicts"] = [_disagreement(one, titles) for one in body.get("conflicts", ())]
+        changed["suggestions"] = [
+            each for each in body.get("suggestions", ()) if not titles.search(each)
+        ]
+        if not titles.search(asked):
+            changed["standalone"] = blanked_titles(body.get("standalone", ""), titles)
+        if body["answered_by"] == NO_ANSWER and len(kept) < len(related):
+            changed["text"] = blanked_titles(body["text"], titles)
+    return {**changed, "related": kept}
+
+
+def without_markers(body: Plain, text: str, citations: set[int]) -> str:
+    """``text`` with the words in the markers of these citations blacked out; numbers stay."""
+    for sentence in body["sentences"]:
+        place = sentence["span"]["end"]
+        for known in sentence["citations"]:
+            start = text.find("[", place, place + 2)
+            close = text.find("]", start)
+            if start < 0 or close < 0:
+                break
+            inside = text[start + 1 : close]
+            if known in citations and not inside.isdigit():
+                text = f"{text[: start + 1]}{blacked(inside)}{text[close:]}"
+            place = close + 1
+    return text
+
+
+def _disagreement(conflict: Plain, titles: re.Pattern[str]) -> Plain:
+    views = conflict.get("views", ())
+    return {
+        **conflict,
+        "about": blanked_titles(conflict["about"], titles),
+        "reason": blanked_titles(conflict.get("reason", ""), titles),
+        "views": [{**view, "text": blanked_titles(view["text"], titles)} for view in views],
+    }
+
+
+def listed(body: Plain) -> set[str]:
+    """The documents that the rows of the table rest on."""
+    table = body.get("table")
+    return {known for row in table["documents"] for known in row} if table else set()
+
+
+def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
+    """An answer's body without what its table took from documents that are ``gone``.
+
+    A row that rests on nothing else says nothing any more; its line in the text is blacked out.
+    Rows that rest on others too lose the titles of those that went, and so does whatever sums
+    them up. All spans still fit the text.
+
+    Args:
+        gone: document id to the title that it had.
+    """
+    concerned = listed(body).intersection(gone)
+    if not concerned:
+        return body
+    titles = titles_pattern(gone[known] for known in concerned)
+    table, text = body["table"], body["text"]
+    rows, documents = list(table["rows"]), []
+    lines = [sentence["span"] for sentence in body["sentences"]]
+    concern = [True, *[False] * (len(lines) - 1)]  # the first sentence sums them up
+    for place, ids in enumerate(table["documents"]):
+        left = [known for known in ids if known not in gone]
+        documents.append(left)
+        if len(left) == len(ids):
+            continue
+        rows[place] = [blanked_titles(cell, titles) if left else REMOVED for cell in rows[place]]
+        if place + 1 < len(lines):
+            concern[place + 1] = True
+            if not left:
+                text = _blacked_at(text, lines[place + 1])
+    for span, concerns in zip(lines, concern, strict=False):
+        if concerns:
+            start, end = span["start"], span["end"]
+            text = text[:start] + blanked_titles(text[start:end], titles) + text[end:]
+    sentences = [
+        {
+            **sentence,
+            "text": text[sentence["span"]["start"] : sentence["span"]["end"]],
+            "verdict": _reasoned(sentence["verdict"], "reason", titles),
+        }
+        for sentence in body["sentences"]
+    ]
+    return {
+        **body,
+        "text": text,
+        "sentences": sentences,
+        "data_gaps": [blanked_titles(each, titles) for each in body["data_gaps"]],
+        "notes": [blanked_titles(each, titles) for each in body["notes"]],
+        "confidence": _reasoned(body["confidence"], "reasoning", titles),
+        "table": {
+            **table,
+            "rows": rows,
+            "documents": documents,
+            "method": blanked_titles(table["method"], titles),
+        },
+    }
+
+
+def titles_pattern(titles: Any) -> re.Pattern[str] | None:
+    """Finds any of the titles, as whole words, the longest first."""
+    known = sorted({title for title in titles if title.strip()}, key=len, reverse=True)
+    if not known:
+        return None
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", re.IGNORECASE)
+
+
+def blanked_titles(text: str, titles: re.Pattern[str] | None) -> str:
+    """``text`` with the titles blacked out."""
+    return titles.sub(lambda match: blacked(match.group()), text) if titles else text
+
+
+def _reasoned(plain: Plain, name: str, titles: re.Pattern[str] | None) -> Plain:
+    return {**plain, name: blanked_titles(plain[name], titles)}
+
+
+def _blacked_at(text: str, span: Plain) -> str:
+    return text[: span["start"]] + blacked(text[span["start"] : span["end"]]) + text[span["end"] :]

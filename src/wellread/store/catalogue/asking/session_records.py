@@ -19,8 +19,8 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_questions,
     rewrite_answer,
 )
-from wellread.store.catalogue.documents.pending import note_deletion
-from wellread.store.schema.asking_tables import sessions
+from wellread.store.catalogue.runs.index_debts import note_deletion
+from wellread.store.schema.activity_tables import sessions
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import Database
 from wellread.store.schema.document_tables import answers

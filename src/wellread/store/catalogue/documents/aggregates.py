@@ -33,10 +33,9 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.chunked import rows_in
-from wellread.store.schema.database import Database
+from wellread.store.schema.activity_tables import mention_scans, mentions
+from wellread.store.schema.database import Database, rows_in
 from wellread.store.schema.document_tables import documents, passages, texts
-from wellread.store.schema.graph_tables import mention_scans, mentions
 from wellread.types import Filters, Kind
 
 Limits = Sequence[Filters]

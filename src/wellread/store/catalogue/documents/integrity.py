@@ -30,12 +30,10 @@ from sqlalchemy import (
 from wellread.store.catalogue.documents.raw_reads import Body, bodies
 from wellread.store.catalogue.documents.source_records import origins
 from wellread.store.catalogue.documents.vocabularies import touch_all
+from wellread.store.schema.activity_tables import mention_scans, mentions, story_items, vector_debts
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.chunked import chunks
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import Database, chunks
 from wellread.store.schema.document_tables import documents, metadata, passages, sources, texts
-from wellread.store.schema.graph_tables import mention_scans, mentions, story_items
-from wellread.store.schema.run_tables import vector_debts
 
 DOCUMENTS_AT_ONCE = 50
 STREAM_ROWS = 2_000

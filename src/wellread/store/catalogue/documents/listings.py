@@ -18,8 +18,7 @@ from sqlalchemy import ColumnElement, Connection, Text, and_, cast, func, or_, s
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.chunked import rows_in
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import Database, rows_in
 from wellread.store.schema.document_tables import documents, passages
 from wellread.types import DocumentFacts, Filters, Passage
 

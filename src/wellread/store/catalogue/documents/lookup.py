@@ -15,7 +15,7 @@ from wellread.store.base import IndexKey
 from wellread.store.schema.catalogue_values import (
     PassageRow,
 )
-from wellread.store.schema.chunked import rows_in
+from wellread.store.schema.database import rows_in
 from wellread.store.schema.document_tables import (
     PIECE,
     documents,

@@ -12,16 +12,16 @@ import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Text, cast, func, select, text
+from sqlalchemy import Connection, Text, cast, delete, func, insert, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.identity import tagged_hash
-from wellread.store.schema.chunked import chunks
-from wellread.store.schema.database import Database
+from wellread.store.schema.activity_tables import collections
+from wellread.store.schema.database import Database, chunks
 from wellread.store.schema.document_tables import documents, entities, passages, properties
 from wellread.types import Kind
 
@@ -210,3 +210,31 @@ def touch_all(connection: Connection) -> None:
 def _key(collection: str) -> str:
     """Says nothing of the collection, so that nothing of it is left when it is removed."""
     return tagged_hash("words", collection)
+
+
+class Collections:
+    """Settings of collections by name. Every method raises StoreError on failure."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def settings(self, name: str) -> dict[str, Any] | None:
+        """The settings of the collection, or None when it has none."""
+        statement = select(collections.c.settings).where(collections.c.name == name)
+        with self._database.read() as connection:
+            found: dict[str, Any] | None = connection.execute(statement).scalar()
+        return found
+
+    def set_settings(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Keep these settings; they take the place of earlier ones."""
+        row = {"name": name, "settings": dict(settings), "updated_at": datetime.now(UTC)}
+        with self._database.write() as connection:
+            connection.execute(delete(collections).where(collections.c.name == name))
+            connection.execute(insert(collections), row)
+            touch(connection, [name])
+
+    def forget(self, name: str) -> None:
+        """Drop the settings of the collection; no error when it has none."""
+        with self._database.write() as connection:
+            connection.execute(delete(collections).where(collections.c.name == name))
+            touch(connection, [name])

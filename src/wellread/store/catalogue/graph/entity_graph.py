@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import Literal
 
 from rapidfuzz import fuzz, process, utils
 from sqlalchemy import select
@@ -33,7 +31,6 @@ from wellread.store.catalogue.graph.relation_network import (
 from wellread.store.schema.database import Database
 from wellread.store.schema.document_tables import documents
 
-Period = Literal["week", "month", "quarter", "year"]
 MOST_HOPS = 4
 LEAST_LIKENESS = 70.0  # of 100, for a name to be offered in place of one that is not there
 
@@ -44,15 +41,6 @@ class EntityMentions:
 
     node: EntityNode
     places: tuple[Mention, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeriodCount:
-    """How many documents of a period name an entity, and how often."""
-
-    start: date
-    documents: int
-    mentions: int
 
 
 class Graph:
@@ -223,29 +211,6 @@ class Graph:
         with self._database.read() as connection:
             return mention_reads.totals(connection, collections)
 
-    def mention_counts(
-        self, collections: Sequence[str], entity_id: str, period: Period = "month"
-    ) -> list[PeriodCount]:
-        """Counts by date of publication, from the first period with a mention to the last.
-
-        Periods between them without a mention are there with zeros; documents without a date
-        are not counted.
-        """
-        with self._database.read() as connection:
-            dated = mention_reads.dated_counts(connection, collections, entity_id)
-        counts: dict[date, tuple[int, int]] = {}
-        for moment, count in dated:
-            start = _period_start(moment.date(), period)
-            inside, many = counts.get(start, (0, 0))
-            counts[start] = (inside + 1, many + count)
-        found: list[PeriodCount] = []
-        start = min(counts, default=date.max)
-        while counts and start <= max(counts):
-            inside, many = counts.get(start, (0, 0))
-            found.append(PeriodCount(start=start, documents=inside, mentions=many))
-            start = _next_period(start, period)
-        return found
-
     def entities_in(self, document_id: str) -> list[EntityMentions]:
         """The entities that the document names, most often named first."""
         with self._database.read() as connection:
@@ -268,18 +233,3 @@ class Graph:
         """The networks of the collections as they are now, all from one snapshot."""
         with self._database.read() as connection:
             yield self._held.of(connection, collections)
-
-
-def _period_start(day: date, period: Period) -> date:
-    if period == "week":
-        return date.fromordinal(day.toordinal() - day.weekday())
-    if period == "month":
-        return day.replace(day=1)
-    if period == "quarter":
-        return date(day.year, 3 * ((day.month - 1) // 3) + 1, 1)
-    return date(day.year, 1, 1)
-
-
-def _next_period(start: date, period: Period) -> date:
-    days = {"week": 7, "month": 31, "quarter": 92, "year": 366}[period]
-    return _period_start(date.fromordinal(start.toordinal() + days), period)

@@ -20,8 +20,8 @@ from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.vocabularies import stamps_of
 from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes
 from wellread.store.catalogue.graph.relation_network import Network, RelationNames, RelationRow
+from wellread.store.schema.activity_tables import collections as collection_settings
 from wellread.store.schema.document_tables import documents, entities, relations
-from wellread.store.schema.graph_tables import collections as collection_settings
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
 

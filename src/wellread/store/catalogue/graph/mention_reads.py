@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, func, select
 
 from wellread.store.catalogue.documents.lookup import VALUES, facts
-from wellread.store.schema.chunked import rows_in
+from wellread.store.schema.activity_tables import mention_scans, mentions
+from wellread.store.schema.database import rows_in
 from wellread.store.schema.document_tables import documents
-from wellread.store.schema.graph_tables import mention_scans, mentions
 from wellread.types import DocumentFacts, Span
 
 
@@ -124,19 +124,6 @@ def documents_mentioning(
         )
         for document_id, many, _ in rows
     ]
-
-
-def dated_counts(
-    connection: Connection, collections: Sequence[str], entity_id: str
-) -> list[tuple[datetime, int]]:
-    """The publication date of each document that names the entity and has one, and how often."""
-    statement = (
-        _live(select(documents.c.published_at, func.count()), collections)
-        .where(mentions.c.entity_id == entity_id, documents.c.published_at.is_not(None))
-        .group_by(documents.c.id, documents.c.published_at)
-        .order_by(documents.c.published_at)
-    )
-    return [(moment, count) for moment, count in connection.execute(statement)]
 
 
 def _live(statement: Select[Any], collections: Sequence[str]) -> Select[Any]:

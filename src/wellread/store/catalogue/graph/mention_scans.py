@@ -9,11 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, exists, insert, or_, select
 
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions
+from wellread.store.schema.activity_tables import mention_scans, mentions
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.chunked import chunks, rows_in
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import Database, chunks, rows_in
 from wellread.store.schema.document_tables import documents, entities, texts
-from wellread.store.schema.graph_tables import mention_scans, mentions
 from wellread.types import Span
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from wellread.identity import tagged_hash
+from wellread.store.schema.activity_tables import job_items, jobs
 from wellread.store.schema.database import Database
-from wellread.store.schema.run_tables import job_items, jobs
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]

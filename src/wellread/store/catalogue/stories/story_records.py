@@ -31,10 +31,9 @@ from wellread.store.catalogue.stories.story_rows import (
     item_row,
     told_row,
 )
-from wellread.store.schema.chunked import AT_ONCE, chunks
-from wellread.store.schema.database import Database
+from wellread.store.schema.activity_tables import stories, story_items
+from wellread.store.schema.database import AT_ONCE, Database, chunks
 from wellread.store.schema.document_tables import documents, properties
-from wellread.store.schema.graph_tables import stories, story_items
 
 STREAM_ROWS = 2_000
 Choose = Callable[[Sequence[ItemRecord]], Sequence[ItemRecord]]
