@@ -1,7 +1,7 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both install into .venv first.
 PYTHON ?= python3
-# For example PYTEST="-n 2 --dist loadfile": two processes, half of the time, on an idle machine.
-PYTEST ?=
+# Two processes take half of the time; PYTEST="-x tests/ask" runs some of the tests in one.
+PYTEST ?= -n 2 --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -30,6 +30,7 @@ from benchmarks import (
     minutes,
     optech,
     pdf_order,
+    premises,
     record,
     refusal,
     retrieval,
@@ -210,6 +211,15 @@ documents; XQuAD and ClapNQ have no conflicts, so each one claimed there is a fa
 
 """
 
+PREMISES = """\
+## False premises
+
+Questions about the sample that take something for granted that the material says otherwise, and
+questions that do not. Put right: the answer names what the source says instead. The questions with
+a false premise have one author with the rules.
+
+"""
+
 MENTIONS = """\
 ## Names of entities in documents
 
@@ -312,6 +322,8 @@ def page() -> str:
                 _one("followups", followups.table),
                 SESSIONS,
                 _one("sessions", sessions.table),
+                PREMISES,
+                _one("premises", premises.table),
                 MENTIONS,
                 _one("mentions", mentions.table),
                 STORIES,
