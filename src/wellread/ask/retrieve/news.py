@@ -1,4 +1,4 @@
-"""What is new: the stories of a time, each by its best items (SPEC 5)."""
+"""What is new: the stories of a time, each by its best items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past questions like the new one, with what experts said about their answers (SPEC 9).
+"""Past questions like the new one, with what experts said about their answers.
 
 The nearest passages of past questions are candidates; what counts is question against question,
 since a passage holds the answer too. A past follow-up is compared in words that need no earlier

@@ -1,4 +1,4 @@
-"""Checks each sentence of an answer against the passages it cites (SPEC 7).
+"""Checks each sentence of an answer against the passages it cites.
 
 The steps stand in ``check_steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
 that reports somebody's words is checked against that person's words alone; one that what it cites

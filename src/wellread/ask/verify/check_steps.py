@@ -1,4 +1,4 @@
-"""One claim against some runs of evidence: the steps, each cheaper than the next (SPEC 7).
+"""One claim against some runs of evidence: the steps, each cheaper than the next.
 
 1. ``verbatim``: the claim stands there, letter by letter or but for white space, quotation marks
    and case.

@@ -1,4 +1,4 @@
-"""How sure an answer is: a learned score, what caps it, its band, and the reason in words (SPEC 7).
+"""How sure an answer is: a learned score, what caps it, its band, and the reason in words.
 
 The score is the probability that the material answers the question and that the answer shows it.
 Its weights stand in ``confidence.json``; ``benchmarks/train_confidence.py`` writes it. The language

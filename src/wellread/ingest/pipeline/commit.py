@@ -1,6 +1,6 @@
 """The one way into the stores: intend, index, commit, settle, under the writers' lock.
 
-The order of writes is what keeps a home whole at any kill (SPEC 2.1):
+The order of writes is what keeps a home whole at any kill:
 
 1. the catalogue notes which versions are about to go into the index (``intend``);
 2. the index takes their rows, which are found by their words from then on;

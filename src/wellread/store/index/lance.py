@@ -66,7 +66,7 @@ logger = logging.getLogger(__name__)
 
 # Below this an exact scan is as quick as an index and needs no training.
 VECTOR_INDEX_ROWS = 20_000
-# Measured on 200,000 passages: recall@10 of 1.00 (SPEC 16).
+# Measured on 200,000 passages: recall@10 of 1.00.
 PROBES = 50
 PARTITION_ROWS = 4_096
 ALL = 0  # LanceDB's word for "as many probes as there are partitions"

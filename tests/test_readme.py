@@ -1,0 +1,114 @@
+"""What the README shows and promises is what happens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import date
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pytest
+
+# The measurements are not part of the installed package.
+from benchmarks import picture
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+KINDS_OF_QUESTIONS = "you ask | read as | answered from"
+COMMAND = "$ wellread "
+
+
+def rows_under(header: str) -> list[list[str]]:
+    """The cells of the table with this header."""
+    lines = README[README.index(header) :].splitlines()[2:]
+    rows = []
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    return rows
+
+
+def squeezed(printed: str) -> str:
+    """Without line breaks, times, scores and the folder that the material lies in."""
+    plain = re.sub(r"file://\S*?/examples", "file://examples", printed.replace("…", "0"))
+    return re.sub(r"\s+", "", re.sub(r"\d+\.\d+|\b0\b|\(\d+/s\)", "#", plain)).replace("(#/s)", "#")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    home = tmp_path_factory.mktemp("readme") / "home"
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        with as_file(files("wellread.sample")) as folder:
+            add(kb, [str(folder)])
+        yield kb
+
+
+def test_there_are_questions_of_many_kinds() -> None:
+    assert len({kind for _, kind, _ in rows_under(KINDS_OF_QUESTIONS)}) >= 6
+
+
+@pytest.mark.parametrize(("question", "kind", "source"), rows_under(KINDS_OF_QUESTIONS))
+def test_a_question_is_read_and_answered_as_promised(
+    sample: KnowledgeBase, question: str, kind: str, source: str
+) -> None:
+    analysis = analyse(Question(text=question), vocabulary_of(sample), date.today())
+    assert analysis.type == kind
+    given = asyncio.run(final(answer(sample, Question(text=question))))
+    by_catalogue = source.startswith("the catalogue")
+    assert given.answered_by == ("catalogue" if by_catalogue else "extractive"), given.text
+
+
+def test_the_first_commands_print_what_is_shown(tmp_path: Path) -> None:
+    shown = README[README.index("```console") :].partition("\n")[2].partition("```")[0]
+    for part in shown.split(COMMAND)[1:]:
+        line, _, expected = part.partition("\n")
+        done = subprocess.run(
+            f"{sys.executable} -m wellread.serve.cli {line}",
+            shell=True,
+            cwd=ROOT,
+            env={**os.environ, "WELLREAD_HOME": str(tmp_path / "home"), "COLUMNS": "96"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert squeezed(done.stdout) == squeezed(expected)
+
+
+def test_the_picture_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    """``python -m benchmarks.picture`` draws it anew."""
+    done = subprocess.run(
+        [sys.executable, "-m", "wellread.serve.cli", "--home", str(tmp_path / "home"), "demo"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    drawn = picture.words_of_picture(picture.PICTURE.read_text(encoding="utf-8"))
+    for question in picture.SHOWN:
+        assert picture.squeezed(picture.answer_in(done.stdout, question)) in drawn
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    code = README[README.index("```python") :].partition("\n")[2].partition("```")[0]
+    code = code.replace('"my-home"', repr(str(tmp_path / "home")))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "2,300 euros" in done.stdout
+    assert "00:41 · Piet" in done.stdout
