@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -37,17 +38,24 @@ LENIENT: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.1}}
 PAST = '{"question": "When does the ferry leave?", "answer": "The ferry leaves at noon."}\n'
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "material"
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home that each test gets a copy of."""
+    root = tmp_path_factory.mktemp("answer")
+    folder = root / "material"
     folder.mkdir()
     (folder / "ferry.md").write_text(FERRY, encoding="utf-8")
     (folder / "past.jsonl").write_text(PAST, encoding="utf-8")
-    (tmp_path / "library.md").write_text(LIBRARY, encoding="utf-8")
-    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+    (root / "library.md").write_text(LIBRARY, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
         add(kb, [str(folder)], collection="town")
-        add(kb, [str(tmp_path / "library.md")], collection="tools")
-    return tmp_path / "home"
+        add(kb, [str(root / "library.md")], collection="tools")
+    return root / "home"
+
+
+@pytest.fixture
+def home(prepared: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(prepared, tmp_path / "home"))
 
 
 @pytest.fixture

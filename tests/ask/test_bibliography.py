@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -44,12 +45,21 @@ _ENTRY = re.compile(r"@(\w+)\{([a-z0-9-]+),\n((?:  \w+ = .*,\n)*)\}\n")
 _FIELD = re.compile(r"  (\w+) = (?:\{(.*)\}|([a-z]{3})),\n")
 
 
-@pytest.fixture
-def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
-    path = tmp_path / "news.jsonl"
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The home that each test gets a copy of."""
+    root = tmp_path_factory.mktemp("bibliography")
+    path = root / "news.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in NEWS), encoding="utf-8")
-    with open_kb(tmp_path / "home", overrides=LENIENT, embedder=ReadableEmbedder()) as made:
+    with open_kb(root / "home", overrides=LENIENT, embedder=ReadableEmbedder()) as made:
         add(made, [str(path)], collection="town")
+    return root / "home"
+
+
+@pytest.fixture
+def kb(prepared: Path, tmp_path: Path) -> Iterator[KnowledgeBase]:
+    home = Path(shutil.copytree(prepared, tmp_path / "home"))
+    with open_kb(home, overrides=LENIENT, embedder=ReadableEmbedder()) as made:
         yield made
 
 
