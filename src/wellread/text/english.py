@@ -101,6 +101,34 @@ OPEN_ENDS = (
     "has have had is are was were includes? needs? offers? contains? means? must should can will "
     "to for of with by if when that"
 ).split()
+# Words before a number that make it a rough one or a bound, as patterns.
+ROUGHLY = (
+    *("about", "around", "approximately", "roughly", "nearly", "almost", "over", r"more\s+than"),
+    *("circa", r"at\s+least", r"up\s+to"),
+)
+BOUNDS = (
+    *("less than", "fewer than", "under", "at most", "of the", "these", "those", "the other"),
+    *("another", "top", "first", "last", "next", "each", "every"),
+)
+# How a sentence begins that only the one before it explains; connectives may stand in front.
+CONNECTIVES = "however but also moreover then thus so therefore and yet later".split()
+LEANING = (
+    *("it", "its", "this", "that", "these", "those", "they", "their", "them", "he", "she", "his"),
+    *("her", "hers", "such", "both", "each of them", "yes", "no", "another", "others", "for this"),
+    *("in this", "at that time", "since then", "there,"),
+    "the (?:former|latter|same|two|other|others|rest)",
+)
+# What tells somebody to do something, as patterns, and what follows the verb of an order.
+DUTIES = (
+    "you (?:will )?(?:need|must|should|can|have to)",
+    *("(?:needs?|has|have) to", "must", "should", "make sure", "do not", "don['’]t", "never"),
+    *("always", "at least", "at most", "please"),
+)
+AFTER_ORDERS = (
+    "the a an your all each every it them no not any only with for at to in on up out off down "
+    "people someone"
+).split()
+
 # Words that point at something said elsewhere.
 POINTING = (
     "it its this that these those they their them he she his her him here there above below"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Citation
-from wellread.text.english import MONTHS, NUMBER_WORDS, OFFICES, STOP_WORDS
+from wellread.text.english import BOUNDS, MONTHS, NUMBER_WORDS, OFFICES, ROUGHLY, STOP_WORDS
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 
@@ -37,11 +37,7 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|long|far|old|large|big|high|fast|warm)\b", re.I)
-_BOUNDED = re.compile(
-    r"(?:more than|less than|fewer than|over|under|at least|at most|about|around|nearly|almost"
-    r"|up to|of the|these|those|the other|another|top|first|last|next|each|every)\s*$",
-    re.IGNORECASE,
-)
+_BOUNDED = re.compile(rf"(?:{'|'.join((*ROUGHLY, *BOUNDS))})\s*$", re.IGNORECASE)
 _OFFICES = "|".join(OFFICES)
 _PERSON = r"[A-Z][\w’'-]+(?:\s+[A-Z][\w’'-]+)+"
 _OFFICE = (

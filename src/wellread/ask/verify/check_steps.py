@@ -20,7 +20,7 @@ from wellread.ask.verify import align
 from wellread.ask.verify.reported_speech import Part, about
 from wellread.ask.verify.support_score import Support, learned, support
 from wellread.models.base import Embedder
-from wellread.text.english import SCALES
+from wellread.text.english import ROUGHLY, SCALES
 from wellread.text.parsed import parse
 from wellread.text.quantities import LETTERS
 from wellread.types import Span
@@ -36,8 +36,7 @@ _SCALED = re.compile(
     re.IGNORECASE,
 )
 _ROUGH = re.compile(
-    r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|more\s+than|less\s+than|"
-    r"under|circa|up\s+to|at\s+least)\s+[$€£~]?(\d[\d,]*(?:\.\d+)?)",
+    rf"\b(?:{'|'.join(ROUGHLY)}|some|less\s+than|under)\s+[$€£~]?(\d[\d,]*(?:\.\d+)?)",
     re.IGNORECASE,
 )
 # "2018–19": the second year, in short.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from wellread.answers import Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.proximity import closeness
+from wellread.ask.verify.support_features import worth_of
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
@@ -85,7 +85,7 @@ def features_of(
         for number, piece in enumerate(pieces)
         for text in (span.of(piece.text) for span in sentence_spans(piece.text))
     ]
-    worth = _worth(asked, lines)
+    worth = worth_of(sorted(asked), [line.held for line in lines])
     fullest = _fullest(pieces, titles, lines, worth)
     close = closeness(
         analysis.subject or analysis.question,
@@ -115,14 +115,6 @@ def support(verdicts: Sequence[Verdict]) -> float:
 def _title(piece: Evidence) -> frozenset[str]:
     above = f"{piece.hit.document.title} {' '.join(piece.locator.heading)}"
     return parse(above).stem_set
-
-
-def _worth(asked: frozenset[str], lines: Sequence[_Line]) -> dict[str, float]:
-    """What share of the question each stem is: the fewer sentences hold it, the more."""
-    count = Counter(stem for line in lines for stem in line.held)
-    worth = {stem: math.log(1 + (len(lines) + 0.5) / (count[stem] + 0.5)) for stem in sorted(asked)}
-    total = math.fsum(worth.values())
-    return {stem: value / total for stem, value in worth.items()}
 
 
 def _share(worth: Mapping[str, float], held: frozenset[str]) -> float:

@@ -75,7 +75,7 @@ def compare(claim: str, sources: Sequence[Source]) -> Compared:
         for number, source in enumerate(sources)
         for span in sentence_spans(source.text)
     )
-    worth = _worth(stems, lines)
+    worth = worth_of(stems, [line.held for line in lines])
     ranked = sorted(lines, key=lambda line: (-_share(worth, line.held), len(line.text)))
     return Compared(
         claim=claim,
@@ -135,14 +135,14 @@ def _line(source: int, span: Span, text: str, wanted: frozenset[str]) -> Line:
     return Line(source=source, span=span, text=text, stems=stems, held=wanted.intersection(stems))
 
 
-def _worth(stems: Sequence[str], lines: Sequence[Line]) -> dict[str, float]:
-    """Each stem's worth by how few sentences hold it, as BM25 weighs words."""
-    count = Counter(stem for line in lines for stem in line.held)
+def worth_of(stems: Iterable[str], lines: Sequence[frozenset[str]]) -> dict[str, float]:
+    """Each stem's share of the whole, more the fewer of ``lines`` hold it, as BM25 weighs words."""
+    count = Counter(one for held in lines for one in held)
     worth = {
         one: math.log(1 + (len(lines) + 0.5) / (count[one] + 0.5)) for one in dict.fromkeys(stems)
     }
-    total = sum(worth.values())
-    return {stem: value / total for stem, value in worth.items()}
+    total = math.fsum(worth.values())
+    return {one: value / total for one, value in worth.items()}
 
 
 def _share(worth: Mapping[str, float], held: Iterable[str]) -> float:

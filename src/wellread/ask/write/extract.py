@@ -26,7 +26,7 @@ from wellread.ask.write.sentences import Option, Page, in_order, options_of
 from wellread.ask.write.source_subjects import with_further_reports
 from wellread.models.base import Embedder
 from wellread.questions import Analysis
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import AFTER_ORDERS, DUTIES, STOP_WORDS
 from wellread.text.parsed import parse
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
@@ -34,17 +34,10 @@ FEWEST, MOST = 2, 7  # sections that are told
 OF_A_SECTION = 2  # sentences; a list counts as it is
 LONGEST_HEADING = 9  # words
 MANY_STEPS = 6  # of one list
-_MUST = re.compile(
-    r"\b(?:you (?:will )?(?:need|must|should|can|have to)|(?:needs?|has|have) to|must|should"
-    r"|make sure|do not|don['’]t|never|always|at least|at most|please)\b",
-    re.IGNORECASE,
-)
+_MUST = re.compile(rf"\b(?:{'|'.join(DUTIES)})\b", re.IGNORECASE)
 _LIST_OF_NEEDS = re.compile(r"\b(?:has|have|needs?|requires?|must|should)\b[^.]*$")
 # "Ask the sewing circle", "Plan with 600 euros": a bare verb, and what it acts on or with.
-_ORDER = re.compile(
-    r"^(?P<verb>[A-Z][a-z]{1,14})\s+(?:the|a|an|your|all|each|every|it|them|no|not|any|only|with"
-    r"|for|at|to|in|on|up|out|off|down|people|someone)\b"
-)
+_ORDER = re.compile(rf"^(?P<verb>[A-Z][a-z]{{1,14}})\s+(?:{'|'.join(AFTER_ORDERS)})\b")
 OF_THE_TWO = 3  # sentences of each side of a comparison that are embedded
 OF_A_SIDE = 2  # sentences that are told of each side
 TOGETHER = 2  # sentences about several sides that are embedded

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Claim, Evidence
-from wellread.text.english import OPEN_ENDS
+from wellread.text.english import CONNECTIVES, LEANING, OPEN_ENDS
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
@@ -18,10 +18,7 @@ LONGEST_LINE = 14  # words of a line of its own that is no sentence
 
 # What only the sentence before explains. Connectives ("However", "Also") read well by themselves.
 _LEANING = re.compile(
-    r"^(?:[\"'“‘(]*)(?:(?:however|but|also|moreover|then|thus|so|therefore|and|yet|later),?\s+)?"
-    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|hers|such|both|each of them"
-    r"|the (?:former|latter|same|two|other|others|rest)|yes|no|another|others|for this|in this"
-    r"|at that time|since then|there,)\b(?!’s\b.*\bthat\b)",
+    rf"^(?:[\"'“‘(]*)(?:(?:{'|'.join(CONNECTIVES)}),?\s+)?(?:{'|'.join(LEANING)})\b(?!’s\b.*\bthat\b)",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:^|\n)[ \t]*(?:[-*+•‣▪]|\d{1,3}[.)])[ \t]+$")

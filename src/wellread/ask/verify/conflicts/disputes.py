@@ -18,16 +18,13 @@ from wellread.ask.write.drafting import Written
 from wellread.ask.write.extract import material_of
 from wellread.ask.write.sentences import Option, Page
 from wellread.questions import Analysis
+from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
 
 LONGEST_LABEL = 80  # characters
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
-_ROUGH = re.compile(
-    r"\b(?:about|around|approximately|roughly|nearly|almost|over|more than|at least|up to"
-    r"|estimated?|circa|an average)\b",
-    re.IGNORECASE,
-)
+_ROUGH = re.compile(rf"\b(?:{'|'.join(ROUGHLY)}|estimated?|an average)\b", re.IGNORECASE)
 _KINDS = {
     "article": "an article",
     "page": "a page",
