@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.models.base import Embedder, Purpose
-from wellread.models.embedders.cached_embedder import CachedEmbedder
+from wellread.models.embedders.cached_embedder import FEW, CachedEmbedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 
 
@@ -45,13 +45,22 @@ def test_a_query_is_embedded_once() -> None:
     assert np.array_equal(second, first[[1, 0]])
 
 
-def test_passages_are_not_remembered() -> None:
+def test_a_query_and_a_passage_of_the_same_words_are_two() -> None:
     inner = Counting()
     cached = CachedEmbedder(inner)
     cached.embed(["ferry"], "passage")
     cached.embed(["ferry"], "query")
     cached.embed(["ferry"], "passage")
-    assert inner.asked == ["ferry"] * 3
+    assert inner.asked == ["ferry"] * 2
+
+
+def test_the_passages_of_a_document_that_comes_in_are_not_remembered() -> None:
+    inner = Counting()
+    cached = CachedEmbedder(inner)
+    many = [f"passage {number}" for number in range(FEW + 1)]
+    cached.embed(many, "passage")
+    cached.embed(many[:1], "passage")
+    assert inner.asked == [*many, many[0]]
 
 
 def test_the_query_unused_for_longest_is_forgotten() -> None:
