@@ -24,11 +24,11 @@ from benchmarks.material import COLLECTIONS, FIRST_DAY, generated_home, pattern,
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.proximity import closeness
 from wellread.ask.retrieve.ranking import weighted
 from wellread.ask.retrieve.search import CLOSER_LOOKED, LOWEST, search
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
+from wellread.models.readers.proximity import closeness
 from wellread.types import Filters
 
 WARM_UP = 20

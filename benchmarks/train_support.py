@@ -1,4 +1,4 @@
-"""Learns the weights of ``wellread.ask.verify.support`` and writes ``support.json`` there.
+"""Learns the weights of ``wellread.models.readers`` and writes ``support_weights.json`` there.
 
     python -m benchmarks.train_support
 
@@ -28,8 +28,8 @@ from benchmarks.sets.claims import (
     half,
     read_cases,
 )
-from wellread.ask.verify.support_features import AGAINST, NAMES
-from wellread.ask.verify.support_score import FILE, Weights, weigh
+from wellread.models.readers.support_features import AGAINST, NAMES
+from wellread.models.readers.support_score import FILE, Weights, weigh
 
 PENALTY = 10.0
 ROUNDS = 500
@@ -45,7 +45,7 @@ def main() -> None:
     parts = training()
     weights = learn(parts)
     text = {
-        "about": "Logistic regression over wellread.ask.verify.support_features; "
+        "about": "Logistic regression over wellread.models.readers.support_features; "
         "written by benchmarks/train_support.py",
         "trained_on": {name: len(cases) for name, cases in parts.items()},
         "bias": weights.bias,
@@ -53,7 +53,7 @@ def main() -> None:
         "supported": weights.supported,
         "partial": weights.partial,
     }
-    path = ROOT / "src" / "wellread" / "ask" / "verify" / FILE
+    path = ROOT / "src" / "wellread" / "models" / "readers" / FILE
     path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from benchmarks.paths import CACHE, eval_data
 from benchmarks.sets.items import printed_strings
 from benchmarks.sets.reading import read_lines
-from wellread.ask.verify.support_features import Source, compare, readings
 from wellread.models.base import Purpose
 from wellread.models.embedders.local_embedder import LocalEmbedder
+from wellread.models.readers.support_features import Source, compare, readings
 
 Label = Literal["supported", "partial", "contradicted", "none"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
-from wellread.ask.verify.support_score import in_doubt, learned
 from wellread.errors import ModelError
 from wellread.models.judge import Case, Judge, Ruling, RulingName
+from wellread.models.readers.support_score import in_doubt, learned
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from wellread.ask.verify.support_features import (
+from wellread.models.base import Purpose
+from wellread.models.readers.support_features import (
     AGAINST,
     FOR,
     NAMES,
@@ -20,8 +21,7 @@ from wellread.ask.verify.support_features import (
     missing_numbers,
     readings,
 )
-from wellread.ask.verify.support_score import FILE, Support, in_doubt, learned, support, weigh
-from wellread.models.base import Purpose
+from wellread.models.readers.support_score import FILE, Support, in_doubt, learned, support, weigh
 from wellread.testing.embedding import ReadableEmbedder
 
 TEXT = (
@@ -172,7 +172,7 @@ def test_the_order_of_the_sources_changes_nothing_but_the_number() -> None:
 def test_the_shipped_weights_are_complete_and_of_the_right_sign() -> None:
     weights = learned()
     written = json.loads(
-        resources.files("wellread.ask.verify").joinpath(FILE).read_text(encoding="utf-8")
+        resources.files("wellread.models.readers").joinpath(FILE).read_text(encoding="utf-8")
     )
     assert set(written["readings"]) == set(NAMES)
     assert all(weights.readings[name] >= 0 for name in FOR)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.proximity import closeness, room_for_words
 from wellread.ask.retrieve.ranking import Fused
 from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
+from wellread.models.readers.proximity import closeness, room_for_words
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
 
 logger = logging.getLogger(__name__)

@@ -16,10 +16,10 @@ from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.verify import align
 from wellread.ask.verify.check_steps import quotation, settle
 from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
-from wellread.ask.verify.support_score import in_doubt, learned
 from wellread.errors import ModelError
 from wellread.models.base import Embedder
 from wellread.models.judge import Case, Judge, Ruling
+from wellread.models.readers.support_score import in_doubt, learned
 from wellread.text.parsed import parse
 from wellread.types import Mark
 

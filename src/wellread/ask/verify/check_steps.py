@@ -18,8 +18,8 @@ from typing import Literal
 from wellread.answers import Verdict, VerdictName
 from wellread.ask.verify import align
 from wellread.ask.verify.reported_speech import Part, about
-from wellread.ask.verify.support_score import Support, learned, support
 from wellread.models.base import Embedder
+from wellread.models.readers.support_score import Support, learned, support
 from wellread.text.english import ROUGHLY, SCALES
 from wellread.text.parsed import parse
 from wellread.text.quantities import LETTERS

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence, Verdict, VerdictName
-from wellread.ask.retrieve.proximity import closeness
-from wellread.ask.verify.support_features import worth_of
 from wellread.models.base import Embedder
+from wellread.models.readers.proximity import closeness
+from wellread.models.readers.support_features import worth_of
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.verify.support_features import Source
+from wellread.models.readers.support_features import Source
 from wellread.text.english import SAYING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans

@@ -1,6 +1,6 @@
 """How well the cited passages bear a claim out, 0-1: the readings weighed by learned numbers.
 
-The numbers stand in ``support.json``; ``benchmarks/train_support.py`` writes it.
+The numbers stand in ``support_weights.json``; ``benchmarks/train_support.py`` writes it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from wellread.ask.verify.support_features import (
+from wellread.models.base import Embedder
+from wellread.models.readers.support_features import (
     NAMES,
     Compared,
     Source,
@@ -20,10 +21,9 @@ from wellread.ask.verify.support_features import (
     contained,
     readings,
 )
-from wellread.models.base import Embedder
 from wellread.types import Span
 
-FILE = "support.json"
+FILE = "support_weights.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def in_doubt(score: float, weights: Weights) -> bool:
 @cache
 def learned() -> Weights:
     """The numbers that come with the package."""
-    text = resources.files("wellread.ask.verify").joinpath(FILE).read_text(encoding="utf-8")
+    text = resources.files("wellread.models.readers").joinpath(FILE).read_text(encoding="utf-8")
     read = json.loads(text)
     return Weights(
         bias=float(read["bias"]),
