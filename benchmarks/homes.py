@@ -23,7 +23,7 @@ from wellread.ingest.pipeline.run_report import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
-from wellread.models.open import open_embedder
+from wellread.models.embedders.open_embedder import open_embedder
 from wellread.types import DocumentFacts, Span
 
 COLLECTION = "default"

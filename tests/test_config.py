@@ -37,10 +37,8 @@ def another(row: SettingRow) -> tuple[str, object]:
     chosen: dict[str, tuple[str, object]] = {
         "embedding.backend": ("static", "static"),
         "retrieval.fusion": ("rrf", "rrf"),
-        "rerank.backend": ("http", "http"),
-        "rerank.format": ("tei", "tei"),
+        "reader.format": ("tei", "tei"),
         "citations.style": ("auto", "auto"),
-        "verification.judge": ("http", "http"),
         "generation.input_price": ("0.25", 0.25),
         "generation.output_price": ("0.75", 0.75),
         "features.similar_rating": ("70", 70),
@@ -193,3 +191,14 @@ def test_settings_do_not_change() -> None:
     settings = Settings()
     with pytest.raises(ValidationError):
         setattr(settings.qa, "max_sentences", 9)  # noqa: B010 mypy knows it too
+
+
+@pytest.mark.parametrize("section", ["rerank", "verification"])
+def test_a_section_of_earlier_releases_is_named(tmp_path: Path, section: str) -> None:
+    """Silence would turn off what somebody had turned on."""
+    write(tmp_path, f"{section}:\n  timeout: 5\n")
+    with pytest.raises(SettingsError, match=rf"{section} are part of reader now.*reader\."):
+        load_settings(tmp_path, environ={})
+    environ = {f"WELLREAD_{section}_TIMEOUT".upper(): "5"}
+    with pytest.raises(SettingsError, match=rf"{section} are part of reader now"):
+        load_settings(tmp_path / "other", environ=environ)

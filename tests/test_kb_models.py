@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,11 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, StoreError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder, LanguageModel, Prompt
+from wellread.models.reader import excerpts
+from wellread.models.readers.http_reader import HttpReranking
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, collect
-from wellread.testing.rerank import ReadableReranker
+from wellread.testing.reader import ReadableReader
 
 PROMPT = Prompt(system="s", user="u")
 HTTP = {"backend": "http", "url": "http://user:pw@one.example:99/v1", "model": "tiny"}
@@ -22,16 +23,12 @@ HTTP = {"backend": "http", "url": "http://user:pw@one.example:99/v1", "model": "
 
 @pytest.fixture
 def readable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Embedders and rerankers without a server."""
+    """Embedders without a server."""
 
     def open_readable(settings: EmbeddingSettings, home: Path) -> Embedder:
         return ReadableEmbedder()
 
-    def reranker(settings: object, model: Callable[[], LanguageModel | None]) -> ReadableReranker:
-        return ReadableReranker()
-
     monkeypatch.setattr(kb_module, "open_embedder", open_readable)
-    monkeypatch.setattr(kb_module, "open_reranker", reranker)
 
 
 def calls(kb: KnowledgeBase) -> list[tuple[str, str, str, int]]:
@@ -60,11 +57,13 @@ def test_an_embedder_on_this_machine_is_free_and_is_not(tmp_path: Path) -> None:
         assert calls(kb) == []
 
 
-@pytest.mark.usefixtures("readable")
-def test_a_reranker_on_a_server_is_in_the_books(tmp_path: Path) -> None:
-    with open_kb(tmp_path, overrides={"rerank": HTTP}, embedder=ReadableEmbedder()) as kb:
-        assert kb.reranker is not None
-        kb.reranker.rerank("one", ["two three"])
+def test_a_reader_on_a_server_is_in_the_books(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HttpReranking, "relevance", ReadableReader().relevance)
+    named = {"relevance": "http", "url": HTTP["url"], "model": "tiny"}
+    with open_kb(tmp_path, overrides={"reader": named}, embedder=ReadableEmbedder()) as kb:
+        kb.reader.relevance("one", excerpts("two three"))
         assert calls(kb) == [("rerank", "one.example:99", "tiny", 3)]
 
 

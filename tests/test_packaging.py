@@ -231,7 +231,8 @@ import sys
 for name in ("pydantic_ai", "openai", "tokenizers"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.demo_cli, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.api.app, wellread.models.language.open_language_model, wellread.models.open
+import wellread.serve.api.app, wellread.models.readers.open_reader
+import wellread.models.language.open_language_model
 """
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False

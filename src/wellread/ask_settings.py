@@ -71,27 +71,70 @@ class CitationSettings(Section):
     )
 
 
-class VerificationSettings(Section):
-    """Who rules on sentences that the built-in steps leave in doubt."""
+class ReaderSettings(Section):
+    """Who says how well texts fit a question, answer it, and bear out a claim."""
 
-    judge: Literal["none", "model", "local", "http"] = Field(
-        default="none",
-        description="who rules on doubtful sentences: nobody, the language model, a fact-checking "
-        "model in a folder (extra rerank), or one on a server",
+    relevance: str = Field(
+        default="lexical",
+        min_length=1,
+        description="who puts the best passages in order: lexical (the search's own order), onnx "
+        "(a cross-encoder in a folder; extra rerank), http (a server), llm (the language model of "
+        "generation.model), or the name of a plug-in",
     )
+    answers: str = Field(
+        default="lexical",
+        min_length=1,
+        description="who says how far a sentence answers the question; as reader.relevance",
+    )
+    entails: str = Field(
+        default="lexical",
+        min_length=1,
+        description="who rules on sentences that the built-in steps leave in doubt: lexical "
+        "(nobody), onnx, http, llm (a fact-checking model in a folder, on a server, the language "
+        "model), or the name of a plug-in",
+    )
+    depth: int = Field(
+        default=30, ge=2, le=200, description="best passages of a search that are put in order"
+    )
+    weight: float = Field(
+        default=0.7,
+        ge=0,
+        le=1,
+        description="share of the reader in the joined order; 1: its order alone",
+    )
+    most: int = Field(default=4, ge=0, description="most sentences of one answer that are ruled on")
+    timeout: float = Field(
+        default=20.0,
+        gt=0,
+        description="seconds that one call (each request to a server, each ruling) may take; after "
+        "that the order and the verdicts stay as they were",
+    )
+    threads: int = Field(default=0, ge=0, description="threads of onnx; 0 takes all cores")
     model_path: str = Field(
+        default="",
+        description="folder with the ONNX file of a cross-encoder and its tokenizer.json",
+    )
+    entails_path: str = Field(
         default="",
         description="folder with the ONNX file of a fact-checking model and its tokenizer.json",
     )
-    url: str = Field(
-        default="", description="address that takes {document, claim} and gives a probability"
+    url: str = Field(default="", description="base URL of a server with the route /rerank")
+    format: Literal["jina", "tei"] = Field(
+        default="jina",
+        description="that server's wire format: Jina's (Cohere, vLLM, Infinity, llama.cpp) or that "
+        "of Text Embeddings Inference",
+    )
+    model: str = Field(
+        default="", description="model name to ask that server for; not needed with tei"
     )
     api_key_env: str = Field(
-        default="", description="environment variable that holds the server's key"
+        default="READER_API_KEY", description="environment variable that holds that server's key"
     )
-    timeout: float = Field(default=20.0, gt=0, description="seconds that one ruling may take")
-    most: int = Field(
-        default=4, ge=0, description="most sentences of one answer that the judge is asked about"
+    entails_url: str = Field(
+        default="", description="address that takes {document, claim} and gives a probability"
+    )
+    entails_key_env: str = Field(
+        default="", description="environment variable that holds the key of reader.entails_url"
     )
 
 

@@ -24,11 +24,10 @@ from wellread.ask_settings import (
     FeaturesSettings,
     GenerationSettings,
     QaSettings,
+    ReaderSettings,
     Section,
-    VerificationSettings,
 )
 from wellread.errors import SettingsError
-from wellread.rerank_settings import RerankSettings
 
 SETTINGS_FILE = "wellread.yaml"
 ALIASES: Mapping[str, tuple[str, str]] = {
@@ -40,6 +39,14 @@ ALIASES: Mapping[str, tuple[str, str]] = {
 }
 
 
+# Sections of earlier releases, and what says the same today.
+GONE: Mapping[str, str] = {
+    "rerank": "reader.relevance: onnx, http or llm; the others are reader.depth, reader.url …",
+    "verification": "reader.entails: onnx, http or llm; the others are reader.entails_path, "
+    "reader.entails_url, reader.most …",
+}
+
+
 def _split(given: object) -> object:
     if not isinstance(given, str):
         return given
@@ -47,9 +54,11 @@ def _split(given: object) -> object:
 
 
 class EmbeddingSettings(Section):
-    backend: Literal["local", "static", "http"] = Field(
+    backend: str = Field(
         default="local",
-        description="which embedder: the built-in model, its fast static form, or HTTP",
+        min_length=1,
+        description="which embedder: local (the built-in model), static (its fast form), http, or "
+        "the name of a plug-in",
     )
     model_path: str = Field(
         default="", description="model file to use instead of the installed package's"
@@ -211,11 +220,10 @@ class Settings(Section):
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
-    rerank: RerankSettings = RerankSettings()
+    reader: ReaderSettings = ReaderSettings()
     stories: StorySettings = StorySettings()
     generation: GenerationSettings = GenerationSettings()
     citations: CitationSettings = CitationSettings()
-    verification: VerificationSettings = VerificationSettings()
     context: ContextSettings = ContextSettings()
     features: FeaturesSettings = FeaturesSettings()
     qa: QaSettings = QaSettings()
@@ -274,6 +282,7 @@ def load_settings(
         values.setdefault(section, {}).update(names)
     for section, given in (overrides or {}).items():
         values.setdefault(section, {}).update(given)
+    _refuse_gone(values, os.environ if environ is None else environ)
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -283,6 +292,20 @@ def load_settings(
             f"setting {name}: {first['msg']}",
             hint="docs/settings.md lists every setting",
         ) from error
+
+
+def _refuse_gone(values: Mapping[str, object], environ: Mapping[str, str]) -> None:
+    """Name what took the place of a section that there is no more: silence would turn it off."""
+    for section, today in GONE.items():
+        prefix = _variable(section, "")
+        found = section in values or any(
+            environ.get(name) for name in environ if name.startswith(prefix)
+        )
+        if found:
+            raise SettingsError(
+                f"the settings of {section} are part of reader now",
+                hint=f"{today} (docs/settings.md)",
+            )
 
 
 def _variable(section: str, name: str) -> str:

@@ -11,9 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
@@ -27,10 +25,11 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.reader import Excerpt, Scores
 from wellread.store.catalogue.asking.answer_cache import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.testing.rerank import ReadableReranker
+from wellread.testing.reader import ReadableReader
 from wellread.types import Filters
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
@@ -402,14 +401,14 @@ async def test_what_a_failing_part_had_a_share_in_is_not_kept(home: Path) -> Non
 async def test_what_a_broken_reranker_left_in_disorder_is_not_kept(
     home: Path, folder: Path
 ) -> None:
-    class Broken(ReadableReranker):
-        def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    class Broken(ReadableReader):
+        def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
             raise ModelError("gone")
 
-    with open_kb(home, embedder=ReadableEmbedder(), reranker=Broken()) as kb:
+    with open_kb(home, embedder=ReadableEmbedder(), reader=Broken()) as kb:
         more(folder, kb)  # one passage is not put in order
         given = await ask(kb)
-        assert any("the reranker failed" in note for note in given.notes)
+        assert any("the reader failed" in note for note in given.notes)
         assert not (await ask(kb)).cached
 
 

@@ -13,9 +13,10 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ingest.run import add
 from wellread.kb import open_kb
-from wellread.models.judge import Case, Judge, Ruling
+from wellread.models.reader import Case, Entailment, Reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
+from wellread.testing.reader import RulingReader, ruling
 from wellread.types import Filters
 
 FERRY = "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers."
@@ -37,14 +38,14 @@ def home(tmp_path: Path) -> Path:
 
 
 async def answered(
-    home: Path, reply: str, *, strict: bool = False, judge: Judge | None = None
+    home: Path, reply: str, *, strict: bool = False, reader: Reader | None = None
 ) -> Answer:
     """The answer to ``QUESTION`` when the model replies ``reply``: FERRY and PIER in it become
     the keys of those passages.
     """
     embedder = ReadableEmbedder()
     model = ScriptedModel([])
-    with open_kb(home, overrides=LENIENT, embedder=embedder, model=model, judge=judge) as kb:
+    with open_kb(home, overrides=LENIENT, embedder=embedder, model=model, reader=reader) as kb:
         keys = {
             piece.text: piece.key
             for piece in pack(kb, search(kb, QUESTION, Filters(collections=("town",))))
@@ -82,11 +83,11 @@ async def test_strict_leaves_no_empty_list_behind(home: Path) -> None:
 async def test_a_judge_of_the_knowledge_base_is_asked(home: Path) -> None:
     asked: list[Case] = []
 
-    def judge(cases: Sequence[Case]) -> list[Ruling]:
+    def judge(cases: Sequence[Case]) -> list[Entailment]:
         asked.extend(cases)
-        return [Ruling(name="supported", reason="it follows") for _ in cases]
+        return [ruling("supported", "it follows") for _ in cases]
 
     sentence = "It carries ninety happy passengers across town."
-    given = await answered(home, f"{sentence} [FERRY]", judge=judge)
+    given = await answered(home, f"{sentence} [FERRY]", reader=RulingReader(judge))
     assert [case.claim for case in asked] == [sentence]
-    assert [one.verdict.method for one in given.sentences] == ["judge"]
+    assert [one.verdict.method for one in given.sentences] == ["reader"]

@@ -13,8 +13,8 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts, sentences_of
-from wellread.models.judge import Ruling
 from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.reader import RulingReader, ruling
 from wellread.types import Filters
 
 OUTAGE = (
@@ -127,10 +127,12 @@ def test_a_judge_may_rule() -> None:
         "The council likes the approved turbine a lot.",
         [GivenText(text=OUTAGE)],
         ReadableEmbedder(),
-        judge=lambda cases: [Ruling(name="unsupported", reason="it does not say so")] * len(cases),
+        reader=RulingReader(
+            lambda cases: [ruling("unsupported", "it does not say so")] * len(cases)
+        ),
         most=5,
     )
-    assert [one.verdict.method for one in found.sentences] == ["judge"]
+    assert [one.verdict.method for one in found.sentences] == ["reader"]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "# Heading", "[1]"])

@@ -10,10 +10,11 @@ import pytest
 from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.errors import ModelError
-from wellread.models.judge import Case, Judge, Ruling, RulingName
+from wellread.models.reader import Case, Entailment, Reader, RulingName, excerpts
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
+from wellread.testing.reader import RulingReader, ruling
 
 EMBEDDER = ReadableEmbedder()
 FERRY = "The ferry Osprey carries ninety passengers. It was painted green."
@@ -111,28 +112,19 @@ def test_other_numbers_disagree(sentence: str, source: str) -> None:
 # --- the judge -------------------------------------------------------------------------------
 
 
-class Scripted:
-    """A judge that gives its rulings in turn and remembers the cases."""
-
-    def __init__(self, *names: RulingName) -> None:
-        self.names = list(names)
-        self.asked: list[Case] = []
-
-    def __call__(self, cases: Sequence[Case]) -> list[Ruling]:
-        self.asked += cases
-        return [Ruling(name=name, reason=f"the judge says {name}") for name in self.names]
+def scripted(*names: RulingName) -> RulingReader:
+    """A reader that gives its rulings in turn."""
+    return RulingReader(lambda _: [ruling(name, f"the judge says {name}") for name in names])
 
 
-class Failing:
-    """A judge that is never there."""
-
-    def __call__(self, cases: Sequence[Case]) -> list[Ruling]:
-        raise ModelError(f"no judge for {len(cases)} cases")
+def failing(cases: Sequence[Case]) -> list[Entailment]:
+    """Of a reader that is never there."""
+    raise ModelError(f"no judge for {len(cases)} cases")
 
 
-def judged(judge: Judge | None, *sentences: str, most: int = 4) -> list[Verdict]:
+def judged(reader: Reader | None, *sentences: str, most: int = 4) -> list[Verdict]:
     claims = [Claim(text=sentence, keys=("e1",)) for sentence in sentences]
-    return verify(claims, EVIDENCE, EMBEDDER, judge=judge, most=most)
+    return verify(claims, EVIDENCE, EMBEDDER, reader=reader, most=most)
 
 
 def test_the_doubtful_sentence_is_in_doubt() -> None:
@@ -143,49 +135,49 @@ def test_the_doubtful_sentence_is_in_doubt() -> None:
 
 @pytest.mark.parametrize("name", ["supported", "partial", "unsupported"])
 def test_a_judge_rules_on_what_is_in_doubt(name: RulingName) -> None:
-    judge = Scripted(name)
+    judge = scripted(name)
     (verdict,) = judged(judge, DOUBTFUL)
-    assert (verdict.name, verdict.method) == (name, "judge")
+    assert (verdict.name, verdict.method) == (name, "reader")
     assert verdict.reason == f"the judge says {name}"
-    assert judge.asked == [Case(claim=DOUBTFUL, passages=(FERRY,))]
+    assert judge.cases == [Case(claim=DOUBTFUL, passages=excerpts(FERRY))]
 
 
 def test_a_judge_is_not_asked_about_what_is_clear() -> None:
-    judge = Scripted()
+    judge = scripted()
     verdicts = judged(judge, "It was painted green.", "Quarks carry colour charge.")
     assert [verdict.name for verdict in verdicts] == ["supported", "unsupported"]
-    assert judge.asked == []
+    assert judge.cases == []
 
 
 def test_only_so_many_sentences_are_judged() -> None:
-    judge = Scripted("supported", "supported")
+    judge = scripted("supported", "supported")
     verdicts = judged(judge, DOUBTFUL, DOUBTFUL, DOUBTFUL, most=2)
-    assert [verdict.method for verdict in verdicts] == ["judge", "judge", "support"]
-    assert len(judge.asked) == 2
+    assert [verdict.method for verdict in verdicts] == ["reader", "reader", "support"]
+    assert len(judge.cases) == 2
     assert [verdict.method for verdict in judged(judge, DOUBTFUL, most=0)] == ["support"]
 
 
 @pytest.mark.parametrize(
     ("judge", "reason"),
     [
-        (Failing(), "no judge for 1 cases"),
-        (Scripted("undecided"), "the judge says undecided"),
-        (Scripted("supported", "supported"), "the judge gave 2 rulings for 1 claims"),
+        (RulingReader(failing), "no judge for 1 cases"),
+        (scripted("undecided"), "the judge says undecided"),
+        (scripted("supported", "supported"), "the reader gave 2 rulings for 1 claims"),
     ],
 )
-def test_a_judge_that_fails_shows_and_leaves_the_verdict(judge: Judge, reason: str) -> None:
+def test_a_judge_that_fails_shows_and_leaves_the_verdict(judge: Reader, reason: str) -> None:
     (plain,) = judged(None, DOUBTFUL)
     (verdict,) = judged(judge, DOUBTFUL)
     assert verdict == replace(
         plain,
-        method="support; judge failed",
-        reason=f"{plain.reason}; the judge could not say: {reason}",
+        method="support; reader failed",
+        reason=f"{plain.reason}; the reader could not say: {reason}",
     )
 
 
 def test_an_uncited_sentence_that_the_judge_supports_is_cited() -> None:
     claim = Claim(text=DOUBTFUL, keys=())
-    (found,) = checked([claim], EVIDENCE, EMBEDDER, judge=Scripted("supported"), most=1)
+    (found,) = checked([claim], EVIDENCE, EMBEDDER, reader=scripted("supported"), most=1)
     assert (found.verdict.name, found.claim.keys, found.repaired) == ("supported", ("e1",), True)
-    (left,) = checked([claim], EVIDENCE, EMBEDDER, judge=Scripted("partial"), most=1)
+    (left,) = checked([claim], EVIDENCE, EMBEDDER, reader=scripted("partial"), most=1)
     assert (left.verdict.name, left.verdict.key, left.claim.keys) == ("uncited", "", ())

@@ -11,39 +11,42 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from tests.doubles.readers import relevance
 
 from wellread.ask.retrieve.rerank_hits import reranked
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import open_kb
+from wellread.models.reader import Excerpt, Scores
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.rerank import ReadableReranker
+from wellread.testing.reader import ReadableReader
 from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
 
 
-class Fixed:
+class Fixed(ReadableReader):
     """Gives the scores it was made with."""
 
     identity = "fixed"
 
     def __init__(self, scores: object) -> None:
-        self.scores = np.asarray(scores, dtype=np.float32)
-        self.asked: list[Sequence[str]] = []
+        super().__init__()
+        self.scores = np.asarray(scores, dtype=np.float64)
+        self.read: list[Sequence[Excerpt]] = []
 
-    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked.append(texts)
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        self.read.append(texts)
         return self.scores
 
 
-class Failing:
+class Failing(ReadableReader):
     """Fails with ``error``."""
 
     identity = "failing"
 
     def __init__(self, error: Exception) -> None:
+        super().__init__()
         self.error = error
 
-    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         raise self.error
 
 
@@ -104,7 +107,7 @@ def test_only_the_first_are_read() -> None:
     hits = hits_of(0.9, 0.8, 0.7)
     found, _ = reranked(reranker, "q", hits, 2, 1.0)
     assert names(found) == "bac"
-    assert [len(texts) for texts in reranker.asked] == [2]
+    assert [len(texts) for texts in reranker.read] == [2]
     assert found[2] is hits[2]
 
 
@@ -137,7 +140,7 @@ def test_equal_scores_keep_the_order() -> None:
 
 
 def test_title_headings_and_text_are_read() -> None:
-    reranker = ReadableReranker()
+    reranker = ReadableReader()
     hits = [
         hit("a", 0.9, text="It leaves at seven.", context="Ferries\n§ Summer", title="Ferries"),
         hit("b", 0.8, text="It leaves at nine.", title="Buses"),
@@ -162,12 +165,12 @@ def test_fewer_than_two_are_not_worth_a_call(count: int) -> None:
 
 def test_a_failure_keeps_the_order_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
     hits = hits_of(0.9, 0.8, 0.5)
-    error = ModelError("no reply within 20 s", hint="raise rerank.timeout")
+    error = ModelError("no reply within 20 s", hint="raise reader.timeout")
     found, note = reranked(Failing(error), "q", hits, 2, 1.0)
     assert found == hits
     assert "the order is the search's own" in note
     assert "no reply within 20 s" in note
-    assert "raise rerank.timeout" in note
+    assert "raise reader.timeout" in note
     assert "no reply within 20 s" in caplog.text
 
 
@@ -213,39 +216,39 @@ def names_key(each: Hit) -> str:
 
 
 def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
-    settings = {"backend": "http", "url": "http://localhost:1/v1", "model": "tiny"}
-    with open_kb(tmp_path, overrides={"rerank": settings}, embedder=ReadableEmbedder()) as kb:
-        reranker = kb.reranker
-        assert reranker is not None
-        assert reranker.identity.startswith("http:tiny@")
-        assert kb.reranker is reranker
+    settings = {"relevance": "http", "url": "http://localhost:1/v1", "model": "tiny"}
+    with open_kb(tmp_path, overrides={"reader": settings}, embedder=ReadableEmbedder()) as kb:
+        reader = kb.reader
+        assert reader.identity.startswith("http:tiny@")
+        assert kb.reader is reader
     kb.close()
-    assert kb.reranker is not reranker  # opened again
+    assert kb.reader is not reader  # opened again
     kb.close()
     with pytest.raises(RuntimeError, match="closed"):
-        reranker.rerank("q", ["text"])
+        relevance(reader, "q", ["text"])
 
 
-def test_without_settings_there_is_none(tmp_path: Path) -> None:
+def test_without_settings_words_are_read(tmp_path: Path) -> None:
     with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
-        assert kb.reranker is None
+        assert kb.reader.identity == "lexical"
+        assert kb.reader.heads == set()
 
 
 def test_a_stand_in_comes_first(tmp_path: Path) -> None:
-    double = ReadableReranker()
+    double = ReadableReader()
     with open_kb(
         tmp_path,
-        overrides={"rerank": {"backend": "model"}},
+        overrides={"reader": {"relevance": "llm"}},
         embedder=ReadableEmbedder(),
-        reranker=double,
+        reader=double,
     ) as kb:
-        assert kb.reranker is double
+        assert kb.reader is double
 
 
 def test_a_missing_model_is_told_when_it_is_needed(tmp_path: Path) -> None:
-    settings = {"rerank": {"backend": "model"}}
+    settings = {"reader": {"relevance": "llm"}}
     with (
         open_kb(tmp_path, overrides=settings, embedder=ReadableEmbedder()) as kb,
         pytest.raises(SettingsError, match=r"generation\.model is not set"),
     ):
-        assert kb.reranker
+        assert kb.reader

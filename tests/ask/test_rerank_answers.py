@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
@@ -19,9 +17,9 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import ModelError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.rerank import Reranker
+from wellread.models.reader import Excerpt, Reader, Scores
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.rerank import ReadableReranker
+from wellread.testing.reader import ReadableReader
 
 QUESTION = "When does the ferry leave the harbour?"
 TEXTS = {
@@ -31,12 +29,12 @@ TEXTS = {
 }
 
 
-class Failing:
+class Failing(ReadableReader):
     """Never gives a score."""
 
     identity = "failing"
 
-    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         raise ModelError("no reply", hint="start the server")
 
 
@@ -51,13 +49,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "home"
 
 
-def opened(home: Path, reranker: Reranker | None) -> KnowledgeBase:
+def opened(home: Path, reader: Reader | None) -> KnowledgeBase:
     weights: dict[str, dict[str, object]] = {
-        "rerank": {"weight": 1.0},
+        "reader": {"weight": 1.0},
         "qa": {"confidence_threshold": 0.05},
         "retrieval": {"diversity": 1.0},
     }
-    return open_kb(home, overrides=weights, embedder=ReadableEmbedder(), reranker=reranker)
+    return open_kb(home, overrides=weights, embedder=ReadableEmbedder(), reader=reader)
 
 
 def found(kb: KnowledgeBase, text: str = QUESTION) -> Found:
@@ -71,7 +69,7 @@ def titles(hits: Found) -> list[str]:
 def test_the_reranker_s_order_is_the_one_of_the_passages(home: Path) -> None:
     with opened(home, None) as kb:
         before = found(kb, "ferry harbour when does")
-    reranker = ReadableReranker()
+    reranker = ReadableReader()
     with opened(home, reranker) as kb:
         after = found(kb, "ferry harbour when does")
     assert titles(before)[0] == "Ferry harbour"
@@ -98,4 +96,4 @@ async def test_of_several_searches_a_failure_is_told_once(home: Path) -> None:
     with opened(home, Failing()) as kb:
         question = Question(text="What is the difference between the ferry and the pier?")
         given = await final(answer(kb, question))
-    assert len([note for note in given.notes if "the reranker failed" in note]) == 1
+    assert len([note for note in given.notes if "the reader failed" in note]) == 1

@@ -21,7 +21,7 @@ from wellread.models.readers.support_features import (
     missing_numbers,
     readings,
 )
-from wellread.models.readers.support_score import FILE, Support, in_doubt, learned, support, weigh
+from wellread.models.readers.support_score import FILE, Support, learned, support, weigh
 from wellread.testing.embedding import ReadableEmbedder
 
 TEXT = (
@@ -178,15 +178,6 @@ def test_the_shipped_weights_are_complete_and_of_the_right_sign() -> None:
     assert all(weights.readings[name] >= 0 for name in FOR)
     assert all(weights.readings[name] <= 0 for name in AGAINST)
     assert 0 < weights.partial < weights.supported < 1
-
-
-def test_doubt_lies_between_the_thresholds() -> None:
-    weights = learned()
-    middle = (weights.partial + weights.supported) / 2
-    assert in_doubt(middle, weights)
-    assert in_doubt(weights.partial, weights)
-    assert not in_doubt(weights.supported, weights)
-    assert not in_doubt(weights.partial - 0.01, weights)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.base import Embedder
 from wellread.models.embedders.http_embedder import HttpEmbedder
-from wellread.models.open import open_embedder
+from wellread.models.embedders.open_embedder import open_embedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 
 

@@ -16,11 +16,11 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError
 from wellread.models.base import Embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
+from wellread.models.embedders.open_embedder import open_embedder
 from wellread.models.embedders.static_embedder import StaticEmbedder
 from wellread.models.embedders.weights import SHA256, find_weights
 from wellread.models.model_files import Artefact
 from wellread.models.onnx_runtime import batches
-from wellread.models.open import open_embedder
 from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract
 
@@ -202,7 +202,7 @@ def test_settings_choose_the_embedder(home: Path, local: LocalEmbedder) -> None:
 def test_choosing_http_imports_no_model_runtime(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from wellread.config import EmbeddingSettings; "
-        "from wellread.models.open import open_embedder; "
+        "from wellread.models.embedders.open_embedder import open_embedder; "
         "open_embedder(EmbeddingSettings(backend='http', url='http://localhost/v1', model='m'), "
         "Path(sys.argv[1])); "
         "sys.exit('onnxruntime' in sys.modules or 'onnx' in sys.modules)"

@@ -9,23 +9,24 @@ from contextlib import aclosing
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.doubles.readers import relevance
 
 from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
 from wellread.models.embedders.cached_embedder import CachedEmbedder
-from wellread.models.judge import Case, Ruling
 from wellread.models.prices import Tariff
+from wellread.models.reader import Case, Entailment, excerpts
 from wellread.models.recording import (
+    RecordedChecking,
     RecordedEmbedder,
-    RecordedJudge,
     RecordedModel,
-    RecordedReranker,
+    RecordedRanking,
     kind_of,
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, LanguageModelContract, ScriptedModel, collect
-from wellread.testing.rerank import ReadableReranker
+from wellread.testing.reader import ReadableReader, RulingReader, ruling
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
 
@@ -245,13 +246,13 @@ def test_an_embedder_s_failure_is_written_down_and_goes_on() -> None:
 
 def test_a_reranker_s_calls_are_written_down() -> None:
     calls: list[Call] = []
-    inner = ReadableReranker()
-    reranker = RecordedReranker(inner, calls.append, provider="h", model="m")
-    scores = reranker.rerank("one two", ["one", "three four"])
-    np.testing.assert_array_equal(scores, inner.rerank("one two", ["one", "three four"]))
+    inner = ReadableReader()
+    reranker = RecordedRanking(inner, calls.append, purpose="rerank", provider="h", model="m")
+    scores = relevance(reranker, "one two", ["one", "three four"])
+    np.testing.assert_array_equal(scores, relevance(inner, "one two", ["one", "three four"]))
     assert reranker.identity == inner.identity
     assert [(call.purpose, call.input_tokens) for call in calls] == [("rerank", 5)]
-    assert reranker.rerank("one", []).shape == (0,)
+    assert relevance(reranker, "one", []).shape == (0,)
     assert len(calls) == 1
 
 
@@ -259,19 +260,21 @@ def test_a_judge_is_recorded_once_for_all_cases() -> None:
     calls: list[Call] = []
     asked: list[int] = []
 
-    def rule(cases: Sequence[Case]) -> list[Ruling]:
+    def rule(cases: Sequence[Case]) -> list[Entailment]:
         asked.append(len(cases))
         if len(cases) > 2:
             raise ModelTimeoutError("no reply within 1 s")
-        return [Ruling(name="supported")] * len(cases)
+        return [ruling("supported")] * len(cases)
 
-    judge = RecordedJudge(rule, calls.append, provider="h", model="m")
-    case = Case(claim="the ferry", passages=("one two", "three"))
-    assert [ruling.name for ruling in judge([case, case])] == ["supported", "supported"]
+    judge = RecordedChecking(
+        RulingReader(rule), calls.append, purpose="judge", provider="h", model="m"
+    )
+    case = Case(claim="the ferry", passages=excerpts("one two", "three"))
+    assert [each.name for each in judge.entails([case, case])] == ["supported", "supported"]
     assert [(call.purpose, call.provider, call.error) for call in calls] == [("judge", "h", "")]
     assert calls[0].input_tokens > 5
     with pytest.raises(ModelTimeoutError):
-        judge([case] * 3)
+        judge.entails([case] * 3)
     assert [call.error for call in calls] == ["", "timed out"]
-    assert judge([]) == []
+    assert judge.entails([]) == []
     assert (len(calls), asked) == (2, [2, 3, 0])

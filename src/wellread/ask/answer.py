@@ -182,8 +182,8 @@ def _verify(
             evidence,
             kb.embedder,
             marks=kb.catalogue.marks_over,
-            judge=kb.judge,
-            most=kb.settings.verification.most,
+            reader=kb.reader,
+            most=kb.settings.reader.most,
         )
     caps = {
         LIMIT_LEFT_OUT: bool(found.relaxed),

@@ -7,28 +7,28 @@ index at any time; ``live`` follows.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
-from urllib.parse import urlsplit
 
-from wellread.calls import ANSWER, FACT_CHECKER, JUDGE, RERANK
+from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.embedders import Embedders
 from wellread.kb.indexes import Indexes
 from wellread.kb.language_models import LanguageModels
 from wellread.kb.ledger import BudgetLedger
-from wellread.models.base import Embedder, LanguageModel
-from wellread.models.embedders.cached_embedder import CachedEmbedder, Closeable
-from wellread.models.judge import Judge
+from wellread.models.base import Closeable, Embedder, LanguageModel
+from wellread.models.embedders.cached_embedder import CachedEmbedder
+from wellread.models.embedders.open_embedder import open_embedder
 from wellread.models.language.open_language_model import open_model
-from wellread.models.open import open_embedder, open_judge, open_reranker
-from wellread.models.recording import RecordedJudge, RecordedReranker
-from wellread.models.rerank import Reranker
+from wellread.models.reader import Reader
+from wellread.models.readers.lexical import LexicalReader
+from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.runs.reindexing import LiveIndex
@@ -65,8 +65,7 @@ class Given(TypedDict, total=False):
     model: LanguageModel | None
     fallback_model: LanguageModel | None
     cheap_model: LanguageModel | None
-    reranker: Reranker | None
-    judge: Judge | None
+    reader: Reader | None
 
 
 class KnowledgeBase:
@@ -75,7 +74,7 @@ class KnowledgeBase:
     Attributes:
         ledger: the books of what calls of models cost, and the budget.
         models: the language models that the settings name.
-        stand_ins: the names of the models and the reranker that were given.
+        stand_ins: the names of the models and the reader that were given.
     """
 
     def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
@@ -100,13 +99,12 @@ class KnowledgeBase:
             given.get("embedder"),
         )
         self._indexes = Indexes(home)
-        self._reranker = given.get("reranker")
-        self._judge = given.get("judge")
+        self._reader = given.get("reader")
         stand_ins = (
             given.get("model"),
             given.get("fallback_model"),
             given.get("cheap_model"),
-            given.get("reranker"),
+            given.get("reader"),
         )
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self._opening = threading.RLock()
@@ -132,28 +130,24 @@ class KnowledgeBase:
         return self.models.within_budget(purpose)
 
     @cached_property
-    def reranker(self) -> Reranker | None:
-        """What reorders the best hits, or None when the order of a search stays."""
-        if self._reranker is not None:
-            return self._reranker
-        settings = self.settings.rerank
-        opened = open_reranker(settings, lambda: self.model_for(RERANK))
-        if opened is None or settings.backend != "http":
-            return opened
-        host = urlsplit(settings.url).netloc.rpartition("@")[2]
-        return RecordedReranker(opened, self.ledger.record, provider=host, model=settings.model)
+    def lexical(self) -> LexicalReader:
+        """Reads by words and by the embedder in use; what every other reader falls back on."""
+        return LexicalReader(lambda: self.embedder)
 
     @cached_property
-    def judge(self) -> Judge | None:
-        """Who rules on sentences that are in doubt, or None when nobody does."""
-        if self._judge is not None:
-            return self._judge
-        settings = self.settings.verification
-        opened = open_judge(settings, lambda: self.model_for(JUDGE))
-        if opened is None or settings.judge != "http":
-            return opened
-        host = urlsplit(settings.url).netloc.rpartition("@")[2]
-        return RecordedJudge(opened, self.ledger.record, provider=host, model=FACT_CHECKER)
+    def reader(self) -> Reader:
+        """Who reads questions and claims together with texts, as the settings say."""
+        if self._reader is not None:
+            return self._reader
+        return open_reader(
+            Opening(
+                settings=self.settings.reader,
+                lexical=self.lexical,
+                model=self.model_for,
+                record=self.ledger.record,
+                environ=os.environ,
+            )
+        )
 
     # --- what is in use ---
 
@@ -264,7 +258,7 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
-        for part in ("reranker", "judge", "catalogue"):
+        for part in ("reader", "catalogue"):
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):
                 opened.close()

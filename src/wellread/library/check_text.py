@@ -24,7 +24,7 @@ from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
-from wellread.models.judge import Judge
+from wellread.models.reader import Reader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
@@ -146,7 +146,7 @@ class CheckedText:
 def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> CheckedText:
     """Check ``text`` against the material of ``kb``.
 
-    The judge, where there is one, is asked about ``verification.most`` sentences at most.
+    A reader that knows more than words is asked about ``reader.most`` sentences at most.
 
     Raises:
         RequestError: there is no sentence in it, or more than 500.
@@ -166,8 +166,8 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
         candidates,
         kb.embedder,
         marks=marks,
-        judge=kb.judge,
-        most=kb.settings.verification.most,
+        reader=kb.reader,
+        most=kb.settings.reader.most,
     )
     return _told(text, sentences, verdicts, list(known.values()), marks)
 
@@ -177,7 +177,7 @@ def check_texts(
     sources: Iterable[GivenText],
     embedder: Embedder,
     *,
-    judge: Judge | None = None,
+    reader: Reader | None = None,
     most: int = 0,
 ) -> CheckedText:
     """Check ``text`` against ``sources`` alone; nothing is stored.
@@ -195,7 +195,7 @@ def check_texts(
         _claims(sentences),
         [numbered if sentence.claims else [] for sentence in sentences],
         embedder,
-        judge=judge,
+        reader=reader,
         most=most,
     )
     return _told(text, sentences, verdicts, numbered, _no_marks)

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 Purpose = Literal["query", "passage"]
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """What holds connections."""
+
+    def close(self) -> None:
+        """Let go of them."""
+        ...
 
 
 class Embedder(Protocol):

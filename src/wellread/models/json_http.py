@@ -35,6 +35,7 @@ class Target:
 
     Attributes:
         section: the settings that name the server, for hints ("embedding").
+        setting: the one of them that holds its address.
         url: the server's base URL, with ``/v1`` where it has one.
         path: what comes after it ("embeddings").
         what: what the server does, for messages ("embedding with tiny").
@@ -47,6 +48,7 @@ class Target:
 
     section: str
     url: str
+    setting: str = "url"
     path: str
     what: str
     api_key: str = field(default="", repr=False)
@@ -54,6 +56,11 @@ class Target:
     retries: int = RETRIES
     patience: float = math.inf
     hints: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """The setting that holds the server's address."""
+        return f"{self.section}.{self.setting}"
 
 
 class Poster:
@@ -76,7 +83,7 @@ class Poster:
         parts = urlsplit(target.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"{target.section}.url is not an http URL: {target.url!r}",
+                f"{target.address} is not an http URL: {target.url!r}",
                 hint="for example http://localhost:11434/v1",
             )
         if not target.api_key.isascii():
@@ -130,7 +137,7 @@ class Poster:
             decoded: object = json.loads(content)
         except (ValueError, RecursionError) as error:
             raise self.unusable(
-                f"it is not JSON: {error}", f"check {self._target.section}.url"
+                f"it is not JSON: {error}", f"check {self._target.address}"
             ) from error
         return decoded
 
@@ -152,7 +159,7 @@ class Poster:
             return _Failure(
                 error=ModelError(
                     f"{self.where}: {type(error).__name__}: {error}",
-                    hint=f"check {section}.url, and that the server is running",
+                    hint=f"check {self._target.address}, and that the server is running",
                     retryable=isinstance(error, httpx.TransportError),
                 )
             )
@@ -176,7 +183,7 @@ class Poster:
             if size > MAX_REPLY_BYTES:
                 raise self.unusable(
                     f"it is longer than {MAX_REPLY_BYTES:,} bytes",
-                    f"check {self._target.section}.url",
+                    f"check {self._target.address}",
                 )
             if time.monotonic() > deadline:
                 raise httpx.ReadTimeout("the reply came too slowly", request=response.request)

@@ -11,17 +11,23 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from anyio import CancelScope, to_thread
 from numpy.typing import NDArray
 
-from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, JUDGE, RERANK, Call
+from wellread.calls import EMBED_PASSAGE, EMBED_QUERY, Call
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
-from wellread.models.embedders.cached_embedder import Closeable
-from wellread.models.judge import Case, Judge, Ruling
+from wellread.models.base import (
+    Closeable,
+    Embedder,
+    LanguageModel,
+    ModelUsage,
+    Prompt,
+    Purpose,
+    TextDelta,
+)
 from wellread.models.prices import (
     LISTED,
     Cost,
@@ -32,10 +38,11 @@ from wellread.models.prices import (
     tokens_of,
     warn_unpriced,
 )
-from wellread.models.rerank import Reranker
+from wellread.models.reader import Case, Checking, Entailment, Excerpt, Ranking, Scores
 
 Record = Callable[[Call], None]
 T = TypeVar("T")
+P = TypeVar("P", Ranking, Checking)
 
 STOPPED = "stopped"  # the reader went away, or the program ended
 FAILED = "failed"
@@ -240,64 +247,65 @@ class RecordedEmbedder:
             self._embedder.close()
 
 
-class RecordedReranker:
-    """Wraps a reranker that costs something."""
+class _RecordedPart(Generic[P]):
+    """A part of a reader that may cost something, and how its calls are written down."""
 
-    def __init__(self, reranker: Reranker, record: Record, *, provider: str, model: str) -> None:
-        self._reranker = reranker
+    def __init__(self, part: P, record: Record, *, purpose: str, provider: str, model: str) -> None:
+        self._inside: P = part
         self._record = record
-        self._provider = provider
-        self._model = model
+        self._call = Call(purpose=purpose, provider=provider, model=model)
+        self.identity = part.identity
 
-    @property
-    def identity(self) -> str:
-        """That of the reranker inside."""
-        return self._reranker.identity
+    def close(self) -> None:
+        """Let go of the connections of the part inside, where it has any."""
+        if isinstance(self._inside, Closeable):
+            self._inside.close()
 
-    def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The scores of the reranker inside.
+
+class RecordedRanking(_RecordedPart[Ranking]):
+    """Wraps what reads a question with texts: one line for each call."""
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """The scores of the one inside.
 
         Raises:
             ModelError: it failed.
         """
+        return self._read(self._inside.relevance, question, texts)
+
+    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
+        """The scores of the one inside.
+
+        Raises:
+            ModelError: it failed.
+        """
+        return self._read(self._inside.answers, question, sentences)
+
+    def _read(
+        self,
+        method: Callable[[str, Sequence[Excerpt]], Scores],
+        question: str,
+        texts: Sequence[Excerpt],
+    ) -> Scores:
         if not texts:
-            return self._reranker.rerank(query, texts)
-        call = Call(purpose=RERANK, provider=self._provider, model=self._model)
-        return _recorded(
-            call, (query, *texts), self._record, lambda: self._reranker.rerank(query, texts)
-        )
-
-    def close(self) -> None:
-        """Let go of the connections of the reranker inside, where it has any."""
-        if isinstance(self._reranker, Closeable):
-            self._reranker.close()
+            return method(question, texts)
+        read = [question, *(each.shown for each in texts)]
+        return _recorded(self._call, read, self._record, lambda: method(question, texts))
 
 
-class RecordedJudge:
-    """Wraps a judge that may cost something: one line for all cases that it is asked at once."""
+class RecordedChecking(_RecordedPart[Checking]):
+    """Wraps what rules on claims: one line for all cases that it is asked at once."""
 
-    def __init__(self, judge: Judge, record: Record, *, provider: str, model: str) -> None:
-        self._judge = judge
-        self._record = record
-        self._provider = provider
-        self._model = model
-
-    def __call__(self, cases: Sequence[Case]) -> Sequence[Ruling]:
-        """The rulings of the judge inside.
+    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
+        """What the one inside says.
 
         Raises:
             ModelError: it failed.
         """
         if not cases:
-            return self._judge(cases)
-        call = Call(purpose=JUDGE, provider=self._provider, model=self._model)
-        texts = [text for case in cases for text in (case.claim, *case.passages)]
-        return _recorded(call, texts, self._record, lambda: self._judge(cases))
-
-    def close(self) -> None:
-        """Let go of the connections of the judge inside, where it has any."""
-        if isinstance(self._judge, Closeable):
-            self._judge.close()
+            return self._inside.entails(cases)
+        texts = [text for each in cases for text in (each.claim, *(p.text for p in each.passages))]
+        return _recorded(self._call, texts, self._record, lambda: self._inside.entails(cases))
 
 
 def _recorded(call: Call, texts: Sequence[str], record: Record, work: Callable[[], T]) -> T:

@@ -128,11 +128,11 @@ def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:
 
 
 def _second_look(kb: KnowledgeBase, text: str, hits: list[Hit]) -> tuple[list[Hit], str]:
-    """The hits in the reranker's order, where one is configured, and what went wrong."""
-    if kb.reranker is None:
+    """The hits in the reader's order, where it knows more than words, and what went wrong."""
+    if "relevance" not in kb.reader.heads:
         return hits, ""
-    settings = kb.settings.rerank
-    return reranked(kb.reranker, text, hits, settings.depth, settings.weight)
+    settings = kb.settings.reader
+    return reranked(kb.reader, text, hits, settings.depth, settings.weight)
 
 
 def _sources(kb: KnowledgeBase, text: str, filters: Filters, limit: int, purpose: str) -> Searched:

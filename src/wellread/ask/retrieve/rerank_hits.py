@@ -1,6 +1,6 @@
-"""A second look at the best hits: a reranker reads each with the question and joins in the order.
+"""A second look at the best hits: a reader takes each with the question and joins in the order.
 
-A pure step between a search and what is chosen of it. A reranker that fails changes nothing but
+A pure step between a search and what is chosen of it. A reader that fails changes nothing but
 the note that says so.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError
-from wellread.models.rerank import Reranker
+from wellread.models.reader import Excerpt, Ranking, Scores
 from wellread.types import Hit, ListRank
 
 logger = logging.getLogger(__name__)
@@ -25,19 +25,19 @@ MAX_CHARACTERS = 2_000
 
 
 def reranked(
-    reranker: Reranker, query: str, hits: Sequence[Hit], depth: int, weight: float
+    reader: Ranking, query: str, hits: Sequence[Hit], depth: int, weight: float
 ) -> tuple[list[Hit], str]:
     """``hits`` (best first) with the first ``depth`` in a new order, and a note on a failure.
 
-    The joined score is ``weight`` times the reranker's plus the rest times the search's, each
+    The joined score is ``weight`` times the reader's plus the rest times the search's, each
     scaled to 0-1 over these hits. It is then mapped onto the range that the search's scores of
     them had, so that scores still fall from the first hit to the last and mean what they meant.
-    Each of these hits gets the reranker's own rank and score as one more list. Equal hits keep
+    Each of these hits gets the reader's own rank and score as one more list. Equal hits keep
     their order.
 
     Args:
-        depth: hits that the reranker reads; fewer than two are not worth a call.
-        weight: the reranker's share, 0-1.
+        depth: hits that the reader reads; fewer than two are not worth a call.
+        weight: the reader's share, 0-1.
 
     Returns:
         The hits, and the empty string, or what went wrong when the order is the old one.
@@ -47,11 +47,11 @@ def reranked(
         return [*head, *rest], ""
     try:
         scores = _checked(
-            reranker.rerank(query, [_shown(hit) for hit in head]), len(head), reranker.identity
+            reader.relevance(query, [_shown(hit) for hit in head]), len(head), reader.identity
         )
     except ModelError as error:
-        logger.warning("the reranker failed, keeping the order of the search: %s", error)
-        return [*head, *rest], f"the reranker failed, so the order is the search's own: {error}"
+        logger.warning("the reader failed, keeping the order of the search: %s", error)
+        return [*head, *rest], f"the reader failed, so the order is the search's own: {error}"
     own = np.asarray([hit.score for hit in head], dtype=np.float64)
     joined = weight * _scaled(scores) + (1 - weight) * _scaled(own)
     mapped = own.min() + _scaled(joined) * (own.max() - own.min())
@@ -70,19 +70,19 @@ def reranked(
     return [*(moved[at] for at in _best_first(joined)), *rest], ""
 
 
-def _shown(hit: Hit) -> str:
-    """What the reranker reads of a hit: title and headings, then the text."""
+def _shown(hit: Hit) -> Excerpt:
+    """What the reader reads of a hit: title and headings, then the text."""
     passage = hit.passage
     # The context of a passage begins with its title wherever it has one.
     heading = passage.context or hit.document.title
-    return f"{heading}\n{passage.text}".strip()[:MAX_CHARACTERS]
+    return Excerpt(text=f"{heading}\n{passage.text}".strip()[:MAX_CHARACTERS])
 
 
-def _checked(scores: NDArray[np.float32], count: int, identity: str) -> NDArray[np.float64]:
+def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:
     """The scores, once they are one finite number for each hit.
 
     Raises:
-        ModelError: they are not; a reranker of somebody else's may do anything.
+        ModelError: they are not; a reader of somebody else's may do anything.
     """
     if scores.shape != (count,) or not np.isfinite(scores).all():
         raise ModelError(

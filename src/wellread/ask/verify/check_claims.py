@@ -2,8 +2,8 @@
 
 The steps stand in ``check_steps.py``: verbatim, fuzzy, facts, support. Around them: a sentence
 that reports somebody's words is checked against that person's words alone; one that what it cites
-does not bear out is looked for in the rest of the evidence; and a judge, where there is one, rules
-on what stays in doubt.
+does not bear out is looked for in the rest of the evidence; and a reader that knows more than
+words, where there is one, rules on what stays in doubt.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from wellread.ask.verify.check_steps import quotation, settle
 from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
 from wellread.errors import ModelError
 from wellread.models.base import Embedder
-from wellread.models.judge import Case, Judge, Ruling
+from wellread.models.reader import Case, Entailment, Reader, excerpts, undecided
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.text.parsed import parse
 from wellread.types import Mark
 
 logger = logging.getLogger(__name__)
 
-RULED, FAILED = "judge", "judge failed"
+RULED, FAILED = "reader", "reader failed"
 LOOKED = 3  # pieces, those with most of a claim's words, that may bear it out instead
 LEAST_SHARE = 0.4  # of its words that such a piece holds
 USEFUL = 0.05  # of the score that a citation has to add to be kept for it
@@ -37,7 +37,7 @@ def verify(
     embedder: Embedder,
     *,
     marks: MarksOver | None = None,
-    judge: Judge | None = None,
+    reader: Reader | None = None,
     most: int = 0,
 ) -> list[Verdict]:
     """A verdict for each claim, in order; see ``checked``, which tells what became of citations.
@@ -46,7 +46,7 @@ def verify(
         ModelError: the embedder could not be run or reached.
         StoreError: the marks cannot be read.
     """
-    found = checked(claims, evidence, embedder, marks=marks, judge=judge, most=most)
+    found = checked(claims, evidence, embedder, marks=marks, reader=reader, most=most)
     return [each.verdict for each in found]
 
 
@@ -56,7 +56,7 @@ def checked(
     embedder: Embedder,
     *,
     marks: MarksOver | None = None,
-    judge: Judge | None = None,
+    reader: Reader | None = None,
     most: int = 0,
 ) -> list[Checked]:
     """Each claim with its verdict and the citations that it deserves, in order.
@@ -68,8 +68,8 @@ def checked(
 
     Args:
         marks: tells who says what in passages with speakers; None takes each passage as one voice.
-        judge: rules on doubtful claims.
-        most: claims that the judge may be asked about.
+        reader: rules on doubtful claims, unless it is the lexical one.
+        most: claims that the reader may be asked about.
 
     Raises:
         ModelError: the embedder could not be run or reached.
@@ -77,10 +77,7 @@ def checked(
     """
     checker = _Checker(evidence=tuple(evidence), embedder=embedder, marks_over=marks)
     settled = [checker.check(claim) for claim in claims]
-    if judge is not None:
-        verdicts = ruled(settled, judge, most)
-    else:
-        verdicts = [each.verdict for each in settled]
+    verdicts = ruled(settled, reader, most)
     return [
         checker.repaired(claim, _named(verdict, cited=checker.cites(claim)))
         for claim, verdict in zip(claims, verdicts, strict=True)
@@ -93,7 +90,7 @@ def against(
     embedder: Embedder,
     *,
     marks: MarksOver | None = None,
-    judge: Judge | None = None,
+    reader: Reader | None = None,
     most: int = 0,
 ) -> list[Verdict]:
     """A verdict for each claim by whichever of its ``candidates`` bears it out best, in order.
@@ -109,9 +106,7 @@ def against(
         _Checker(evidence=tuple(pieces), embedder=embedder, marks_over=marks).best(claim)
         for claim, pieces in zip(claims, candidates, strict=True)
     ]
-    if judge is None:
-        return [each.verdict for each in settled]
-    return ruled(settled, judge, most)
+    return ruled(settled, reader, most)
 
 
 def _named(verdict: Verdict, *, cited: bool) -> Verdict:
@@ -130,7 +125,7 @@ class Settled:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a judge has something to add: support that is neither clear nor clearly none."""
+        """Whether a reader has something to add: support that is neither clear nor clearly none."""
         verdict = self.verdict
         return verdict.method == "support" and in_doubt(verdict.score, learned())
 
@@ -309,37 +304,43 @@ def _nothing() -> Verdict:
     )
 
 
-def ruled(settled: Sequence[Settled], judge: Judge, most: int) -> list[Verdict]:
-    """The verdicts after ``judge`` was asked about the first ``most`` doubtful claims.
+def ruled(settled: Sequence[Settled], reader: Reader | None, most: int) -> list[Verdict]:
+    """The verdicts after ``reader`` was asked about the first ``most`` doubtful claims.
 
-    A judge that fails or cannot say leaves the verdict and shows in its method and reason.
+    The lexical one made the scores, so it is not asked again. A reader that fails or cannot say
+    leaves the verdict and shows in its method and reason.
     """
+    if reader is None or "entails" not in reader.heads:
+        return [each.verdict for each in settled]
     asked = [place for place, each in enumerate(settled) if each.doubtful][:most]
     verdicts = [each.verdict for each in settled]
     if not asked:
         return verdicts
-    cases = [Case(claim=settled[place].claim, passages=settled[place].passages) for place in asked]
-    for place, ruling in zip(asked, _rulings(judge, cases), strict=True):
+    cases = [
+        Case(claim=settled[place].claim, passages=excerpts(*settled[place].passages))
+        for place in asked
+    ]
+    for place, ruling in zip(asked, _rulings(reader, cases), strict=True):
         verdicts[place] = _after(verdicts[place], ruling)
     return verdicts
 
 
-def _rulings(judge: Judge, cases: Sequence[Case]) -> Sequence[Ruling]:
+def _rulings(reader: Reader, cases: Sequence[Case]) -> Sequence[Entailment]:
     try:
-        rulings = judge(cases)
+        rulings = reader.entails(cases)
     except ModelError as error:
-        logger.warning("the judge failed, verdicts stay as they were: %s", error)
-        return [Ruling(name="undecided", reason=str(error)) for _ in cases]
+        logger.warning("the reader failed, verdicts stay as they were: %s", error)
+        return [undecided(error)] * len(cases)
     if len(rulings) != len(cases):
-        reason = f"the judge gave {len(rulings)} rulings for {len(cases)} claims"
+        reason = f"the reader gave {len(rulings)} rulings for {len(cases)} claims"
         logger.warning("%s, verdicts stay as they were", reason)
-        return [Ruling(name="undecided", reason=reason) for _ in cases]
+        return [undecided(reason)] * len(cases)
     return rulings
 
 
-def _after(verdict: Verdict, ruling: Ruling) -> Verdict:
-    if ruling.name == "undecided":
-        reason = f"{verdict.reason}; the judge could not say: {ruling.reason}"
+def _after(verdict: Verdict, ruling: Entailment) -> Verdict:
+    if not ruling.decided:
+        reason = f"{verdict.reason}; the reader could not say: {ruling.reason}"
         return replace(verdict, method=f"{verdict.method}; {FAILED}", reason=reason)
     name, reason = VerdictName(ruling.name), ruling.reason or verdict.reason
     return replace(verdict, name=name, method=RULED, reason=reason)

@@ -5,28 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wellread.errors import ModelError
-from wellread.models.base import Embedder, Purpose
+from wellread.models.base import Closeable, Embedder, Purpose
 
 CAPACITY = 4_096
 FEW = 16
 """Passages of one call that are remembered: more are documents that come in, each but once."""
 
 Key = tuple[Purpose, str]
-
-
-@runtime_checkable
-class Closeable(Protocol):
-    """An embedder that holds connections."""
-
-    def close(self) -> None:
-        """Let go of them."""
-        ...
 
 
 class CachedEmbedder:

@@ -1,16 +1,25 @@
-"""Opens the language models that the settings name."""
+"""Opens the language models that the settings name, also those of plug-ins.
+
+A plug-in is an entry point ``wellread.language_models``: a function that takes what stands behind
+the colon in a model's name (``mine:small``), the settings of the section ``generation`` and the
+environment, and gives a ``LanguageModel``.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
 from wellread.models.language.claude_cli import ClaudeCommand
-from wellread.models.language.endpoint import Endpoint, command_model, endpoint_of
+from wellread.models.language.endpoint import CLAUDE_CLI, PROVIDERS, Endpoint, endpoint_of
 from wellread.models.language.retrying import RetryingModel
+from wellread.plugins import find, installed
+
+GROUP = "wellread.language_models"
+Factory = Callable[[str, GenerationSettings, Mapping[str, str]], LanguageModel]
 
 
 def open_model(
@@ -33,13 +42,23 @@ def open_model(
     if not name:
         return None
     environ = os.environ if environ is None else environ
-    chosen = command_model(name)
+    provider, _, inner = name.partition(":")
     model: LanguageModel
-    if chosen is None:
-        model = _hosted(endpoint_of(settings, environ, name), settings)
+    known = [str(each.name) for each in PROVIDERS]
+    if provider in BUILT_IN or (provider in installed(GROUP) and provider not in known):
+        model = find(GROUP, provider, BUILT_IN, "generation.model")(
+            inner.strip(), settings, environ
+        )
     else:
-        model = ClaudeCommand(settings, chosen, environ)
+        model = _hosted(endpoint_of(settings, environ, name), settings)
     return RetryingModel(model, settings.retries, patience=settings.timeout)
+
+
+def _command(model: str, settings: GenerationSettings, environ: Mapping[str, str]) -> LanguageModel:
+    return ClaudeCommand(settings, model, environ)
+
+
+BUILT_IN: Mapping[str, Callable[[], Factory]] = {CLAUDE_CLI: lambda: _command}
 
 
 def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:

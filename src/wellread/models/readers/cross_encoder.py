@@ -58,6 +58,7 @@ class CrossEncoder:
             ModelError: a file is missing or damaged, or the model is not a cross-encoder.
         """
         self._hint = hint
+        self._cut = cut
         self.path = _model_file(Path(model_path).expanduser(), hint)
         self.folder = _tokenizer_folder(self.path, hint)
         self._limit = _longest_input(self.folder, hint)
@@ -88,13 +89,21 @@ class CrossEncoder:
         try:
             # One by one: the library's own threads would warn, in vain, when a process forks.
             return [
-                self._tokenizer.encode(_clean(first, most), _clean(second, most))
+                self._tokenizer.encode(_clean(first, most), self._fitting(_clean(second, most)))
                 for first, second in pairs
             ]
         except Exception as error:  # the library raises nothing finer
             raise ModelError(
                 f"the tokenizer of {self.path} failed: {error}", hint=self._hint
             ) from error
+
+    def _fitting(self, second: str) -> str:
+        """The second text; where only the first is cut, at most half of what can be read."""
+        most = self._limit // 2
+        if self._cut != "only_first" or len(second) <= most:
+            return second
+        offsets = self._tokenizer.encode(second, add_special_tokens=False).offsets
+        return second[: offsets[most][0]] if len(offsets) > most else second
 
     def run(self, pairs: Sequence[Encoding]) -> NDArray[np.float32]:
         """The model's numbers for ``pairs``, shape ``(len(pairs), numbers)``.

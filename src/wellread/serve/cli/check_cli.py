@@ -22,7 +22,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.library.check_text import check as run
 from wellread.models.base import Embedder, Purpose
-from wellread.models.open import open_embedder
+from wellread.models.embedders.open_embedder import open_embedder
 from wellread.serve.cli.options import Topics
 from wellread.serve.features.asking.text_checks import check_body, print_check
 from wellread.serve.progress import shown

@@ -16,6 +16,7 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
+from tests.doubles.readers import opened, relevance
 from tokenizers import Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import Lowercase
@@ -23,12 +24,10 @@ from tokenizers.pre_tokenizers import Split
 from tokenizers.processors import TemplateProcessing
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
-from wellread.models.open import open_reranker
-from wellread.models.readers import rerank_local
-from wellread.models.readers.rerank_local import LocalReranker
-from wellread.models.rerank import Reranker
-from wellread.rerank_settings import RerankSettings
-from wellread.testing.rerank import RerankerContract
+from wellread.models.reader import Ranking
+from wellread.models.readers import onnx_reader
+from wellread.models.readers.onnx_reader import OnnxRanking
+from wellread.testing.reader import RankingContract
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 WORDS = "ferry harbour leave leaves bread dough rise rises interest rates raised spam".split()
@@ -133,22 +132,22 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-class TestLocalReranker(RerankerContract):
+class TestOnnxRanking(RankingContract):
     @pytest.fixture
-    def reranker(self, folder: Path) -> Reranker:
-        return LocalReranker(str(folder), threads=1)
+    def reader(self, folder: Path) -> Ranking:
+        return OnnxRanking(str(folder), threads=1)
 
 
 def test_query_and_text_are_read_together(folder: Path) -> None:
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     texts = ["ferry", "Ferry, ferry harbour", "bread", "nothing known here", ""]
-    assert reranker.rerank("ferry harbour", texts).tolist() == [1.0, 3.0, 0.0, 0.0, 0.0]
-    assert reranker.rerank("bread bread", texts).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0]
+    assert relevance(reranker, "ferry harbour", texts).tolist() == [1.0, 3.0, 0.0, 0.0, 0.0]
+    assert relevance(reranker, "bread bread", texts).tolist() == [0.0, 0.0, 2.0, 0.0, 0.0]
 
 
 def test_special_tokens_in_a_text_are_text(folder: Path) -> None:
     """Otherwise a passage could end itself, or look like padding to the model."""
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     plain = reranker._encoder.encoded([("ferry", "x SEP ferry PAD CLS")])
     forged = reranker._encoder.encoded([("ferry", "x [SEP] ferry [PAD] [CLS]")])
     assert forged[0].ids == plain[0].ids
@@ -156,19 +155,19 @@ def test_special_tokens_in_a_text_are_text(folder: Path) -> None:
 
 
 def test_published_padding_and_truncation_do_not_count(folder: Path) -> None:
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     (pair,) = reranker._encoder.encoded([("ferry", "bread " * 20)])
     assert len(pair.ids) == 24
     assert 0 not in pair.ids
 
 
 def test_long_texts_are_cut_and_the_query_is_kept(folder: Path) -> None:
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     # [CLS] ferry [SEP] … [SEP]: 508 of 512 are left for the text.
     inside, outside = "spam " * 507 + "ferry", "spam " * 508 + "ferry"
-    assert reranker.rerank("ferry", [inside, outside]).tolist() == [1.0, 0.0]
+    assert relevance(reranker, "ferry", [inside, outside]).tolist() == [1.0, 0.0]
     # A long query leaves room for the text: half each.
-    assert reranker.rerank("ferry " * 2_000, ["ferry " * 2_000])[0] > 250 * 250
+    assert relevance(reranker, "ferry " * 2_000, ["ferry " * 2_000])[0] > 250 * 250
 
 
 @pytest.mark.parametrize(
@@ -177,35 +176,35 @@ def test_long_texts_are_cut_and_the_query_is_kept(folder: Path) -> None:
 def test_the_tokenizers_own_limit_counts(tmp_path: Path, told: object, limit: int) -> None:
     folder = write_model(tmp_path / "tiny", graph_of())
     write_tokenizer(folder, max_length=told)
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     assert reranker.identity.endswith(f"/{limit}")
     room = limit - 4
     texts = ["spam " * (room - 1) + "ferry", "spam " * room + "ferry"]
-    assert reranker.rerank("ferry", texts).tolist() == [1.0, 0.0]
+    assert relevance(reranker, "ferry", texts).tolist() == [1.0, 0.0]
 
 
 def test_identity_names_folder_file_and_limit(folder: Path) -> None:
-    first = LocalReranker(str(folder)).identity
+    first = OnnxRanking(str(folder)).identity
     assert first.startswith("local:tiny-encoder/")
     assert first.endswith("/512")
-    assert LocalReranker(str(folder / "model.onnx")).identity == first
+    assert OnnxRanking(str(folder / "model.onnx")).identity == first
     write_model(folder, graph_of(factors=[2.0]))
-    assert LocalReranker(str(folder)).identity != first
+    assert OnnxRanking(str(folder)).identity != first
 
 
 def test_the_layout_of_exporters(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "exported", graph_of(), name="onnx/model.onnx")
     write_tokenizer(folder)
     for path in (folder, folder / "onnx" / "model.onnx"):
-        reranker = LocalReranker(str(path), threads=1)
+        reranker = OnnxRanking(str(path), threads=1)
         assert reranker.identity.startswith("local:exported/")
-        assert reranker.rerank("ferry", ["ferry"]).tolist() == [1.0]
+        assert relevance(reranker, "ferry", ["ferry"]).tolist() == [1.0]
 
 
 def test_a_home_folder_sign_is_followed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(folder.parent))
     monkeypatch.setenv("USERPROFILE", str(folder.parent))
-    assert LocalReranker("~/tiny-encoder").rerank("ferry", ["ferry"]).tolist() == [1.0]
+    assert relevance(OnnxRanking("~/tiny-encoder"), "ferry", ["ferry"]).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -219,10 +218,10 @@ def test_a_home_folder_sign_is_followed(folder: Path, monkeypatch: pytest.Monkey
 def test_other_kinds_of_numbers(tmp_path: Path, data: bytes) -> None:
     folder = write_model(tmp_path / "tiny", data)
     write_tokenizer(folder)
-    scores = LocalReranker(str(folder), threads=1).rerank(
-        "ferry", ["ferry", "bread", "ferry ferry"]
+    scores = relevance(
+        OnnxRanking(str(folder), threads=1), "ferry", ["ferry", "bread", "ferry ferry"]
     )
-    assert scores.dtype == np.float32
+    assert scores.dtype == np.float64
     assert scores.tolist() == [1.0, 0.0, 2.0]
 
 
@@ -232,7 +231,7 @@ def test_a_model_may_take_fewer_inputs(tmp_path: Path, inputs: tuple[str, ...]) 
     folder = write_model(tmp_path / "tiny", graph_of(inputs=inputs))
     write_tokenizer(folder)
     texts = ["ferry", "unknown", "bread dough"]
-    scores = LocalReranker(str(folder), threads=1).rerank("ferry", texts)
+    scores = relevance(OnnxRanking(str(folder), threads=1), "ferry", texts)
     assert scores.tolist() == [4.0, 1.0, 3.0]
 
 
@@ -240,14 +239,14 @@ def test_a_model_of_several_outputs_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "classes", graph_of(factors=[1.0, -1.0, 0.0]))
     write_tokenizer(folder)
     with pytest.raises(ModelError, match=r"shape \(2, 3\) for 2 texts.*one for each"):
-        LocalReranker(str(folder)).rerank("ferry", ["ferry", "bread"])
+        relevance(OnnxRanking(str(folder)), "ferry", ["ferry", "bread"])
 
 
 def test_scores_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", graph_of(factors=[float("nan")]))
     write_tokenizer(folder)
     with pytest.raises(ModelError, match="not finite"):
-        LocalReranker(str(folder)).rerank("ferry", ["ferry"])
+        relevance(OnnxRanking(str(folder)), "ferry", ["ferry"])
 
 
 def test_another_kind_of_model_is_refused(tmp_path: Path) -> None:
@@ -255,7 +254,7 @@ def test_another_kind_of_model_is_refused(tmp_path: Path) -> None:
     folder = write_model(tmp_path / "tiny", data)
     write_tokenizer(folder)
     with pytest.raises(ModelError, match=r"pixel_values__.*not what a cross-encoder takes"):
-        LocalReranker(str(folder))
+        OnnxRanking(str(folder))
 
 
 def test_a_tokenizer_of_another_model_is_a_model_error(tmp_path: Path, folder: Path) -> None:
@@ -276,7 +275,7 @@ def test_a_tokenizer_of_another_model_is_a_model_error(tmp_path: Path, folder: P
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     write_model(folder, bytes(model.SerializeToString()))
     with pytest.raises(ModelError, match="belong together"):
-        LocalReranker(str(folder)).rerank("ferry", ["spam"])
+        relevance(OnnxRanking(str(folder)), "ferry", ["spam"])
 
 
 def test_a_tokenizer_without_an_unknown_word_is_a_model_error(folder: Path) -> None:
@@ -284,20 +283,20 @@ def test_a_tokenizer_without_an_unknown_word_is_a_model_error(folder: Path) -> N
     made["model"]["unk_token"] = "no"
     (folder / "tokenizer.json").write_text(json.dumps(made))
     with pytest.raises(ModelError, match=r"the tokenizer of .* failed"):
-        LocalReranker(str(folder)).rerank("ferry", ["unheard of"])
+        relevance(OnnxRanking(str(folder)), "ferry", ["unheard of"])
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
 def test_a_missing_file_is_named(folder: Path, missing: str) -> None:
     (folder / missing).unlink()
-    with pytest.raises(ModelError, match=rf"{missing}.*rerank\.model_path names a folder") as it:
-        LocalReranker(str(folder))
+    with pytest.raises(ModelError, match=rf"{missing}.*reader\.model_path names a folder") as it:
+        OnnxRanking(str(folder))
     assert str(folder) in str(it.value)
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"nowhere does not exist.*rerank\.model_path"):
-        LocalReranker(str(tmp_path / "nowhere"))
+    with pytest.raises(ModelError, match=r"nowhere does not exist.*reader\.model_path"):
+        OnnxRanking(str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -315,7 +314,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(folder: Path, name: str, data: bytes, message: str) -> None:
     (folder / name).write_bytes(data)
     with pytest.raises(ModelError, match=message):
-        LocalReranker(str(folder))
+        OnnxRanking(str(folder))
 
 
 def test_nothing_is_asked_over_the_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,43 +323,41 @@ def test_nothing_is_asked_over_the_network(folder: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert LocalReranker(str(folder)).rerank("ferry", ["ferry"]).tolist() == [1.0]
+    assert relevance(OnnxRanking(str(folder)), "ferry", ["ferry"]).tolist() == [1.0]
 
 
 def test_threads_get_the_right_scores(folder: Path) -> None:
-    reranker = LocalReranker(str(folder), threads=1)
+    reranker = OnnxRanking(str(folder), threads=1)
     texts = ["ferry " * n for n in range(30)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: reranker.rerank("ferry", texts).tolist(), range(8)))
+        found = list(pool.map(lambda _: relevance(reranker, "ferry", texts).tolist(), range(8)))
     assert found == [[float(n) for n in range(30)]] * 8
 
 
 def test_a_slow_model_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(100))
-    monkeypatch.setattr(rerank_local, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    settings = RerankSettings(backend="local", model_path=str(folder), timeout=3.5)
-    reranker = open_reranker(settings, lambda: None)
-    assert reranker is not None
+    monkeypatch.setattr(onnx_reader, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    reranker = opened(relevance="onnx", model_path=str(folder), timeout=3.5)
     # Two of these are a batch, and a second passes before each.
     texts = ["bread " * 600] * 8
-    with pytest.raises(ModelTimeoutError, match=r"8 texts within 3\.5 s.*rerank\.depth"):
-        reranker.rerank("ferry", texts)
-    assert reranker.rerank("ferry", texts[:2]).tolist() == [0.0, 0.0]
+    with pytest.raises(ModelTimeoutError, match=r"8 texts within 3\.5 s.*reader\.depth"):
+        relevance(reranker, "ferry", texts)
+    assert relevance(reranker, "ferry", texts[:2]).tolist() == [0.0, 0.0]
 
 
 def test_settings_choose_it(folder: Path) -> None:
-    settings = RerankSettings(backend="local", model_path=str(folder), threads=1)
-    assert isinstance(open_reranker(settings, lambda: None), LocalReranker)
-    with pytest.raises(SettingsError, match=r"rerank\.model_path is not set"):
-        open_reranker(RerankSettings(backend="local"), lambda: None)
+    reader = opened(relevance="onnx", answers="onnx", model_path=str(folder), threads=1)
+    assert reader.identity.startswith("local:tiny-encoder/")
+    assert reader.heads == {"relevance", "answers"}
+    with pytest.raises(SettingsError, match=r"reader\.model_path is not set"):
+        opened(relevance="onnx")
 
 
 def test_without_the_extra_the_hint_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("rerank_local", "cross_encoder"):
+    for name in ("onnx_reader", "cross_encoder"):
         monkeypatch.delitem(sys.modules, f"wellread.models.readers.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    settings = RerankSettings(backend="local", model_path=str(folder))
     with pytest.raises(ModelError, match=r'pip install "wellread\[rerank\]"'):
-        open_reranker(settings, lambda: None)
+        opened(relevance="onnx", model_path=str(folder))

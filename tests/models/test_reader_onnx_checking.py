@@ -14,22 +14,22 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from tests.doubles.readers import opened
 from tokenizers import Regex, Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
 from tokenizers.processors import TemplateProcessing
 
-from wellread.ask_settings import VerificationSettings
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
-from wellread.models.judge import Case
-from wellread.models.open import open_judge
-from wellread.models.readers import judge_local
-from wellread.models.readers.judge_local import WINDOW, LocalJudge, windows
+from wellread.models.reader import Case, excerpts
+from wellread.models.readers import onnx_reader
+from wellread.models.readers.onnx_reader import WINDOW, OnnxChecking, windows
+from wellread.testing.reader import CheckingContract
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 VOCABULARY = [*SPECIAL, *"ferry harbour leaves bread dough rises".split()]
-SHARES = Case(claim="ferry leaves", passages=("ferry leaves harbour",))
-SHARES_NOT = Case(claim="bread rises", passages=("ferry leaves harbour",))
+SHARES = Case(claim="ferry leaves", passages=excerpts("ferry leaves harbour"))
+SHARES_NOT = Case(claim="bread rises", passages=excerpts("ferry leaves harbour"))
 
 
 def write_tokenizer(folder: Path) -> None:
@@ -103,24 +103,32 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+class TestOnnxChecking(CheckingContract):
+    @pytest.fixture
+    def reader(self, folder: Path) -> OnnxChecking:
+        return OnnxChecking(str(folder), threads=1)
+
+
 def names(folder: Path, *cases: Case) -> list[str]:
-    return [ruling.name for ruling in LocalJudge(str(folder), threads=1)(cases)]
+    return [ruling.name for ruling in OnnxChecking(str(folder), threads=1).entails(cases)]
 
 
 def test_one_output_is_read_as_log_odds(folder: Path) -> None:
-    judge = LocalJudge(str(folder), threads=1)
-    first, second, third = judge(
-        [SHARES, SHARES_NOT, Case(claim="ferry bread", passages=("ferry leaves",))]
+    judge = OnnxChecking(str(folder), threads=1)
+    first, second, third = judge.entails(
+        [SHARES, SHARES_NOT, Case(claim="ferry bread", passages=excerpts("ferry leaves"))]
     )
     assert (first.name, first.reason) == ("supported", "a fact-checking model gives it 98%")
     assert (second.name, third.name) == ("unsupported", "supported")
-    assert judge([]) == []
+    assert judge.entails([]) == []
     assert judge.identity.startswith("local:tiny-checker/")
 
 
 def test_between_the_thresholds_it_is_partial(folder: Path) -> None:
     write_model(folder, [3.5], [-4.0])  # one shared word: 38 %
-    assert names(folder, Case(claim="ferry bread", passages=("ferry leaves",))) == ["partial"]
+    assert names(folder, Case(claim="ferry bread", passages=excerpts("ferry leaves"))) == [
+        "partial"
+    ]
 
 
 def test_of_two_outputs_the_second_speaks_for_the_claim(folder: Path) -> None:
@@ -149,21 +157,26 @@ def test_three_outputs_need_the_settings(folder: Path) -> None:
     labels = {"0": "contradiction", "1": "entailment", "2": "neutral"}
     (folder / "config.json").write_text(json.dumps({"id2label": labels}))
     assert names(folder, SHARES, SHARES_NOT) == ["supported", "unsupported"]
+    (found,) = OnnxChecking(str(folder), threads=1).entails([SHARES_NOT])
+    assert found.contradicts > 0.9
+    assert found.supports + found.contradicts + found.neither == pytest.approx(1)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"id2label": {"x": "entailment"}}'])
 def test_damaged_settings_are_named(folder: Path, text: str) -> None:
     (folder / "config.json").write_text(text)
     with pytest.raises(ModelError, match=r"config\.json cannot be read"):
-        LocalJudge(str(folder))
+        OnnxChecking(str(folder))
 
 
 def test_the_best_window_of_a_long_document_decides(folder: Path) -> None:
     document = "Bread rises. " * 300 + "The ferry leaves now."
-    assert names(folder, Case(claim="ferry leaves", passages=(document,))) == ["supported"]
-    assert names(folder, Case(claim="ferry leaves", passages=(document[:-21],))) == ["unsupported"]
+    assert names(folder, Case(claim="ferry leaves", passages=excerpts(document))) == ["supported"]
+    assert names(folder, Case(claim="ferry leaves", passages=excerpts(document[:-21]))) == [
+        "unsupported"
+    ]
     first = "The ferry leaves now. " + "Bread rises. " * 300
-    assert names(folder, Case(claim="ferry leaves", passages=(first,))) == ["supported"]
+    assert names(folder, Case(claim="ferry leaves", passages=excerpts(first))) == ["supported"]
 
 
 def test_windows_hold_every_sentence_once() -> None:
@@ -184,28 +197,26 @@ def test_a_number_that_is_not_finite_is_refused(folder: Path) -> None:
 
 def test_a_slow_model_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(100))
-    monkeypatch.setattr(judge_local, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    judge = LocalJudge(str(folder), threads=1, timeout=1.5)
-    many = [Case(claim="ferry", passages=("bread dough " * 240,))] * 6
-    with pytest.raises(ModelTimeoutError, match=r"6 claims within 1\.5 s.*verification\.most"):
-        judge(many)
+    monkeypatch.setattr(onnx_reader, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    judge = OnnxChecking(str(folder), threads=1, timeout=1.5)
+    many = [Case(claim="ferry", passages=excerpts("bread dough " * 240))] * 6
+    with pytest.raises(ModelTimeoutError, match=r"6 claims within 1\.5 s.*reader\.most"):
+        judge.entails(many)
 
 
 def test_settings_choose_it(folder: Path) -> None:
-    settings = VerificationSettings(judge="local", model_path=str(folder))
-    assert isinstance(open_judge(settings, lambda: None), LocalJudge)
-    with pytest.raises(SettingsError, match=r"judge is local, but verification\.model_path"):
-        open_judge(VerificationSettings(judge="local"), lambda: None)
-    with pytest.raises(ModelError, match=r"nowhere does not exist.*verification\.model_path"):
-        LocalJudge(str(folder / "nowhere"))
-    assert open_judge(VerificationSettings(), lambda: None) is None
+    assert opened(entails="onnx", entails_path=str(folder)).heads == {"entails"}
+    with pytest.raises(SettingsError, match=r"entails is onnx, but reader\.entails_path"):
+        opened(entails="onnx")
+    with pytest.raises(ModelError, match=r"nowhere does not exist.*reader\.entails_path"):
+        OnnxChecking(str(folder / "nowhere"))
 
 
 def test_without_the_extra_the_hint_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("judge_local", "cross_encoder"):
+    for name in ("onnx_reader", "cross_encoder"):
         monkeypatch.delitem(sys.modules, f"wellread.models.readers.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(ModelError, match=r'pip install "wellread\[rerank\]"'):
-        open_judge(VerificationSettings(judge="local", model_path=str(folder)), lambda: None)
+        opened(entails="onnx", entails_path=str(folder))

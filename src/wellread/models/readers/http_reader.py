@@ -1,0 +1,289 @@
+"""Readers behind HTTP servers: a reranker in one of two wire formats, and a fact-checking model.
+
+``tei``: Text Embeddings Inference, ``POST {url}/rerank`` with ``query`` and ``texts``. ``jina``:
+the form that Jina began and Cohere, vLLM, Infinity, llama.cpp and LocalAI speak too, ``POST
+{url}/rerank`` with ``model``, ``query`` and ``documents``. Fact-checking: ``{document, claim}`` is
+posted to the address as it is set; the reply is an object with ``probability`` or ``score`` (0 to
+1), or such an object in a list of one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from wellread.errors import ModelError
+from wellread.models.json_http import Poster, Target, indexed, sendable, text_batches
+from wellread.models.reader import (
+    Case,
+    Entailment,
+    Excerpt,
+    Scores,
+    by_probability,
+    undecided,
+    unit,
+)
+
+Wire = Literal["jina", "tei"]
+ROUTE = "rerank"
+RETRIES = 2  # of a ranking; a claim is tried once more
+MAX_CHARACTERS = 8_000
+"""More of one text is cut off: most rerankers read some 512 word pieces."""
+BATCH_CHARACTERS = 200_000
+LARGEST = float(np.finfo(np.float32).max)
+AT_ONCE = 4  # claims
+MAX_DOCUMENT, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
+FIELDS = ("probability", "score")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Format:
+    """One wire format.
+
+    Attributes:
+        batch: most texts of a request. TEI refuses more than 32 unless told otherwise.
+        score: the field of a result that holds the score.
+        name: how it is called in messages.
+    """
+
+    batch: int
+    score: str
+    name: str
+
+
+FORMATS: Mapping[Wire, _Format] = {
+    "jina": _Format(batch=100, score="relevance_score", name="Jina's and Cohere's"),
+    "tei": _Format(batch=32, score="score", name="Text Embeddings Inference's"),
+}
+HINTS = {
+    400: "check reader.model and reader.format",
+    404: "check reader.url (mostly …/v1, for Text Embeddings Inference without it)",
+    413: "the texts are longer than the model reads; lower chunking.tokens",
+    422: "check reader.model and reader.format",
+}
+CHECKING_HINTS = {
+    400: "the server must take {document, claim}",
+    404: "reader.entails_url is the whole address of the service, its path included",
+    422: "the server must take {document, claim}",
+}
+
+
+class HttpReranking:
+    """Scores from ``POST {url}/rerank``, for passages and for sentences.
+
+    Safe to call from several threads. At most 8,000 characters of a text are sent. Rate limits,
+    server errors, time-outs and broken connections are tried again, up to twice, as long as the
+    time limit of one try is not yet over: a call with one request takes at most twice that limit.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        model: str = "",
+        wire: Wire = "jina",
+        api_key: str = "",
+        timeout: float = 20.0,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Prepare; nothing is sent yet.
+
+        Args:
+            url: base URL of the server, with or without ``/rerank`` at its end.
+            model: model name to ask for; ``tei`` servers have one model and take none.
+            wire: the server's wire format.
+            api_key: sent as bearer token; empty sends none.
+            timeout: seconds that one try may take, the whole reply included.
+            sleep: waits between two tries.
+
+        Raises:
+            SettingsError: ``url`` is not an http(s) URL, or the key cannot be sent.
+        """
+        target = Target(
+            section="reader",
+            url=url.rstrip("/").removesuffix(f"/{ROUTE}"),
+            path=ROUTE,
+            what=f"reranking with {model}" if model else "reranking",
+            api_key=api_key,
+            timeout=timeout,
+            retries=RETRIES,
+            patience=timeout,
+            hints=HINTS,
+        )
+        self._poster = Poster(target, sleep=sleep)
+        self._model = model
+        self._wire = wire
+        self._format = FORMATS[wire]
+
+    def close(self) -> None:
+        """Close the connections; the reader cannot be used any more."""
+        self._poster.close()
+
+    @property
+    def identity(self) -> str:
+        """Model and server."""
+        return f"http:{self._model or self._wire}@{self._poster.host}"
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """The server's scores of ``texts``, in order.
+
+        Raises:
+            ModelTimeoutError: no reply within the time limit, at every try.
+            ModelError: the server refused, could not be reached, or replied with nonsense.
+        """
+        asked = sendable(question, MAX_CHARACTERS)
+        batches = text_batches(
+            [sendable(each.shown, MAX_CHARACTERS) for each in texts],
+            most_texts=self._format.batch,
+            most_characters=BATCH_CHARACTERS,
+        )
+        scores = [score for batch in batches for score in self._scores(asked, batch)]
+        return np.asarray(scores, dtype=np.float64)
+
+    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
+        """The server's scores of ``sentences``, 0 to 1."""
+        return unit(self.relevance(question, sentences))
+
+    def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
+        reply = self._poster.post(self._body(query, texts))
+        try:
+            rows = indexed(self._results(reply), len(texts))
+            return [_number(row.get(self._format.score)) for row in rows]
+        except ValueError as error:
+            raise self._poster.unusable(
+                error,
+                f"reader.format is {self._wire}, so the server must speak "
+                f"{self._format.name} format",
+            ) from error
+
+    def _body(self, query: str, texts: Sequence[str]) -> dict[str, object]:
+        if self._wire == "tei":
+            # Without truncate a text that is too long is refused.
+            return {"query": query, "texts": list(texts), "truncate": True}
+        return {
+            "model": self._model,
+            "query": query,
+            "documents": list(texts),
+            "top_n": len(texts),
+        }
+
+    def _results(self, reply: object) -> Sequence[object]:
+        found = reply.get("results") if isinstance(reply, dict) else reply
+        if isinstance(reply, dict) != (self._wire == "jina") or not isinstance(found, list):
+            raise ValueError(
+                "it has no list 'results'" if self._wire == "jina" else "it is not a list"
+            )
+        return found
+
+
+class HttpChecking:
+    """Rules on claims by a server's probabilities. Safe to call from several threads.
+
+    Claims are sent four at a time. Each may take the time limit; rate limits, server errors and
+    broken connections are tried once more while it is not over.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str = "",
+        timeout: float = 20.0,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Prepare; nothing is sent yet.
+
+        Raises:
+            SettingsError: ``url`` is not an http(s) URL, or the key cannot be sent.
+        """
+        base, _, path = url.rstrip("/").rpartition("/")
+        rooted = base.endswith(":/")  # "http://host": there is no path
+        target = Target(
+            section="reader",
+            setting="entails_url",
+            url=url.rstrip("/") if rooted else base,
+            path="" if rooted else path,
+            what="fact-checking",
+            api_key=api_key,
+            timeout=timeout,
+            retries=1,
+            patience=timeout,
+            hints=CHECKING_HINTS,
+        )
+        self._poster = Poster(target, sleep=sleep)
+
+    @property
+    def identity(self) -> str:
+        """The server."""
+        return f"http:{self._poster.host}"
+
+    def close(self) -> None:
+        """Close the connections; the reader cannot be used any more."""
+        self._poster.close()
+
+    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
+        """What the server says of each of ``cases``; one whose request fails is undecided.
+
+        Raises:
+            ModelTimeoutError: no reply within the time limit, for any of them.
+            ModelError: the server refused, could not be reached, or replied with nonsense, for
+                each of them.
+        """
+        if not cases:
+            return []
+        with ThreadPoolExecutor(min(AT_ONCE, len(cases)), "wellread-reader") as pool:
+            found = list(pool.map(self._outcome, cases))
+        failures = [each for each in found if isinstance(each, ModelError)]
+        if len(failures) == len(cases):
+            raise failures[0]
+        return [undecided(each) if isinstance(each, ModelError) else each for each in found]
+
+    def _outcome(self, case: Case) -> Entailment | ModelError:
+        document = "\n".join(each.text for each in case.passages)
+        body = {
+            "document": sendable(document, MAX_DOCUMENT),
+            "claim": sendable(case.claim, MAX_CLAIM),
+        }
+        try:
+            reply = self._poster.post(body)
+            return by_probability(_probability(reply))
+        except ModelError as error:
+            return error
+        except ValueError as error:
+            return self._poster.unusable(
+                error, "the server must reply with {probability} or {score}, from 0 to 1"
+            )
+
+
+def _number(value: object) -> float:
+    """``value`` as a score.
+
+    Raises:
+        ValueError: it is not a number that a float32 holds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"a score is {value!r}")
+    if not abs(value) <= LARGEST:
+        raise ValueError("a score is not finite")
+    return float(value)
+
+
+def _probability(reply: object) -> float:
+    """The probability in ``reply``.
+
+    Raises:
+        ValueError: there is none, or it is not from 0 to 1.
+    """
+    if isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    if not isinstance(reply, dict):
+        raise ValueError("it is not an object")
+    value = next((reply[field] for field in FIELDS if field in reply), None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"its probability is {value!r}")
+    return float(value)

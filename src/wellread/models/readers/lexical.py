@@ -1,0 +1,68 @@
+"""The reader that needs no model of its own: words, their order, and the embedder's cosines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from wellread.models.base import Embedder
+from wellread.models.reader import Case, Entailment, Excerpt, Head, Scores
+from wellread.models.readers.proximity import closeness
+from wellread.models.readers.support_features import Source
+from wellread.models.readers.support_score import support
+
+
+class LexicalReader:
+    """Relevance by how a question's words stand, answers by cosine, support by learned features.
+
+    Relevance judges a word's rarity among the texts of one call, so they should be the candidates
+    of one search. What it says of claims that it leaves open has not been learned.
+    """
+
+    identity = "lexical"
+    heads: frozenset[Head] = frozenset()
+
+    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+        """Prepare; ``embedder`` is called when vectors are needed."""
+        self._embedder = embedder
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """How closely the question's words stand together in each of ``texts``, 0 to 1."""
+        close = closeness(question, [(each.title, each.text) for each in texts])
+        return np.asarray(close, dtype=np.float64)
+
+    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
+        """The cosine of the question and each sentence.
+
+        Raises:
+            ModelError: the embedder could not be run or reached.
+        """
+        if not sentences:
+            return np.empty(0, dtype=np.float64)
+        embedder = self._embedder()
+        # The question is embedded by itself: a cache may hold it already.
+        asked = embedder.embed([question], "query")[0]
+        vectors = embedder.embed([each.shown for each in sentences], "passage")
+        return np.asarray(vectors @ asked, dtype=np.float64)
+
+    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
+        """How far each claim is borne out by words, names, numbers and meaning.
+
+        Raises:
+            ModelError: the embedder could not be run or reached.
+        """
+        return [self._entails(case) for case in cases]
+
+    def _entails(self, case: Case) -> Entailment:
+        sources = [Source(text=each.text, title=each.title) for each in case.passages]
+        found = support(case.claim, sources, self._embedder())
+        if found.source is None:
+            return Entailment(neither=1.0, reason="no word of it stands there")
+        turned = bool(found.readings["denied"] or found.readings["opposed"])
+        return Entailment(
+            supports=found.score,
+            contradicts=1 - found.score if turned else 0.0,
+            neither=0.0 if turned else 1 - found.score,
+            reason=f"{found.readings['cover_plain']:.0%} of its words stand there",
+        )

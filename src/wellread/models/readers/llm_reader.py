@@ -1,0 +1,273 @@
+"""A language model as a reader: it grades passages from 0 to 10, and rules on claims.
+
+One call for some forty passages instead of one for each: the model sees them side by side, and the
+question's price and time stay those of one call. Grades, not an order, are asked for, so that
+several calls can be joined and ties keep the search's order. Claims are ruled on side by side:
+yes, partial, no or against, with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anyio
+import numpy as np
+
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.base import LanguageModel, Prompt, TextDelta
+from wellread.models.from_threads import wait_for
+from wellread.models.json_http import sendable, text_batches
+from wellread.models.prompts import fence_of, fenced, template
+from wellread.models.reader import Case, Entailment, Excerpt, Head, Scores, undecided
+
+BATCH_TEXTS = 40
+BATCH_CHARACTERS = 60_000
+MAX_CHARACTERS = 4_000
+"""More of one text, or of the question, is cut off."""
+BEST_GRADE = 10
+MAX_PASSAGES, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
+MAX_REASON = 300
+YES, PARTLY, NO, AGAINST = (1.0, 0.0), (0.4, 0.0), (0.0, 0.0), (0.0, 1.0)
+VERDICTS: Mapping[str, tuple[float, float]] = {
+    "yes": YES,
+    "supported": YES,
+    "true": YES,
+    "partial": PARTLY,
+    "partially": PARTLY,
+    "partly": PARTLY,
+    "partially supported": PARTLY,
+    "no": NO,
+    "unsupported": NO,
+    "not supported": NO,
+    "false": AGAINST,
+    "against": AGAINST,
+    "contradicted": AGAINST,
+}
+
+_WORD = re.compile(
+    r"[\W_]*(yes|partial(?:ly)?|partly|no|against)\b[\W_]*(.*)", re.IGNORECASE | re.DOTALL
+)
+
+
+class LlmReader:
+    """Reads by a language model. Safe to call from several threads, not from an event loop.
+
+    Called from a worker thread of anyio (``to_thread.run_sync``) it uses the loop that waits
+    there, so that a cancelled question cancels the model's work; elsewhere a loop of its own.
+    """
+
+    heads: frozenset[Head] = frozenset({"relevance", "answers", "entails"})
+
+    def __init__(self, model: LanguageModel, *, timeout: float = 20.0) -> None:
+        """Prepare; nothing is asked yet.
+
+        Args:
+            model: the model that reads.
+            timeout: seconds that grading, and each ruling, may take.
+        """
+        self._model = model
+        self._timeout = timeout
+
+    @property
+    def identity(self) -> str:
+        """That of the model."""
+        return f"model:{self._model.identity}"
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """The model's grades of ``texts``, 0 to 10, in order.
+
+        Raises:
+            ModelTimeoutError: no end within the time limit.
+            ModelError: the model failed, or did not grade each text.
+        """
+        cut = [sendable(each.shown, MAX_CHARACTERS) for each in texts]
+        batches = list(text_batches(cut, most_texts=BATCH_TEXTS, most_characters=BATCH_CHARACTERS))
+        if not batches:
+            return np.empty(0, dtype=np.float64)
+        asked = sendable(question, MAX_CHARACTERS)
+
+        async def in_time() -> list[float]:
+            try:
+                with anyio.fail_after(self._timeout):
+                    return [grade for batch in batches for grade in await self._grade(asked, batch)]
+            except TimeoutError as error:
+                raise ModelTimeoutError(
+                    f"reranking with {self._model.identity} did not finish within "
+                    f"{self._timeout:g} s",
+                    hint="raise reader.timeout, lower reader.depth, or use a faster model",
+                ) from error
+
+        return np.asarray(wait_for(in_time), dtype=np.float64)
+
+    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
+        """The model's grades of ``sentences``, 0 to 1, in order."""
+        return np.asarray(self.relevance(question, sentences) / BEST_GRADE)
+
+    def entails(self, cases: Sequence[Case]) -> list[Entailment]:
+        """What the model says of each of ``cases``, in order; one that fails alone is undecided.
+
+        Raises:
+            ModelTimeoutError: no ruling within the time limit, for any of them.
+            ModelError: the model failed, or its reply cannot be read, for each of them.
+        """
+        if not cases:
+            return []
+        found: list[Entailment | ModelError] = [ModelError("not asked")] * len(cases)
+
+        async def rule(place: int) -> None:
+            try:
+                found[place] = await self._rule(cases[place])
+            except ModelError as error:
+                found[place] = error
+
+        async def rule_all() -> None:
+            async with anyio.create_task_group() as group:
+                for place in range(len(cases)):
+                    group.start_soon(rule, place)
+
+        wait_for(rule_all)
+        failures = [each for each in found if isinstance(each, ModelError)]
+        if len(failures) == len(cases):
+            raise failures[0]
+        return [undecided(each) if isinstance(each, ModelError) else each for each in found]
+
+    async def _grade(self, question: str, texts: Sequence[str]) -> list[float]:
+        keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
+        reply = await self._reply(grading_prompt(question, keyed))
+        try:
+            return read_grades(reply, list(keyed))
+        except ValueError as error:
+            raise ModelError(
+                f"reranking with {self._model.identity}: the reply cannot be used: {error}",
+                hint="try again, use another model, or set reader.relevance to lexical",
+                retryable=True,
+            ) from error
+
+    async def _rule(self, case: Case) -> Entailment:
+        try:
+            with anyio.fail_after(self._timeout):
+                reply = await self._reply(ruling_prompt(case))
+        except TimeoutError as error:
+            raise ModelTimeoutError(
+                f"{self._model.identity} did not rule on a claim within {self._timeout:g} s",
+                hint="raise reader.timeout, or use a faster model",
+            ) from error
+        try:
+            return read_ruling(reply)
+        except ValueError as error:
+            raise ModelError(
+                f"ruling with {self._model.identity}: the reply cannot be used: {error}",
+                hint="try again, use another model, or set reader.entails to lexical",
+                retryable=True,
+            ) from error
+
+    async def _reply(self, prompt: Prompt) -> str:
+        pieces = self._model.stream(prompt)
+        return "".join([each.text async for each in pieces if isinstance(each, TextDelta)])
+
+
+def grading_prompt(question: str, keyed: Mapping[str, str]) -> Prompt:
+    """What the model is asked. ``keyed`` are the passages under their keys.
+
+    The same input gives the same prompt.
+    """
+    fence = fence_of(question, *keyed.values())
+    return Prompt(
+        system=template("rerank_system.md").render(fence=fence),
+        user=template("rerank_user.md").render(
+            fence=fence,
+            passages=[(key, fenced(text, fence)) for key, text in keyed.items()],
+            question=" ".join(fenced(question, fence).split()),
+        ),
+    )
+
+
+def read_grades(reply: str, keys: Sequence[str]) -> list[float]:
+    """The grades of ``keys`` in a model's reply; text around the object is passed over.
+
+    Raises:
+        ValueError: it holds no JSON object, or the object does not grade exactly ``keys``.
+    """
+    start = reply.find("{")
+    if start < 0:
+        raise ValueError("it holds no JSON object")
+    try:
+        grades, _ = json.JSONDecoder().raw_decode(reply, start)
+    except RecursionError as error:
+        raise ValueError("its JSON is nested too deeply") from error
+    wrong = sorted(set(keys) ^ set(grades))
+    if wrong:
+        raise ValueError(
+            f"{len(grades)} grades for {len(keys)} passages; {wrong[0]!r} does not fit"
+        )
+    return [_grade(key, grades[key]) for key in keys]
+
+
+def _grade(key: str, value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and 0 <= value <= BEST_GRADE):
+        raise ValueError(f"the grade of {key} is {value!r}, expected 0 to {BEST_GRADE}")
+    return float(value)
+
+
+def ruling_prompt(case: Case) -> Prompt:
+    """What the model is asked. The same case gives the same prompt."""
+    claim = sendable(case.claim, MAX_CLAIM)
+    passages = _within([each.text for each in case.passages], MAX_PASSAGES)
+    fence = fence_of(claim, *passages)
+    return Prompt(
+        system=template("judge_system.md").render(fence=fence),
+        user=template("judge_user.md").render(
+            fence=fence,
+            passages=[fenced(text, fence) for text in passages],
+            claim=" ".join(fenced(claim, fence).split()),
+        ),
+        temperature=0.0,
+    )
+
+
+def read_ruling(reply: str) -> Entailment:
+    """The ruling in a model's reply: its first JSON object with a verdict, or a first word.
+
+    Raises:
+        ValueError: there is no verdict in it.
+    """
+    decoder = json.JSONDecoder()
+    for found in re.finditer(r"\{", reply):
+        try:
+            value, _ = decoder.raw_decode(reply, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and "verdict" in value:
+            return _ruling(str(value["verdict"]), str(value.get("reason") or ""))
+    word = _WORD.match(reply)
+    if word is None:
+        raise ValueError("it holds no verdict")
+    return _ruling(word.group(1), word.group(2))
+
+
+def _ruling(verdict: str, reason: str) -> Entailment:
+    chances = VERDICTS.get(" ".join(verdict.lower().strip(" .!").split()))
+    if chances is None:
+        raise ValueError(f"its verdict is {verdict[:40]!r}, expected yes, partial, no or against")
+    supports, contradicts = chances
+    return Entailment(
+        supports=supports,
+        contradicts=contradicts,
+        neither=1 - supports - contradicts,
+        reason=" ".join(reason.split())[:MAX_REASON],
+    )
+
+
+def _within(passages: Sequence[str], most: int) -> list[str]:
+    """``passages``, together cut to ``most`` characters."""
+    found: list[str] = []
+    for text in passages:
+        if most <= 0:
+            break
+        found.append(sendable(text, most))
+        most -= len(found[-1])
+    return found

@@ -1,0 +1,227 @@
+"""The reader seam: its contract as tests, and a double that needs no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pytest
+
+from wellread.models.reader import (
+    Case,
+    Checking,
+    Entailment,
+    Excerpt,
+    Head,
+    Ranking,
+    RulingName,
+    Scores,
+    by_probability,
+    excerpts,
+)
+
+
+class ReadableReader:
+    """Scores a text by the share of the question's words, or of the claim's, that it holds.
+
+    Attributes:
+        heads: what it is asked about; the rest it could say as well.
+        asked: the questions and texts of every call, in order.
+    """
+
+    def __init__(self, heads: Iterable[Head] = ("relevance",)) -> None:
+        self.heads = frozenset(heads)
+        self.asked: list[tuple[str, tuple[str, ...]]] = []
+
+    @property
+    def identity(self) -> str:
+        """Names the method."""
+        return "readable"
+
+    def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
+        """The shares, 0 to 1; 0 for a question without a word."""
+        shown = tuple(each.shown for each in texts)
+        self.asked.append((question, shown))
+        return np.asarray([_share(question, text) for text in shown], dtype=np.float64)
+
+    def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
+        """The shares, 0 to 1."""
+        return self.relevance(question, sentences)
+
+    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
+        """The share of each claim's words that its passages hold."""
+        return [
+            by_probability(_share(case.claim, " ".join(each.text for each in case.passages)))
+            for case in cases
+        ]
+
+
+class RulingReader(ReadableReader):
+    """Rules on claims as ``rule`` says, and remembers the cases."""
+
+    def __init__(self, rule: Callable[[Sequence[Case]], Sequence[Entailment]]) -> None:
+        super().__init__(("entails",))
+        self.cases: list[Case] = []
+        self._rule = rule
+
+    def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
+        """What ``rule`` says."""
+        self.cases += cases
+        return self._rule(cases)
+
+
+def ruling(name: RulingName, reason: str = "") -> Entailment:
+    """What a reader says when it says ``name``."""
+    supports = {"supported": 1.0, "partial": 0.4}.get(name, 0.0)
+    return Entailment(
+        supports=supports, neither=1 - supports, reason=reason, decided=name != "undecided"
+    )
+
+
+def words_of(text: str) -> set[str]:
+    """The words of ``text`` in lower case."""
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _share(wanted: str, text: str) -> float:
+    words = words_of(wanted)
+    return len(words & words_of(text)) / max(len(words), 1)
+
+
+ODD = (
+    "",
+    " \n\t",
+    "\u200b",
+    "\x00",
+    "…!?",
+    "🦭🚢",
+    "日本語の文章",
+    "lone \ud83d surrogate \udc00",
+    "[CLS] [SEP] <|endoftext|>",
+    "x" * 100_000,
+    "ferry " * 20_000,
+)
+
+
+class RankingContract:
+    """What every reader does with a question and texts. Inherit it and give ``reader``::
+
+    class TestMine(RankingContract, CheckingContract):
+        @pytest.fixture
+        def reader(self) -> Reader:
+            return MyReader()
+
+    Attributes:
+        ALONE: whether a text's score is the same alone and among others.
+    """
+
+    TEXTS = (
+        "The ferry leaves the harbour at seven in the morning.",
+        "Bread dough rises because yeast makes carbon dioxide.",
+        "Interest rates were raised by a quarter of a point.",
+    )
+    QUERIES = (
+        "When does the ferry leave the harbour?",
+        "Why does bread dough rise?",
+        "By how much were interest rates raised?",
+    )
+    NEAR = 1e-3
+    ALONE = True
+
+    @pytest.fixture(params=["relevance", "answers"])
+    def scores(
+        self, reader: Ranking, request: pytest.FixtureRequest
+    ) -> Callable[[str, Sequence[str]], Scores]:
+        """One of the two methods, which takes plain texts."""
+        method = getattr(reader, request.param)
+
+        def asked(question: str, texts: Sequence[str]) -> Scores:
+            found: Scores = method(question, excerpts(*texts))
+            assert found.shape == (len(texts),)
+            assert found.dtype == np.float64
+            assert np.isfinite(found).all()
+            if request.param == "answers" and len(found):
+                assert -1 - self.NEAR <= found.min() <= found.max() <= 1 + self.NEAR
+            return found
+
+        return asked
+
+    def test_no_texts(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
+        """No texts give shape ``(0,)``."""
+        assert scores(self.QUERIES[0], []).shape == (0,)
+
+    def test_the_text_that_answers_is_first(
+        self, scores: Callable[[str, Sequence[str]], Scores]
+    ) -> None:
+        """Larger is better."""
+        found = [int(scores(query, self.TEXTS).argmax()) for query in self.QUERIES]
+        assert found == [0, 1, 2]
+
+    def test_order(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
+        """Turning the texts around turns the scores around."""
+        forward = scores(self.QUERIES[1], self.TEXTS)
+        backward = scores(self.QUERIES[1], self.TEXTS[::-1])
+        np.testing.assert_allclose(forward, backward[::-1], atol=self.NEAR)
+
+    def test_many_texts(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
+        """A text of 150 of all lengths gets the score that it gets alone."""
+        filler = [f"{'Filler makes a text long. ' * (n % 20)}Number {n}." for n in range(149)]
+        crowded = scores(self.QUERIES[0], [*filler[:75], self.TEXTS[0], *filler[75:]])
+        alone = scores(self.QUERIES[0], self.TEXTS[:1])
+        assert crowded.argmax() == 75
+        if self.ALONE:
+            np.testing.assert_allclose(crowded[75], alone[0], atol=self.NEAR)
+
+    def test_any_text(self, scores: Callable[[str, Sequence[str]], Scores]) -> None:
+        """Empty, odd and very long texts get scores too, and odd questions give some."""
+        for query in (self.QUERIES[0], "", "\ud83d", "ferry " * 20_000):
+            scores(query, ODD)
+
+    def test_identity(self, reader: Ranking) -> None:
+        """It has a name, and keeps it."""
+        identity = reader.identity
+        reader.relevance(self.QUERIES[0], excerpts(*self.TEXTS))
+        assert identity.strip() == reader.identity == identity
+        assert identity
+
+
+class CheckingContract:
+    """What every reader does with claims. Inherit it and give ``reader``, as above."""
+
+    PASSAGE = "The ferry leaves the harbour at seven."
+    CASES = (
+        Case(claim="The ferry leaves the harbour.", passages=excerpts(PASSAGE)),
+        Case(claim="Bread dough rises.", passages=excerpts(PASSAGE)),
+    )
+
+    def test_no_cases(self, reader: Checking) -> None:
+        """No cases give nothing."""
+        assert list(reader.entails([])) == []
+
+    def test_what_stands_there_is_supported(self, reader: Checking) -> None:
+        """In order; the three numbers are shares of 1."""
+        found = reader.entails(self.CASES)
+        assert [each.decided for each in found] == [True, True]
+        assert found[0].name == "supported"
+        assert found[1].name == "unsupported"
+        for each in found:
+            shares = (each.supports, each.contradicts, each.neither)
+            assert min(shares) >= 0
+            assert sum(shares) == pytest.approx(1.0, abs=1e-6)
+
+    def test_the_order_of_cases_does_not_matter(self, reader: Checking) -> None:
+        """Turning them around turns what is said around."""
+        names = [each.name for each in reader.entails(self.CASES[::-1])]
+        assert names == ["unsupported", "supported"]
+
+    def test_any_text_is_read(self, reader: Checking) -> None:
+        """Empty, odd and very long claims and passages do no harm."""
+        cases = [Case(claim=odd, passages=excerpts(self.PASSAGE)) for odd in ODD]
+        cases += [Case(claim="The ferry leaves.", passages=excerpts(odd)) for odd in ODD]
+        cases.append(Case(claim="The ferry leaves.", passages=()))
+        assert len(reader.entails(cases)) == len(cases)
+
+
+class ReaderContract(RankingContract, CheckingContract):
+    """What every reader keeps that has all three methods."""

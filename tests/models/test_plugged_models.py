@@ -1,0 +1,83 @@
+"""Packages that add an embedder, a reader or a language model by an entry point."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.doubles.readers import opened, relevance
+
+from wellread.errors import SettingsError
+from wellread.kb import open_kb
+from wellread.models.base import Prompt
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import collect
+
+AddPackage = Callable[[Path, str, str], None]
+
+EMBEDDER = """
+from wellread.testing.embedding import ReadableEmbedder
+
+class Mine(ReadableEmbedder):
+    identity = "mine/128"
+
+def open_mine(settings, home):
+    return Mine()
+"""
+READER = """
+from wellread.testing.reader import ReadableReader
+
+class Mine(ReadableReader):
+    identity = "mine"
+
+def open_mine(opening, head):
+    return Mine() if opening.settings.depth > 2 else object()
+"""
+MODEL = """
+from wellread.testing.llm import ScriptedModel
+
+def open_mine(name, settings, environ):
+    return ScriptedModel(["Hello."], identity=f"mine:{name}")
+"""
+
+
+def added(tmp_path: Path, add_package: AddPackage, code: str, group: str) -> None:
+    module = tmp_path / f"my_{group.rpartition('.')[2]}.py"
+    module.write_text(code, encoding="utf-8")
+    add_package(module, group, f"mine = {module.stem}:open_mine")
+
+
+def test_an_embedder(tmp_path: Path, add_package: AddPackage) -> None:
+    added(tmp_path, add_package, EMBEDDER, "wellread.embedders")
+    with open_kb(tmp_path / "home", overrides={"embedding": {"backend": "mine"}}) as kb:
+        assert kb.embedder.identity == "mine/128"
+    with open_kb(tmp_path / "home", overrides={"embedding": {"backend": "mine"}}) as kb:
+        assert kb.live().fingerprint.embedder == "mine/128"
+
+
+def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
+    added(tmp_path, add_package, READER, "wellread.readers")
+    reader = opened(relevance="mine", entails="mine")
+    assert reader.identity == "mine lexical"
+    assert reader.heads == {"relevance", "entails"}
+    assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
+    with pytest.raises(SettingsError, match=r"'mine' has no method for reader\.entails"):
+        opened(entails="mine", depth=2)
+
+
+def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: AddPackage) -> None:
+    added(tmp_path, add_package, READER, "wellread.readers")
+    with pytest.raises(SettingsError, match=r"reader\.answers is 'nobody'") as raised:
+        opened(answers="nobody")
+    assert "lexical, onnx, http, llm, mine" in raised.value.hint
+
+
+def test_a_language_model(tmp_path: Path, add_package: AddPackage) -> None:
+    added(tmp_path, add_package, MODEL, "wellread.language_models")
+    settings = {"generation": {"model": "mine:small"}}
+    with open_kb(tmp_path / "home", overrides=settings, embedder=ReadableEmbedder()) as kb:
+        assert kb.model is not None
+        text, _ = asyncio.run(collect(kb.model, Prompt(system="s", user="u")))
+        assert (text, kb.model.identity) == ("Hello.", "mine:small")
