@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -93,6 +94,18 @@ def test_against_files_that_are_read_for_it_alone(
     assert body["citations"][0]["locator"] == "§ The ferry"
     assert not home.exists()
     assert list(room.iterdir()) == []
+
+
+def test_the_reason_of_a_sentence_that_nothing_says_does_not_speak_for_it(
+    filled: CliRunner,
+) -> None:
+    stray = "The ferry harbour paints whales with coral and thunder."
+    code, out, _ = run(filled, "check", "-", "--topic", "town", "--json", stdin=stray)
+    (sentence,) = json.loads(out)["sentences"]
+    assert (code, sentence["verdict"], sentence["method"]) == (1, "unsupported", "support")
+    assert re.fullmatch(
+        r"the passage does not say so; \d+% of its words stand there", sentence["reason"]
+    )
 
 
 def test_only_a_topic(filled: CliRunner, tmp_path: Path) -> None:

@@ -89,12 +89,12 @@ def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
 
 
 def _said(found: Support, name: VerdictName) -> str:
-    share = f"{found.readings['cover_plain']:.0%} of its words stand in the passage"
+    share = f"{found.readings['cover_plain']:.0%} of its words stand"
     if name == VerdictName.UNSUPPORTED:
-        return f"the passage does not say so, though {share}"
+        return f"the passage does not say so; {share} there"
     if found.contained:
         return "one sentence of the passage holds all its words, in this order"
-    return share
+    return f"{share} in the passage"
 
 
 def _trouble(claim: str, parts: Sequence[Part], found: Support) -> tuple[str, VerdictName] | None:

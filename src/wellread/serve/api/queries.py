@@ -91,39 +91,36 @@ class DatedQuery(FieldsQuery):
     to: str = ""
 
 
-class SearchQuery(DatedQuery):
+class RankedQuery(BaseModel):
+    """What is ranked, and which part of the list; without a query there is no ranking."""
+
+    query: str = ""
+    mode: SearchMode = "hybrid"
+    limit: int = Field(default=10, ge=1, le=MOST_RESULTS)
+    offset: int = Field(default=0, ge=0, le=DEEPEST)
+
+
+class SearchQuery(RankedQuery, DatedQuery):
     """A search by words."""
 
     query: str
     speaker: list[str] = []
-    mode: SearchMode = "hybrid"
-    limit: int = Field(default=10, ge=1, le=MOST_RESULTS)
-    offset: int = Field(default=0, ge=0, le=DEEPEST)
 
     def filters(self) -> Filters:
         """The limits of the search."""
         return self.limits(self.from_, self.to, self.speaker)
 
 
-class SpeakerQuery(DatedQuery):
+class SpeakerQuery(RankedQuery, DatedQuery):
     """What one speaker says, about the query or at all."""
 
-    query: str = ""
-    mode: SearchMode = "hybrid"
-    limit: int = Field(default=10, ge=1, le=MOST_RESULTS)
-    offset: int = Field(default=0, ge=0, le=DEEPEST)
 
-
-class DateRangeQuery(FieldsQuery):
+class DateRangeQuery(RankedQuery, FieldsQuery):
     """What was published in a time, about the query or at all."""
 
     start: str = ""
     end: str = ""
-    query: str = ""
     speaker: list[str] = []
-    mode: SearchMode = "hybrid"
-    limit: int = Field(default=10, ge=1, le=MOST_RESULTS)
-    offset: int = Field(default=0, ge=0, le=DEEPEST)
 
     def filters(self) -> Filters:
         """The limits of the search.

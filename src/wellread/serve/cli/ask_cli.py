@@ -107,7 +107,6 @@ def show_answer(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
 ) -> None:
     """Answer ``question`` and write the answer as people read it."""
-
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question)
     seconds = time.perf_counter() - started
@@ -118,7 +117,6 @@ def show_explained(
     terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
 ) -> None:
     """Answer ``question``, and write how the answer was found before it."""
-
     told: list[tuple[Analysis, Found]] = []
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=lambda *both: told.append(both))

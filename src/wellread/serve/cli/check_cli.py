@@ -87,7 +87,6 @@ def check(
 @contextmanager
 def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBase]:
     """A knowledge base of ``sources`` alone, with the settings of the home; deleted afterwards."""
-
     home = terminal.home_folder()
     settings = load_settings(home)
     with tempfile.TemporaryDirectory(prefix="wellread-check-") as folder:

@@ -188,7 +188,6 @@ def remove(
 
     Exit status: 0 when it is gone, 1 when a trace was found or nothing matches.
     """
-
     if bool(what) == whole:
         raise SourceError("remove", "name sources or documents, or give --all for the collection")
     terminal = terminal_of(context)
