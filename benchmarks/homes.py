@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.paths import CACHE
 from wellread.config import load_settings
 from wellread.identity import tagged_hash
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder

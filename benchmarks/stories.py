@@ -29,7 +29,7 @@ from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
 from wellread.ingest.parsing.passages import split
-from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.stories.story_clusters import Clusters
 from wellread.ingest.stories.story_refresh import refresh
 from wellread.kb import KnowledgeBase

@@ -17,7 +17,7 @@ from wellread.config import default_home
 from wellread.errors import RequestError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import VerifyReport, verify
-from wellread.ingest.pipeline.run_report import OnProgress, Report
+from wellread.ingest.pipeline.job_log import OnProgress, Report
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.kb import Given, KnowledgeBase, open_kb
 from wellread.library.searches import Result, find

@@ -19,8 +19,7 @@ from wellread.ask.deliver.answer_reuse import look, normalised
 from wellread.ask.understand.conversation import Opened
 from wellread.calls import Call
 from wellread.errors import ModelError
-from wellread.ingest.integrity.purge import purge
-from wellread.ingest.integrity.traces import traces
+from wellread.ingest.integrity.purge import purge, traces
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add

@@ -16,8 +16,7 @@ from wellread.errors import ModelError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline import vector_filler as vectors
-from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.pipeline.run_report import Progress
+from wellread.ingest.pipeline.job_log import Progress, end_dead_jobs
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose

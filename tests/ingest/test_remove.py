@@ -15,11 +15,10 @@ from wellread.answers import Answer, Citation, Confidence, Sentence, Verdict, Ve
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.integrity import purge as purging
-from wellread.ingest.integrity.purge import is_purged
+from wellread.ingest.integrity.purge import is_purged, traces
 from wellread.ingest.integrity.resolve_source import Named, resolve
-from wellread.ingest.integrity.traces import traces
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.remove import (
     INDEX_ROWS,
     RemoveReport,

@@ -26,7 +26,7 @@ from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline import readers
 from wellread.ingest.pipeline.commit import writing
-from wellread.ingest.pipeline.run_report import Progress, Report
+from wellread.ingest.pipeline.job_log import Progress, Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose

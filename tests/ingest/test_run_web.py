@@ -10,7 +10,7 @@ from tests.doubles.web_server import Asked, Reply, WebServer
 
 from wellread.ask.retrieve.search import search
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
 from wellread.ingest.sources.discover import standard_input
 from wellread.kb import KnowledgeBase, open_kb

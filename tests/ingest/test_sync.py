@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 
 from wellread.codec import marks_to_blob
-from wellread.ingest.integrity.traces import Trace, find_traces, needles, said_elsewhere, traces
+from wellread.ingest.integrity.purge import Trace, find_traces, needles, said_elsewhere, traces
 from wellread.ingest.run import add
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint, IndexRow

@@ -18,8 +18,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.verify import NOT_PURGED, VerifyReport, verify
-from wellread.ingest.pipeline.commit import writing
-from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.commit import index_rows, writing
 from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb

@@ -15,7 +15,7 @@ import pytest
 import watchfiles
 
 from wellread.errors import FingerprintError, SourceError, StoreError
-from wellread.ingest.pipeline.run_report import Report, SourceResult
+from wellread.ingest.pipeline.job_log import Report, SourceResult
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.ingest.watch import watch
 from wellread.kb import KnowledgeBase, open_kb

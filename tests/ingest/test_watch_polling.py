@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.web.polling import LONGEST_PAUSE, Polls, pause
+from wellread.ingest.watch import LONGEST_PAUSE, Polls, pause
 
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 HALF_HOUR = timedelta(minutes=30)

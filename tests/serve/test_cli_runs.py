@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
 from wellread.serve.features import home_reports as tables
 

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from wellread.ingest.pipeline.run_report import Progress
+from wellread.ingest.pipeline.job_log import Progress
 from wellread.serve import progress
 from wellread.serve.terminal import Terminal
 

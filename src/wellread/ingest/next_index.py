@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from wellread.errors import StoreError
 from wellread.identity import passage_id
 from wellread.ingest.parsing.passages import split
-from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
 from wellread.ingest.pipeline.job_log import Counts, JobLog
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens

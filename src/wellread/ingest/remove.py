@@ -13,16 +13,16 @@ from functools import partial
 
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.finish import finish_run
-from wellread.ingest.integrity.purge import purge
-from wellread.ingest.integrity.resolve_source import resolve
-from wellread.ingest.integrity.traces import (
+from wellread.ingest.integrity.purge import (
     MOST,
     Trace,
     evenly,
     find_traces,
     needles,
+    purge,
     said_elsewhere,
 )
+from wellread.ingest.integrity.resolve_source import resolve
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.reindex import tidy
 from wellread.kb import KnowledgeBase

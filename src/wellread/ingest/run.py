@@ -3,7 +3,7 @@
 A run has three hands that work at the same time:
 
 - parser processes read and cut sources (``workers.py``), under limits; web addresses are fetched
-  before (``web_pages.py``);
+  before (``readers.py``);
 - this thread writes what they yield, window by window, so that it is found by its words at once
   (``commit.py`` has the order of writes that keeps a home whole at any kill);
 - another thread embeds what was written (``vector_filler.py``).
@@ -24,12 +24,23 @@ from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.batch import Window, settled, write
-from wellread.ingest.pipeline.change_detection import ChangeDetector
+from wellread.ingest.pipeline.change_detection import (
+    ChangeDetector,
+    absolute,
+    gone_sources,
+    with_entries,
+)
 from wellread.ingest.pipeline.commit import recover
-from wellread.ingest.pipeline.deletions import absolute, gone_sources, with_entries
-from wellread.ingest.pipeline.job_log import Counts, JobLog, job_log
+from wellread.ingest.pipeline.job_log import (
+    Counts,
+    JobLog,
+    OnProgress,
+    Progress,
+    Report,
+    SourceResult,
+    job_log,
+)
 from wellread.ingest.pipeline.readers import Readers, open_pool
-from wellread.ingest.pipeline.run_report import OnProgress, Progress, Report, SourceResult
 from wellread.ingest.pipeline.source_rules import settings_for, source_rules
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy

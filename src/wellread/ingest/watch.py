@@ -1,8 +1,12 @@
 """Keeps a collection in step with folders, feeds and pages until it is told to stop.
 
 Files are followed by the system's own notices, and only what changed is looked at. Feeds and
-pages are asked again at their own pace (``polling.py``). Notices get lost (a full queue, a network
+pages are asked again at their own pace. Notices get lost (a full queue, a network
 drive), so folders are looked over as a whole at the start, after trouble, and now and then.
+
+Each feed and page has its own time: after ``web.poll_minutes``, later when its server says that
+nothing changes before, and later and later, up to a day, while it fails. Times differ by a tenth,
+so that sources that were added together do not ask together for ever.
 """
 
 from __future__ import annotations
@@ -10,14 +14,16 @@ from __future__ import annotations
 import glob
 import logging
 import os
+import random
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import sync
 from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
@@ -31,9 +37,72 @@ from wellread.ingest.sources.discover import (
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
 from wellread.ingest.sources.selection import Selection
 from wellread.ingest.sources.web.addresses import is_web
-from wellread.ingest.sources.web.polling import Polls
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
+
+LONGEST_PAUSE = timedelta(days=1)
+SPREAD = 0.1
+MOST_DOUBLINGS = 16
+
+
+def pause(interval: timedelta, failures: int, chance: float) -> timedelta:
+    """How long to leave a source alone after ``failures`` failures in a row.
+
+    Args:
+        chance: from 0 to 1; shortens or lengthens the pause by up to a tenth.
+    """
+    doubled = interval * (1 << min(failures, MOST_DOUBLINGS))
+    longest = max(LONGEST_PAUSE, interval)
+    return min(doubled, longest) * (1 - SPREAD + 2 * SPREAD * chance)
+
+
+@dataclass(slots=True)
+class _Poll:
+    due: datetime
+    failures: int = 0
+
+
+class Polls:
+    """The sources to look at, and when.
+
+    Args:
+        interval: between two looks at one of them.
+        chance: gives numbers from 0 to 1.
+    """
+
+    def __init__(self, interval: timedelta, *, chance: Callable[[], float] = random.random) -> None:
+        self._interval = interval
+        self._chance = chance
+        self._polls: dict[str, _Poll] = {}
+
+    def keep(self, uris: Iterable[str], now: datetime) -> None:
+        """These are the sources from now on. New ones are due; of the others nothing changes."""
+        self._polls = {uri: self._polls.get(uri) or _Poll(due=now) for uri in uris}
+
+    def looked(
+        self, uri: str, now: datetime, *, failed: bool, poll_after: datetime | None = None
+    ) -> None:
+        """``uri`` was looked at.
+
+        Args:
+            poll_after: its server does not want to be asked, or has nothing new, before.
+        """
+        poll = self._polls.get(uri)
+        if poll is None:
+            return
+        poll.failures = poll.failures + 1 if failed else 0
+        due = now + pause(self._interval, poll.failures, self._chance())
+        poll.due = max(due, poll_after) if poll_after else due
+
+    def postpone(self, uri: str, until: datetime) -> None:
+        """``uri`` is not to be looked at before ``until``."""
+        if poll := self._polls.get(uri):
+            poll.due = max(poll.due, until)
+
+    def due(self, now: datetime) -> frozenset[str]:
+        """What is to be looked at."""
+        return frozenset(uri for uri, poll in self._polls.items() if poll.due <= now)
+
 
 logger = logging.getLogger(__name__)
 

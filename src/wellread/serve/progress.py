@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from wellread.ingest.pipeline.run_report import Progress
+from wellread.ingest.pipeline.job_log import Progress
 from wellread.serve.terminal import Terminal, harmless
 
 SECONDS_BETWEEN_LINES = 2.0

@@ -27,7 +27,7 @@ from wellread.ingest.integrity.damage import (
     VOID,
     Problem,
 )
-from wellread.ingest.pipeline.index_rows import index_rows
+from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 
 WRITE_DOCUMENTS = 64  # whose rows are written together

@@ -3,14 +3,33 @@
 Removed text is never found or shown again from the moment of its removal; this is about its bytes.
 It costs as much as writing the stores anew, so a run does it by itself only where that is quick.
 ``remove`` and ``verify --repair`` always do.
+
+What is left is looked for by sentences of the removed text, or their ends where they are long (a
+database may cut a long one in two, and an answer may quote only a part): first in the values of
+every table, then in the bytes of every file of the home, as UTF-8 and as JSON writes it. LanceDB
+compresses long texts, so the bytes of its files prove less than those of the catalogue; that
+nothing removed is left in them rests on ``Index.purge``, and an index that is not purged is a trace
+by itself.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
 
+import ahocorasick
+
+from wellread.errors import StoreError
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
+from wellread.store.base import Index
+from wellread.text.sentences import sentence_spans
 
 logger = logging.getLogger(__name__)
 
@@ -55,3 +74,215 @@ def is_purged(kb: KnowledgeBase) -> bool:
     return kb.catalogue.forgetting.rewritten() and all(
         index.purged() for index in [kb.index, *others]
     )
+
+
+LEAST_WORDS = 5  # of a sentence: shorter ones are anybody's
+LONGEST = 80  # characters: of longer sentences both ends are looked for
+MOST = 400  # sentences that are looked for, spread evenly over the texts
+LOCK_SUFFIX = ".lock"
+READ_BYTES = 1 << 23
+
+Store = Literal["catalogue", "index", "files"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Where something of the removed text still stands.
+
+    Attributes:
+        place: the table and row, the index and passage, or the file.
+        words: what was found there; empty for an index that was not purged.
+    """
+
+    store: Store
+    place: str
+    words: str
+
+    def __str__(self) -> str:
+        told = f"{self.store}: {self.place}"
+        return f"{told}: “{self.words}”" if self.words else told
+
+
+def traces(kb: KnowledgeBase, texts: Sequence[str]) -> list[Trace]:
+    """Every trace of the sentences of ``texts``, which are taken for removed.
+
+    Raises:
+        StoreError: a store or a file of the home cannot be read.
+    """
+    return find_traces(kb, needles(texts))
+
+
+def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
+    """Every trace of these words; one for each place and words.
+
+    Raises:
+        StoreError: as ``traces``.
+    """
+    if not wanted:
+        return []
+    search = _Search(wanted)
+    found = [
+        *_in_catalogue(kb, search),
+        *_in_indexes(kb, search),
+        *_in_files(kb.home, wanted),
+    ]
+    return list(dict.fromkeys(found))
+
+
+def needles(texts: Iterable[str], most: int = MOST) -> list[str]:
+    """What to look for: sentences of at least five words, evenly chosen from all texts."""
+    pieces = (
+        piece for text in texts for span in sentence_spans(text) for piece in _ends(span.of(text))
+    )
+    return evenly(list(dict.fromkeys(pieces)), most)
+
+
+def evenly(items: Sequence[str], most: int) -> list[str]:
+    """At most so many of the items, evenly spread over all of them."""
+    step = max(1.0, len(items) / most)
+    return [items[int(place * step)] for place in range(min(most, len(items)))]
+
+
+def said_elsewhere(
+    kb: KnowledgeBase, wanted: Collection[str], besides: Collection[str]
+) -> set[str]:
+    """Those of the words that a document says that is none of ``besides``.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    if not wanted:
+        return set()
+    search = _Search(wanted)
+    found: set[str] = set()
+    leaving = frozenset(besides)
+    integrity = kb.catalogue.integrity
+    for known, text in chain(integrity.texts(), integrity.titles()):
+        if known not in leaving:
+            found.update(search.within(text))
+    return found
+
+
+class _Search:
+    """Looks for many words at once."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        self._automaton = ahocorasick.Automaton()
+        for words in wanted:
+            self._automaton.add_word(words, words)
+        self._automaton.make_automaton()
+
+    def within(self, text: str) -> set[str]:
+        """Those that stand in ``text``."""
+        return {words for _, words in self._automaton.iter(text)}
+
+
+def _ends(sentence: str) -> Iterator[str]:
+    words = sentence.split()
+    if len(words) < LEAST_WORDS:
+        return
+    if len(sentence) <= LONGEST:
+        yield sentence
+        return
+    for piece in (sentence[: LONGEST // 2], sentence[-LONGEST // 2 :]):
+        whole = piece.strip()
+        if len(whole.split()) >= LEAST_WORDS:
+            yield whole
+
+
+def _in_catalogue(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
+    for table, row, value in kb.catalogue.integrity.cells():
+        for text in _strings(value):
+            for words in search.within(text):
+                yield Trace(store="catalogue", place=f"{table} {row}", words=words)
+    for known, text in kb.catalogue.integrity.texts():
+        for words in search.within(f"{known}\n{text}"):
+            yield Trace(store="catalogue", place=f"texts {known}", words=words)
+
+
+def _in_indexes(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
+    attempt = kb.catalogue.reindexing.attempt()
+    indexes: list[tuple[str, Index]] = [("live", kb.index)]
+    if attempt is not None:
+        indexes.append(("next", kb.open_index(attempt)))
+    for name, index in indexes:
+        for row in index.held():
+            for words in search.within(row.text):
+                yield Trace(store="index", place=f"{name} {row.passage_id}", words=words)
+        if not index.purged():
+            yield Trace(
+                store="index", place=f"{name}, removed rows are still in its files", words=""
+            )
+    for name in kb.other_indexes():
+        yield Trace(store="index", place=f"{name}, which is not in use", words="")
+
+
+def _in_files(home: Path, wanted: Collection[str]) -> Iterator[Trace]:
+    # As Latin-1 every byte is one character, so that any bytes can be searched like text.
+    forms = {form.decode("latin-1"): words for words in wanted for form in _written(words)}
+    search = _Search(forms)
+    overlap = max(map(len, forms))
+    for path in sorted(home.rglob("*")):
+        if not path.is_file() or path.suffix == LOCK_SUFFIX:
+            continue
+        for form in _in_file(path, search, overlap):
+            yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
+
+
+def _in_file(path: Path, search: _Search, overlap: int) -> set[str]:
+    found: set[str] = set()
+    try:
+        with path.open("rb") as file:
+            before = ""
+            while content := file.read(READ_BYTES):
+                text = before + content.decode("latin-1")
+                found |= search.within(text)
+                before = text[-overlap:]
+    except FileNotFoundError:
+        pass  # replaced by a writer meanwhile
+    except OSError as error:
+        raise StoreError(
+            f"cannot look into {path}: {error}", hint="check its permissions"
+        ) from error
+    return found
+
+
+def _written(words: str) -> set[bytes]:
+    """How the words may stand in a file."""
+    plain = words.encode("utf-8", "surrogatepass")
+    ascii_json = json.dumps(words)[1:-1].encode("ascii")
+    json_text = json.dumps(words, ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")
+    return {plain, ascii_json, json_text}
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in a value of a table."""
+    match value:
+        case str():
+            yield value
+        case bytes():
+            yield from _unpacked(value)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case dict():
+            for name, item in value.items():
+                yield name
+                yield from _strings(item)
+
+
+def _unpacked(blob: bytes) -> Iterator[str]:
+    """A blob as text, and unpacked where it is compressed."""
+    yield blob.decode("utf-8", "replace")
+    try:
+        packed = zlib.decompress(blob)
+    except zlib.error:
+        return
+    plain = packed.decode("utf-8", "replace")
+    yield plain
+    if "\\" not in plain:  # nothing that JSON would write in another way
+        return
+    try:
+        yield from _strings(json.loads(plain))
+    except ValueError:
+        return

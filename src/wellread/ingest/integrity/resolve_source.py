@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.errors import SourceError
-from wellread.ingest.pipeline.deletions import with_entries
+from wellread.ingest.pipeline.change_detection import with_entries
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.ingest.sources.web.addresses import is_web
 from wellread.kb import KnowledgeBase

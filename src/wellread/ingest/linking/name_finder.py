@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Set
 
 import ahocorasick
 
-from wellread.ingest.linking.folded_text import HYPHENS, fold
-from wellread.ingest.linking.name_forms import UNSPACED, Form
+from wellread.ingest.linking.name_forms import HYPHENS, UNSPACED, Form, fold
 from wellread.store.catalogue.graph.mention_scans import FoundName
 from wellread.types import Span
 

@@ -28,8 +28,7 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.office.archives import names_in
-from wellread.ingest.loaders.office.office_binary import is_office_binary
+from wellread.ingest.loaders.office.archives import is_office_binary, names_in
 from wellread.ingest.loaders.text.json_kinds import is_record, kind_of_json
 from wellread.ingest.loaders.text.question_records import asks, delimiter_of
 from wellread.ingest.loaders.timed import markdown_transcripts
@@ -104,7 +103,7 @@ LOADERS = {
         _entry("docx", "1", "office.office_docx"),
         _entry("pptx", "1", "office.office_pptx"),
         _entry("xlsx", "1", "office.office_xlsx"),
-        _entry("office-binary", "1", "office.office_binary"),
+        _entry("office-binary", "1", "office.archives"),
     )
 }
 

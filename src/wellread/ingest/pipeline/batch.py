@@ -11,7 +11,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.ingest.pipeline.commit import Fresh, recover, write_window, writing
-from wellread.ingest.pipeline.run_report import SourceResult
+from wellread.ingest.pipeline.job_log import SourceResult
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 

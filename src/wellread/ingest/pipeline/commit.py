@@ -23,11 +23,37 @@ from dataclasses import dataclass
 from filelock import FileLock, Timeout
 
 from wellread.errors import StoreError
-from wellread.ingest.pipeline.index_rows import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
-from wellread.store.base import Index
+from wellread.store.base import Index, IndexRow
 from wellread.store.schema.catalogue_values import SourceChange, VersionKey
 from wellread.types import Document, Passage
+
+
+def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow]:
+    """What the index keeps of ``passages`` of ``document``."""
+    taxonomy = tuple(
+        f"{name}={value}" for name, values in document.taxonomy.items() for value in values
+    )
+    return [
+        IndexRow(
+            passage_id=passage.id,
+            document_id=passage.document_id,
+            version=passage.version,
+            span=passage.span,
+            collection=document.collection,
+            kind=document.kind,
+            text=passage.text,
+            context=passage.context,
+            source_type=document.source_type,
+            language=document.language,
+            authors=document.authors,
+            speakers=passage.speakers,
+            taxonomy=taxonomy,
+            published_at=document.published_at,
+        )
+        for passage in passages
+    ]
+
 
 logger = logging.getLogger(__name__)
 

@@ -1,10 +1,16 @@
-"""Gives found sources to those who read them, and takes back what they made of them."""
+"""Gives found sources to those who read them, and takes back what they made of them.
+
+Files are parsed by the parser processes; web pages and feeds are fetched here first. A feed's
+entries become sources of their own, so that an entry which leaves the feed stays, and one that is
+still what it was is not read again.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -12,14 +18,183 @@ from typing import Any
 from wellread.config import SourceSettings
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
-from wellread.ingest.parsing.parse import Parsed, ParseRequest
+from wellread.ingest.parsing.parse import Parsed, ParseRequest, cut_up, is_current
 from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline.web_pages import Outcome, Pages
+from wellread.ingest.pipeline.batch import ReadSource
 from wellread.ingest.settings.mapping import Reading
-from wellread.ingest.sources.discover import Found, FoundBytes, FoundFile, FoundPage
-from wellread.ingest.sources.web.fetching import fetcher_for
+from wellread.ingest.sources.discover import (
+    Found,
+    FoundBytes,
+    FoundFile,
+    FoundPage,
+    feeds_in,
+    is_feed_list,
+)
+from wellread.ingest.sources.web.addresses import FetchError
+from wellread.ingest.sources.web.entries import ENTRY_LOADER, follow_entries
+from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified, fetcher_for
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.types import Document
+
+FETCHES_AT_ONCE = 8  # of different hosts; one host is asked one thing at a time
+FEED = "feed/"
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a source.
+
+    Attributes:
+        etag, last_modified, poll_after: for the next conditional request.
+        entries: the new and changed entries of a feed, as sources of their own.
+        more: feeds that a list names, to be read as well.
+        gone: the server says that it is gone for good.
+    """
+
+    parsed: Parsed
+    etag: str = ""
+    last_modified: str = ""
+    poll_after: datetime | None = None
+    entries: tuple[ReadSource, ...] = ()
+    more: tuple[FoundPage | SourceError, ...] = ()
+    gone: bool = False
+    is_feed: bool = field(default=False)
+
+
+class Pages:
+    """Reads web addresses in threads.
+
+    Args:
+        known: the source records of the collection, by uri.
+        request: makes the request to the parsers for an address and its file name.
+    """
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        pool: WorkerPool,
+        known: Mapping[str, SourceRecord],
+        template: ParseRequest,
+    ) -> None:
+        self._fetcher = fetcher
+        self._pool = pool
+        self._known = known
+        self._template = template
+        self._threads = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
+
+    def submit(self, item: FoundPage) -> Future[Outcome]:
+        """Read one address; a bad one is a ``failed`` outcome, never an exception."""
+        return self._threads.submit(self._read, item)
+
+    def close(self) -> None:
+        """Wait for what is under way; the rest is not begun."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def _read(self, item: FoundPage) -> Outcome:
+        known = self._known.get(item.uri)
+        whole = known is not None and bool(known.digest) and is_current(known.loader)
+        try:
+            fetched = self._fetcher.fetch(
+                item.uri,
+                etag=known.etag if known and whole else "",
+                last_modified=known.last_modified if known and whole else "",
+                as_feed=item.as_feed,
+            )
+            if isinstance(fetched, NotModified):
+                return _not_modified(fetched, known)
+            return self._parsed(item, fetched, known)
+        except FetchError as error:
+            return Outcome(
+                parsed=Parsed(status="failed", reason=error.reason),
+                poll_after=error.poll_after,
+                gone=error.status == GONE,
+            )
+        except SourceError as error:
+            return Outcome(parsed=Parsed(status="failed", reason=error.reason))
+
+    def _parsed(self, item: FoundPage, fetched: Fetched, known: SourceRecord | None) -> Outcome:
+        if is_feed_list(fetched.data):
+            more = tuple(feeds_in(fetched.data, item.uri))
+            return Outcome(parsed=Parsed(status="skipped", reason=_listed(len(more))), more=more)
+        parsed = self._parse(item.uri, fetched, known)
+        is_feed = parsed.loader.startswith(FEED)
+        outcome = Outcome(
+            parsed=parsed,
+            etag=fetched.etag,
+            last_modified=fetched.last_modified,
+            poll_after=fetched.poll_after,
+            is_feed=is_feed,
+        )
+        if not (is_feed and parsed.status == "parsed"):
+            return outcome
+        entries = self._entries(item, [each.document for each in parsed.documents])
+        # The feed's own record yields nothing: its entries stand for themselves.
+        return replace(outcome, parsed=replace(parsed, documents=()), entries=tuple(entries))
+
+    def _parse(self, uri: str, fetched: Fetched, known: SourceRecord | None) -> Parsed:
+        request = replace(
+            self._template,
+            uri=uri,
+            name=fetched.name,
+            known_digest=known.digest if known and not known.reason else "",
+            known_loader=known.loader if known else "",
+        )
+        return self._pool.submit(request, fetched.data).result()
+
+    def _entries(self, item: FoundPage, documents: Sequence[Document]) -> list[ReadSource]:
+        settings = self._fetcher.settings
+        known = {
+            uri: record.digest
+            for uri, record in self._known.items()
+            if record.loader == ENTRY_LOADER
+        }
+        followed = follow_entries(
+            documents,
+            known=known,
+            fetch=self._fetcher.fetch,
+            parse=self._page_documents,
+            limit=settings.max_entries if settings.follow_entries else 0,
+        )
+        return [
+            ReadSource(
+                record=SourceRecord(
+                    collection=self._template.collection,
+                    uri=each.document.uri,
+                    digest=each.digest,
+                    loader=ENTRY_LOADER,
+                    root=item.uri,
+                    status="updated" if each.document.uri in self._known else "added",
+                ),
+                documents=(cut_up(each.document, self._template.tokens),),
+            )
+            for each in followed
+        ]
+
+    def _page_documents(self, uri: str, fetched: Fetched) -> list[Document]:
+        parsed = self._parse(uri, fetched, None)
+        if parsed.status == "failed":
+            raise SourceError(uri, parsed.reason)
+        return [each.document for each in parsed.documents]
+
+
+def _not_modified(fetched: NotModified, known: SourceRecord | None) -> Outcome:
+    return Outcome(
+        parsed=Parsed(
+            status="unchanged",
+            digest=known.digest if known else "",
+            loader=known.loader if known else "",
+        ),
+        etag=fetched.etag or (known.etag if known else ""),
+        last_modified=fetched.last_modified or (known.last_modified if known else ""),
+        poll_after=fetched.poll_after,
+    )
+
+
+def _listed(count: int) -> str:
+    return f"a list of {count:,} feeds, which are read by themselves"
+
 
 AHEAD = 3  # sources given out per parser before the first of them is back
 

@@ -15,8 +15,7 @@ from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 from urllib.request import url2pathname
 
 from wellread.errors import SourceError
-from wellread.ingest.sources.ignoring import IGNORE_FILE, Ignored
-from wellread.ingest.sources.selection import Selection
+from wellread.ingest.sources.selection import IGNORE_FILE, Ignored, Selection
 from wellread.ingest.sources.web.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"

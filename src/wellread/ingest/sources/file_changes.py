@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import watchfiles
 
 from wellread.ingest.sources.discover import uri_of
-from wellread.ingest.sources.ignoring import IGNORE_FILE
+from wellread.ingest.sources.selection import IGNORE_FILE
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from wellread.answers import Question
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.ask_cli import answer_of, show_answer

@@ -16,8 +16,7 @@ from wellread.ingest import remove as removing
 from wellread.ingest import run as running
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify as verified
-from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.serve.features import home_reports as reports

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.ingest.backup import BackupReport
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.remove import RemoveReport
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.errors import SourceError
-from wellread.ingest.pipeline.run_report import Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import STATUS_STYLE, named

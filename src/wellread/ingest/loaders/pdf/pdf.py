@@ -3,33 +3,175 @@
 pdfium gives the characters of a page (``pdf_layer``); they become printed lines in reading order
 (``pdf_rows``), lines become headings (``pdf_headings``) and paragraphs (``pdf_text``). Nothing is
 recognised in images.
+
+Title, authors and date are the file's own fields, or else stand on its first page.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import groupby
 
 import pypdfium2 as pdfium
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.pdf.pdf_facts import (
-    authors_of,
-    given_title,
-    is_stamp,
-    published,
-    title_of,
-    title_rows,
-)
-from wellread.ingest.loaders.pdf.pdf_headings import headings_of
+from wellread.ingest.loaders.front_matter import moment, names
+from wellread.ingest.loaders.pdf.pdf_headings import HEADING_ROWS, headings_of, is_section
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
-from wellread.ingest.loaders.pdf.pdf_rows import rows_in_order
-from wellread.ingest.loaders.pdf.pdf_text import body_size, paper_text
+from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order
+from wellread.ingest.loaders.pdf.pdf_text import body_size, joined_words, paper_text
 from wellread.types import Document
+
+NAME_WORDS = 5  # of one person
+AUTHOR_ROWS = 12  # below the title
+
+_USELESS_TITLE = re.compile(r"untitled|microsoft|presentation$|^\W*$|\.\w{2,4}$", re.I)
+_ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
+_WRITTEN = re.compile(
+    r"\b(\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|November|"
+    r"December) (?:19|20)\d\d|(?:January|February|March|April|May|June|July|August|September|"
+    r"October|November|December) \d{1,2}, (?:19|20)\d\d)\b"
+)
+_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+_FILE_DATE = re.compile(r"D:(\d{14})(?:([+-])(\d\d)'?(\d\d))?")
+_SIGNS = re.compile(r"[\d*†‡§¶∗♠♥♦♣⋆,\s]+$|^[\d*†‡§¶∗\s]+")
+_NAME = re.compile(
+    r"(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*|d[aeio]s?|v[ao]n|de[rn]?|la|le|al|bin|ten)"
+    r"(?:\s+(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*)){1,4}"
+)
+_NOBODY = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
+_PLACES = re.compile(
+    r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
+    r"google|facebook|microsoft|amazon|openai|deepmind|\binc\b|\bltd\b|\bcorp|\bai\b|abstract|"
+    r"hospital|ministry|faculty|group|team|conference|proceedings|journal|workshop|street|"
+    r"editor|author|contribut|equal|correspond|preprint|version|draft|report|page",
+    re.I,
+)
+
+
+def title_rows(given: str, rows: Sequence[Row], body: float) -> range:
+    """The rows of the first page that are the title: the largest letters, or the given words."""
+    first = [number for number, row in enumerate(rows) if row.page == rows[0].page]
+    if given:
+        wanted = _bare(given)
+        for number in first:
+            for count in range(1, HEADING_ROWS + 1):
+                if wanted and _bare(joined_words(rows[number : number + count])) == wanted:
+                    return range(number, number + count)
+        return range(0)
+    wordy = [number for number in first if len(rows[number].text) >= 4]
+    largest = max((rows[number].size for number in wordy), default=0.0)
+    runs = [
+        list(run)
+        for size, run in groupby(wordy, key=lambda number: rows[number].size)
+        if size == largest
+    ]
+    # Several runs of the largest letters are headings.
+    if len(runs) != 1 or largest <= 1.05 * body or runs[0][-1] - runs[0][0] >= 2 * HEADING_ROWS:
+        return range(0)
+    found = range(runs[0][0], runs[0][-1] + 1)
+    return range(0) if is_section(joined_words(rows[found.start : found.stop])) else found
+
+
+def given_title(fields: Mapping[str, str]) -> str:
+    """The title of the file's fields, when it is one."""
+    given = fields.get("Title", "")
+    return given if len(given) >= 4 and not _USELESS_TITLE.search(given) else ""
+
+
+def title_of(given: str, rows: Sequence[Row], found: range) -> str:
+    """The given title, else the words of the title's rows, else a first line that stands alone."""
+    if given:
+        return given
+    words = joined_words(rows[found.start : found.stop]) if found else rows[0].text
+    alone = (
+        bool(found)
+        or len(rows) < 2
+        or rows[1].place.top - rows[0].place.bottom > (rows[0].place.bottom - rows[0].place.top)
+    )
+    fits = alone and len(words) <= plain.TITLE_CHARACTERS and not words.endswith((".", ","))
+    return words if fits else ""
+
+
+def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
+    """The people that the file names, else those in the lines under the title."""
+    given = tuple(
+        name
+        for name in names(fields.get("Author", ""))
+        if not _PLACES.search(name) and not _NOBODY.match(name)
+    )
+    if given or not title:
+        return given
+    found: list[str] = []
+    style: tuple[float, bool] | None = None
+    for row in rows[title.stop : title.stop + AUTHOR_ROWS]:
+        if row.page != rows[0].page or row.text.lower().startswith("abstract"):
+            break
+        people = _people(row)
+        if people and (style is None or style == (row.size, row.bold)):
+            style = (row.size, row.bold)
+            found += people
+    return tuple(dict.fromkeys(found))
+
+
+def _people(row: Row) -> list[str]:
+    """The names on one line; none when something else stands there too."""
+    if _PLACES.search(row.text) or "@" in row.text:
+        return []
+    pieces = [piece.text for piece in row.pieces if piece.size >= 0.85 * row.size]
+    parts = [part for text in pieces for part in re.split(r"\s*[,;·]\s*|\s+(?:and|&)\s+", text)]
+    parts = [clean for part in parts if (clean := _SIGNS.sub("", part.strip()))]
+    fits = [
+        bool(_NAME.fullmatch(part)) and part[0].isupper() and len(part.split()) <= NAME_WORDS
+        for part in parts
+    ]
+    return parts if parts and all(fits) else []
+
+
+def published(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> datetime | None:
+    """The date of a preprint's stamp or one written on the first page; else the day on which the
+    file was made, when the first page names that year.
+    """
+    stamped = _ARXIV.match(stamp)
+    if stamped:
+        return moment(stamped.group(1))
+    first = " ".join(row.text for row in rows if row.page == rows[0].page)
+    written = _WRITTEN.search(first)
+    if written:
+        return moment(written.group(1))
+    made = _file_date(fields.get("CreationDate", ""))
+    years = {int(year) for year in _YEAR.findall(first)}
+    return made if made and made.year in years else None
+
+
+def is_stamp(text: str) -> bool:
+    """Whether ``text`` is what a preprint server prints in the margin."""
+    return bool(_ARXIV.match(text))
+
+
+def _file_date(text: str) -> datetime | None:
+    found = _FILE_DATE.match(text)
+    if not found:
+        return None
+    try:
+        made = datetime.strptime(found.group(1), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        ahead = timedelta(hours=int(found.group(3) or 0), minutes=int(found.group(4) or 0))
+        zone = timezone(-ahead if found.group(2) == "-" else ahead)
+        return made.replace(tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).lower()
+
 
 logger = logging.getLogger(__name__)
 

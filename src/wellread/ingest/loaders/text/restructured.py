@@ -24,8 +24,7 @@ from wellread.ingest.loaders.plain import (
     require_text,
     title_from_name,
 )
-from wellread.ingest.loaders.text.rst_lines import SourceLines
-from wellread.ingest.loaders.text.rst_words import words_kept
+from wellread.ingest.loaders.text.rst_words import SourceLines, words_kept
 from wellread.types import Document
 
 LOST = 3  # docutils' "error": from here on a message quotes source text that is nowhere else

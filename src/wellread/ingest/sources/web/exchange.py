@@ -29,8 +29,14 @@ from wellread.ingest.sources.web.addresses import (
     check_addresses,
     system_addresses,
 )
-from wellread.ingest.sources.web.guarded_network import Deadline, JudgedNetwork
-from wellread.ingest.sources.web.web_bodies import ENCODINGS, BadEncodingError, Body, TooLargeError
+from wellread.ingest.sources.web.guarded_network import (
+    ENCODINGS,
+    BadEncodingError,
+    Body,
+    Deadline,
+    JudgedNetwork,
+    TooLargeError,
+)
 
 AGENT = "wellread"
 CHUNK_STATUSES = (200, 203)  # the only ones whose body is read
