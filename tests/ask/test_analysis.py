@@ -417,3 +417,29 @@ def test_any_text_is_read_with_spans_that_hold_what_they_say(text: str) -> None:
     for constraint in found.constraints:
         assert constraint.span.of(found.question).strip()
         assert constraint.filters != Filters()
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Count up Cleo Ray's articles.", [("author", "Cleo Ray"), ("kind", "article")]),
+        ("All of Cleo Ray's reporting, please", [("author", "Cleo Ray")]),
+        ("Was bread raised in a recording at all?", [("kind", "transcript")]),
+        ("Did doubts on bread grow in the podcast?", [("kind", "transcript")]),
+        ("Is bread named in the paper?", []),
+        ("How many stand under energy?", []),
+        ("Walk me through what is filed under energy.", [("taxonomy", "sectors: energy")]),
+        ("Did bread come up ahead of 2021?", [("time", "until 2020-12-31")]),
+        ("Rising topics in calendar year 2023", [("time", "2023-01-01 to 2023-12-31")]),
+        (
+            "In the press from 15 to 28 October 2025, how old was it?",
+            [("kind", "article"), ("time", "2025-10-15 to 2025-10-28")],
+        ),
+        (
+            "Which articles came out in the last week of March 2024?",
+            [("kind", "article"), ("time", "2024-03-25 to 2024-03-31")],
+        ),
+    ],
+)
+def test_limits_in_other_words(question: str, expected: list[tuple[str, str]]) -> None:
+    assert sorted(limits(question)) == sorted(expected)

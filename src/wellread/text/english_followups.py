@@ -118,9 +118,9 @@ TIME_LED = re.compile(
 # --- limits to a time -----------------------------------------------------------------------------
 
 BEFORE_TIME = re.compile(
-    r"(?:\b(?P<word>since|after|before|prior\s+to|until|till|up\s+to|in|during|throughout|within"
+    r"(?:\b(?P<word>since|after|before|prior\s+to|ahead\s+of|until|till|up\s+to|in|during|throughout|within"
     r"|over|across|for|of|on|from|by|around|as\s+of|at|to|and|through)\s+)?"
-    r"(?:the\s+|a\s+)?(?:year\s+)?$",
+    r"(?:the\s+|a\s+)?(?:(?:calendar\s+)?year\s+)?$",
     re.IGNORECASE,
 )
 # What may follow a date without making it part of a name.

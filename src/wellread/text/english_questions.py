@@ -79,6 +79,7 @@ SOURCE_NOUNS: dict[Kind, tuple[str, ...]] = {
         "news story",
         "news report",
         "news",
+        "press",
         "blog post",
     ),
     "paper": ("paper", "research paper", "study", "preprint"),
@@ -94,6 +95,7 @@ SOURCE_NOUNS: dict[Kind, tuple[str, ...]] = {
     "page": ("web page",),
     "qa": ("past question", "earlier question", "previous question"),
 }
+MASSES = frozenset({"news", "press"})  # without another plural
 # What may stand before a noun for sources that means sources at large.
 BEFORE_SOURCES = frozenset(
     f"""
@@ -106,6 +108,11 @@ BEFORE_SOURCES = frozenset(
     {" ".join(MONTHS)}
     """.split()
 )
+# Words with which one single recording is named: "in the recording that Ada made".
+NAMED = r"(?:that|which|made|called|named)"
+# Words before a value of the taxonomy under which something stands.
+LABELLED = frozenset("labelled labeled marked tagged".split())
+FILED = frozenset("filed listed classed grouped".split())
 ENTRIES = frozenset(
     """
     entry item topic project practice initiative pattern example case measure organisation
@@ -121,7 +128,7 @@ SAYING = (
     r"|object|objects|objected|respond|responds|responded|reply|replies|replied|believe|believes"
     r"|believed|disagree|disagrees|disagreed|agree|agrees|agreed|speak|speaks|spoke|admit|admits"
     r"|admitted|warn|warns|warned|stress|stressed|note|notes|noted|remark|remarks|remarked|predict"
-    r"|predicts|predicted|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
+    r"|predicts|predicted|brings?\s+up|brought\s+up|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
 )
 WRITING = (
     r"(?:write|writes|wrote|written|report|reports|reported|publish|publishes|published|author"
@@ -130,7 +137,7 @@ WRITING = (
 )
 WORKS = (
     r"(?:articles?|papers?|stud(?:y|ies)|notices?|posts?|reports?|pieces?|columns?|items?|works?"
-    r"|texts?|publications?|newsletters?|documents?|books?|essays?)"
+    r"|texts?|publications?|newsletters?|documents?|books?|essays?|stor(?:y|ies)|reporting)"
 )
 OPINIONS = (
     r"(?:views?|opinions?|position|stance|takes?|arguments?|explanations?|comments?|words|remarks?"

@@ -24,6 +24,7 @@ _COUNTS = {word: int(NUMBER_WORDS[word]) for word in list(NUMBER_WORDS)[1:13]} |
     "few": 3,
 }
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+_WEEKS = {"first": 0, "second": 1, "third": 2, "fourth": 3}
 _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 
 _MONTH = rf"(?:{'|'.join(MONTHS)}|sept|{'|'.join(name[:3] for name in MONTHS)})\b\.?"
@@ -105,6 +106,23 @@ def _day(parts: Mapping[str, str], today: date) -> Period | None:
     except ValueError:
         return None
     return Period(first=day, last=day, grain="day")
+
+
+def _days(parts: Mapping[str, str], today: date) -> Period | None:
+    first = _day(parts, today)
+    last = _day({**parts, "day": parts["until"]}, today)
+    if first is None or last is None or first.first > last.last:
+        return None
+    return Period(first=first.first, last=last.last, grain="week")
+
+
+def _week_of_month(parts: Mapping[str, str], _today: date) -> Period:
+    whole = month_of(int(parts["year"]), _number(parts["month"]))
+    last = parts["ordinal"] == "last"
+    first = (
+        whole.last - timedelta(6) if last else whole.first + timedelta(7 * _WEEKS[parts["ordinal"]])
+    )
+    return Period(first=first, last=first + timedelta(6), grain="week")
 
 
 def _iso_month(parts: Mapping[str, str], _today: date) -> Period | None:
@@ -232,6 +250,8 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", _half),
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
     ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", _decade),
+    ("days", rf"\b(?P<day>\d{{1,2}}){_TH}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
+    ("week_month", rf"\b(?P<ordinal>first|second|third|fourth|last)\s+week\s+of\s+(?P<month>{_MONTH})\s+{_YR}", _week_of_month),
     ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
     ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
     ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),

@@ -137,7 +137,9 @@ def _joined(name: str) -> str:
 
 LONGEST_NAME = 5  # words
 _ASKED = re.compile(r"\b(?:do|does|did|has|have|had)\s+(?:the\s+)?$", re.I)
-_ACCORDING = re.compile(r"\b(?:according\s+to|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$", re.I)
+_ACCORDING = re.compile(
+    r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$", re.I
+)
 _HEARD = re.compile(
     r"\b(?:episodes?|recaps?|interviews?|transcripts?|podcasts?|talks?|recordings?|conversations?)"
     r"\s+(?:with|by|of|featuring)\s+$",

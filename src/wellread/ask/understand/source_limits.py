@@ -19,7 +19,11 @@ from wellread.text.english_questions import (
     ANY_SOURCE,
     BEFORE_SOURCES,
     ENTRIES,
+    FILED,
+    LABELLED,
     LANGUAGES,
+    MASSES,
+    NAMED,
     SOURCE_NOUNS,
 )
 from wellread.text.names import plural, singular
@@ -80,7 +84,7 @@ def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     seen = set()
     for match in sorted(found, key=lambda match: match.start("noun")):
         noun = match["noun"].lower()
-        name = noun if noun == "news" else singular(noun) or noun
+        name = noun if noun in MASSES else singular(noun) or noun
         span = _span(match, "noun")
         if not match["before"] and not _begins_phrase(text[: span.start]):
             continue
@@ -106,6 +110,7 @@ def _begins_phrase(before: str) -> bool:
         not last
         or last[-1] in ',;:.-–("“'
         or last in BEFORE_SOURCES
+        or last.endswith(("'s", "’s"))  # "Ada Moor's articles"
         or last.endswith("-language")
         or last[-4:].isdigit()
     )
@@ -138,7 +143,9 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
         return ()
     # A source may call its type anything.
     many = "|".join(re.escape(_plural(noun)) for noun in known)
-    one = "|".join(re.escape(noun) for noun in known if noun != "news")
+    one = "|".join(re.escape(noun) for noun in known if noun not in MASSES)
+    talks = [noun for noun in known if _KINDS.get(noun) == "transcript"]
+    heard = "|".join(map(re.escape, talks)) or "(?!)"  # of talks, "the podcast" is all of them
     return tuple(
         re.compile(pattern, re.IGNORECASE)
         for pattern in (
@@ -147,6 +154,8 @@ def _patterns(kinds: frozenset[str], source_types: frozenset[str]) -> tuple[re.P
             rf"(?P<before>\b(?:an?|any|every|each)\s+)(?P<noun>{one})(?=\s+{ABOUT}\b)",
             rf"(?P<before>\bthe\s+)(?P<noun>{one})(?=\s+by\b)",
             rf"(?P<before>\bon\s+the\s+)(?P<noun>{one})(?=\s*(?:$|[?.,;]))",
+            rf"(?P<before>\bin\s+an?\s+)(?P<noun>{one})(?=\s*(?:$|[?.,;]|at\s+all\b))",
+            rf"(?P<before>\b(?:in|on)\s+the\s+)(?P<noun>{heard})\b(?![-'’]|\s+{NAMED}\b)",
         )
     )
 
@@ -174,7 +183,7 @@ def _types(source_types: frozenset[str]) -> dict[str, str]:
 
 
 def _plural(noun: str) -> str:
-    return "news" if noun == "news" else plural(noun)
+    return noun if noun in MASSES else plural(noun)
 
 
 def _span(match: re.Match[str], group: str | int = 0) -> Span:
@@ -230,6 +239,9 @@ def _limit(
         fitting = [pair for pair in pairs if pair[0] in names.get(beside, ())]
         if fitting:
             first = start - (1 if beside == before else 2)
+    if not fitting and (before in LABELLED or (before == "under" and further in FILED)):
+        fitting = list(pairs)
+        first = start - (1 if before in LABELLED else 2)
     if not fitting and _lists(text, tokens, place, entries, after):
         fitting = list(pairs)
     if not fitting or len({dimension for dimension, _ in fitting}) > 1:

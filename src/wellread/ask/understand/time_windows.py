@@ -38,7 +38,7 @@ _DATED = re.compile(
     re.IGNORECASE,
 )
 _RELATIVE = frozenset({"past", "past_one", "calendar", "named", "yesterday"})
-_OPEN = frozenset({"since", "after", "before", "prior to", "until", "till", "up to"})
+_OPEN = frozenset({"since", "after", "before", "prior to", "ahead of", "until", "till", "up to"})
 _WITHIN = frozenset({"in", "during", "throughout", "within", "over", "across", "at"})
 _UNMISTAKABLE = frozenset({"quarter_late", "half_late", "years", "iso_month"})
 
@@ -161,6 +161,8 @@ def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str]) -> b
     before = text[max(0, one.start - LOOK_BACK) : one.start]
     if one.form in _RELATIVE:
         return word in _WITHIN or word in ("", "from", "of", "for")
+    if one.form == "days":
+        return word in _WITHIN or word in ("", "from")
     if word in ("from", "of"):
         lead = rf"(?:{noun.pattern})\s+(?:\w+\s+|are\s+there\s+)?{word}\s+(?:the\s+)?(?:year\s+)?$"
         if re.search(lead, before, re.IGNORECASE):
@@ -186,7 +188,7 @@ def _open(text: str, one: Expression, word: str, start: int) -> _Window:
         starts = text[one.start].lower() in "sb"
         begin, finish = (begin, begin) if starts else (finish, finish)
     first = {"since": begin, "after": finish + timedelta(1)}.get(word)
-    before = begin - timedelta(1) if word in ("before", "prior to") else finish
+    before = begin - timedelta(1) if word in ("before", "prior to", "ahead of") else finish
     return _Window(
         span=Span(start=one.start, end=one.end),
         cut=Span(start=start, end=one.end),
