@@ -43,6 +43,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "ask_cli": {"ask": "Answer a question, with a verdict for every sentence."},
     "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
     "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
+    "query_cli": {"query": "Work out a count, list, gap, trend or walk from everything there is."},
     "library_cli": {
         "search": "Find passages by words, by meaning, or both.",
         "context": "Show a passage with those before and after it in its document.",
