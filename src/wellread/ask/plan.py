@@ -99,6 +99,13 @@ def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | 
     return _with_passages(kb, analysis, result) if result and result.paths else None
 
 
+def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """The walk through the graph that the question asks for, where every word is understood."""
+    read = read_walk(kb, analysis)
+    if read and (analysis.type == "relational" or (read.understood and read.complete)):
+        yield read.query
+
+
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
     "synthesis": (digest, news, synthesis),
@@ -112,6 +119,30 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "factual": (digest, news, guides, clearly_related),
     "temporal": (digest, news),
 }
+
+
+READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
+    "counting": (read_counts, read_news),
+    "gap_finding": (read_news, read_gaps),
+    "meta": (read_news, read_coverage),
+    "trend": (read_trend, read_news),
+    "relational": (read_walks,),
+    "exploratory": (read_news, read_walks, read_list),
+    "factual": (read_news, read_walks),
+    "synthesis": (read_news,),
+    "temporal": (read_news,),
+}
+
+
+def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
+    """The first catalogue query that the question is read as; None where it is about texts.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    queries = (query for read in READERS.get(analysis.type, ()) for query in read(kb, analysis))
+    return next(queries, None)
 
 
 def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
