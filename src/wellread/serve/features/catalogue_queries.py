@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
 from rich.console import Console
 from rich.table import Table
 
@@ -26,9 +27,11 @@ Named = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 Names = Annotated[tuple[Named, ...], Field(max_length=MOST_NAMES)]
 
 
-class _Given(Body):
+class _Given(BaseModel):
     # A misspelt limit must not be taken for none.
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, extra="forbid", frozen=True
+    )
 
 
 class AboutBody(_Given):
