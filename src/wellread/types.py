@@ -12,14 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from numpy import float32
-from numpy.typing import NDArray
-
 Kind = Literal["article", "page", "paper", "transcript", "entity", "qa"]
 KINDS: tuple[Kind, ...] = ("article", "page", "paper", "transcript", "entity", "qa")
 
 Mode = Literal["quick", "deep", "auto"]
-Vector = NDArray[float32]
 
 
 # --- places in a text ------------------------------------------------------------------------

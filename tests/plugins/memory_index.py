@@ -120,6 +120,9 @@ class MemoryIndex:
             place = (row.passage_id, row.document_id, row.version, row.span.start, row.span.end)
             yield HeldRow(*place, row.collection, text(row), vector is not None)
 
+    def rebuild(self) -> None:
+        """Nothing is kept beside the rows."""
+
     def optimize(self) -> None:
         """Nothing is to be folded in."""
 
