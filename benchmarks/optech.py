@@ -24,7 +24,7 @@ from benchmarks.record import save
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.settings.prepared import Prepared, prepare
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.locators import Marks
@@ -86,7 +86,7 @@ def read(root: Path, settings_file: str) -> Archive:
     prepared = prepare(settings, files)
     documents: dict[str, list[Document]] = {}
     for relative, path in files:
-        reading = Reading(settings=settings, relative=relative, share=prepared.share(relative))
+        reading = SourceRules(settings=settings, relative=relative, share=prepared.share(relative))
         source = source_of(path)
         if kinds.loader_name(source, reading):
             documents[relative] = kinds.load(source, LoaderLimits(), reading)

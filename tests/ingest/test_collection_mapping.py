@@ -11,7 +11,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import ENTRIES, LoaderLimits, Source
 from wellread.ingest.parsing import kinds
 from wellread.ingest.settings.collection import CollectionSettings
-from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.settings.prepared import Share, prepare
 from wellread.locators import Marks
 from wellread.types import Document, Relation, Span, TimeMark
@@ -154,8 +154,8 @@ def source_of(path: str, text: str) -> Source:
 
 def loaded(path: str, text: str, share: Share | None = None) -> list[Document]:
     """As a worker does it: the reading comes as plain JSON."""
-    made = Reading(settings=settings(), relative=path, share=share or Share())
-    reading = Reading.from_plain(made.to_plain())
+    made = SourceRules(settings=settings(), relative=path, share=share or Share())
+    reading = SourceRules.from_plain(made.to_plain())
     assert reading.identity == made.identity
     return kinds.load(source_of(path, text), LoaderLimits(), reading)
 
@@ -225,8 +225,8 @@ def test_other_kinds_of_documents_can_be_nodes() -> None:
 
 
 def test_a_rule_can_leave_files_out_and_empty_the_taxonomy() -> None:
-    assert Reading(settings=settings(), relative="drafts/a.md").loader_name("markdown") == ""
-    assert Reading(settings=settings(), relative="terms.yaml").loader_name("") == ENTRIES
+    assert SourceRules(settings=settings(), relative="drafts/a.md").loader_name("markdown") == ""
+    assert SourceRules(settings=settings(), relative="terms.yaml").loader_name("") == ENTRIES
     text = "---\ncolours: [red, blue]\n---\nWords.\n"
     (plain,) = loaded("plain/a.md", text)
     (free,) = loaded("else/a.md", text)
@@ -266,7 +266,7 @@ def test_a_changed_note_changes_how_its_talk_is_read(tmp_path: Path) -> None:
     after = prepare(settings(), files)
 
     def identity(name: str, share: Share) -> str:
-        return Reading(settings=settings(), relative=name, share=share).identity
+        return SourceRules(settings=settings(), relative=name, share=share).identity
 
     changed = [
         name

@@ -174,7 +174,7 @@ class _Run:
         whole = find_files(order.inputs, exclude) if partial else self.found
         rules = source_rules(settings, self.found, whole, self.known, pool)
         self.changes = ChangeDetector(order.collection, self.known, rules)
-        self.readers = Readers(kb, order.collection, self.known, rules.readings, pool)
+        self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
         self.filler = VectorFiller(kb, self._embedded)
 
     def close(self) -> None:

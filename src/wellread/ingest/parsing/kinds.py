@@ -35,7 +35,7 @@ from wellread.ingest.loaders.timed import markdown_transcripts
 from wellread.types import Document
 
 if TYPE_CHECKING:  # settings are read with a library that takes long to import
-    from wellread.ingest.settings.mapping import Reading
+    from wellread.ingest.settings.mapping import SourceRules
 
 logger = logging.getLogger(__name__)
 
@@ -164,28 +164,28 @@ def is_opml(source: Source) -> bool:
     return kind_of(source) == OPML
 
 
-def is_current(identity: str, reading: Reading | None = None) -> bool:
+def is_current(identity: str, rules: SourceRules | None = None) -> bool:
     """Whether a source that was read as ``identity`` says would be read the same today."""
-    return any(identity_of(name, reading) == identity for name in (*loaders(), ENTRIES))
+    return any(identity_of(name, rules) == identity for name in (*loaders(), ENTRIES))
 
 
-def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -> list[Document]:
+def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None) -> list[Document]:
     """Every document of ``source``, whole or not at all.
 
     Args:
-        reading: what the collection's settings say about it.
+        rules: what the collection's settings say about it.
 
     Raises:
         SourceError: no loader fits, the source is broken, or it holds no text.
     """
-    name = loader_name(source, reading)
+    name = loader_name(source, rules)
     entry = loaders().get(name)
     if entry is None and name != ENTRIES:
         raise SourceError(source.uri, "unknown kind of file")
     try:
         loader = entry.function if entry else None
-        if reading is not None:
-            documents = list(reading.load(source, limits, loader))
+        if rules is not None:
+            documents = list(rules.load(source, limits, loader))
         else:
             documents = list(loader(source, limits)) if loader else []
     except (SourceError, MemoryError, RecursionError):
@@ -201,18 +201,18 @@ def load(source: Source, limits: LoaderLimits, reading: Reading | None = None) -
     return [_titled(document, source) for document in documents]
 
 
-def loader_name(source: Source, reading: Reading | None = None) -> str:
+def loader_name(source: Source, rules: SourceRules | None = None) -> str:
     """Which loader reads ``source``; empty when it is left out or its kind is not known."""
     detected = kind_of(source)
     name = detected if detected in loaders() else ""
-    return reading.loader_name(name) if reading is not None else name
+    return rules.loader_name(name) if rules is not None else name
 
 
-def identity_of(name: str, reading: Reading | None = None) -> str:
+def identity_of(name: str, rules: SourceRules | None = None) -> str:
     """What the source record keeps of how a source was read: loader, version, settings."""
     entry = loaders().get(name)
     base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
-    return f"{base}+{reading.identity}" if reading is not None and reading.identity else base
+    return f"{base}+{rules.identity}" if rules is not None and rules.identity else base
 
 
 def _titled(document: Document, source: Source) -> Document:

@@ -23,7 +23,7 @@ from wellread.models.word_pieces import count_tokens
 from wellread.types import Document, Passage, Span
 
 if TYPE_CHECKING:
-    from wellread.ingest.settings.mapping import Reading
+    from wellread.ingest.settings.mapping import SourceRules
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
 UNKNOWN_KIND = "not a kind of file that is read"
@@ -38,7 +38,7 @@ class ParseRequest:
         path: the file to read; empty when the bytes come with the request.
         known_digest, known_loader: what an earlier run saw; equal bytes are not parsed again.
         tokens: size of a passage.
-        reading: what the collection's settings say about it (``Reading.to_plain``); or empty.
+        rules: what the collection's settings say about it (``SourceRules.to_plain``); or empty.
         ahead: read only what other files need of it (``AheadRequest.to_plain``); mostly empty.
     """
 
@@ -51,7 +51,7 @@ class ParseRequest:
     known_loader: str = ""
     limits: LoaderLimits = field(default_factory=LoaderLimits)
     tokens: int = 200
-    reading: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)
     ahead: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -128,21 +128,21 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         path=Path(request.path) if request.path else None,
     )
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-    reading = _reading(request.reading)
-    name = kinds.loader_name(source, reading)
+    rules = _rules_of(request.rules)
+    name = kinds.loader_name(source, rules)
     if not name:
         return Parsed(
             status="skipped",
-            reason=LEFT_OUT if reading and reading.rule and reading.rule.skip else UNKNOWN_KIND,
+            reason=LEFT_OUT if rules and rules.rule and rules.rule.skip else UNKNOWN_KIND,
             digest=digest,
-            loader=no_loader(reading),
+            loader=no_loader(rules),
             size=size,
             mtime_ns=mtime_ns,
         )
-    identity = kinds.identity_of(name, reading)
+    identity = kinds.identity_of(name, rules)
     same = (request.known_digest, request.known_loader) == (digest, identity)
     # Cleaned before anything is cut or hashed, whatever the loader and the settings made.
-    documents = () if same else storable(tuple(kinds.load(source, request.limits, reading)))
+    documents = () if same else storable(tuple(kinds.load(source, request.limits, rules)))
     return Parsed(
         status="unchanged" if same else "parsed",
         digest=digest,
@@ -154,18 +154,18 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
 
 
 def _ahead(request: ParseRequest) -> Parsed:
-    from wellread.ingest.settings.prepared import read_ahead  # noqa: PLC0415 - as in _reading
+    from wellread.ingest.settings.prepared import read_ahead  # noqa: PLC0415 - as in _rules_of
 
     return Parsed(status="parsed", ahead=read_ahead(Path(request.path), request.ahead))
 
 
-def _reading(plain: Mapping[str, Any]) -> Reading | None:
+def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:
     """How the source is read by the collection's settings; their library is slow to import."""
     if not plain:
         return None
-    from wellread.ingest.settings.mapping import Reading  # noqa: PLC0415
+    from wellread.ingest.settings.mapping import SourceRules  # noqa: PLC0415
 
-    return Reading.from_plain(plain)
+    return SourceRules.from_plain(plain)
 
 
 def cut_up(document: Document, tokens: int) -> ParsedDocument:
@@ -186,14 +186,14 @@ def cut_up(document: Document, tokens: int) -> ParsedDocument:
     )
 
 
-def is_current(loader: str, reading: Reading | None = None) -> bool:
+def is_current(loader: str, rules: SourceRules | None = None) -> bool:
     """Whether a source that was read, or skipped, by ``loader`` would fare the same today."""
-    return loader == no_loader(reading) or kinds.is_current(loader, reading)
+    return loader == no_loader(rules) or kinds.is_current(loader, rules)
 
 
-def no_loader(reading: Reading | None = None) -> str:
+def no_loader(rules: SourceRules | None = None) -> str:
     """What stands in place of the loader of a skipped source: which loaders there were."""
-    return tagged_hash("none", _all_loaders(), reading.identity if reading else "")
+    return tagged_hash("none", _all_loaders(), rules.identity if rules else "")
 
 
 def _all_loaders() -> str:

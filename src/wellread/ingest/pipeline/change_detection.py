@@ -14,7 +14,7 @@ from wellread.ingest.parsing.parse import LEFT_OUT, is_current
 from wellread.ingest.pipeline.batch import ReadSource
 from wellread.ingest.pipeline.job_log import SourceResult, Status
 from wellread.ingest.pipeline.readers import Outcome
-from wellread.ingest.pipeline.source_rules import SourceRules
+from wellread.ingest.pipeline.source_rules import CollectionRules
 from wellread.ingest.sources.discover import Found, FoundBytes, FoundFile, Input, local_path, uri_of
 from wellread.ingest.sources.selection import Selection
 from wellread.ingest.sources.web.addresses import FetchError, is_web, parse_address
@@ -31,7 +31,7 @@ class ChangeDetector:
         self,
         collection: str,
         known: Mapping[str, SourceRecord],
-        rules: SourceRules,
+        rules: CollectionRules,
     ) -> None:
         self._collection = collection
         self._known = known
@@ -49,7 +49,7 @@ class ChangeDetector:
             return None
         if (known.size, known.mtime_ns) != (item.size, item.mtime_ns):
             return None
-        current = is_current(known.loader, self._rules.readings.get(item.uri))
+        current = is_current(known.loader, self._rules.by_uri.get(item.uri))
         return SourceResult(uri=item.uri, status="unchanged") if current else None
 
     def of(self, item: Found, outcome: Outcome) -> Judged:

@@ -21,7 +21,7 @@ from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing.parse import Parsed, ParseRequest, cut_up, is_current
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.batch import ReadSource
-from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.discover import (
     Found,
     FoundBytes,
@@ -212,12 +212,12 @@ class Readers:
         kb: KnowledgeBase,
         collection: str,
         known: Mapping[str, SourceRecord],
-        readings: Mapping[str, Reading],
+        by_uri: Mapping[str, SourceRules],
         pool: WorkerPool,
     ) -> None:
         self._settings = kb.settings
         self._known = known
-        self._readings = readings
+        self._rules = by_uri
         sources = kb.settings.sources
         self._template = ParseRequest(
             uri="",
@@ -289,7 +289,7 @@ class Readers:
 
     def _request(self, item: FoundFile | FoundBytes) -> ParseRequest:
         known = self._known.get(item.uri)
-        reading = self._readings.get(item.uri)
+        rules = self._rules.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name
         return ParseRequest(
             uri=item.uri,
@@ -302,5 +302,5 @@ class Readers:
             known_loader=known.loader if known else "",
             limits=self._template.limits,
             tokens=self._template.tokens,
-            reading=reading.to_plain() if reading else {},
+            rules=rules.to_plain() if rules else {},
         )

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from wellread.ingest.parsing.parse import ParseRequest
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
-from wellread.ingest.settings.mapping import Reading
+from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.settings.prepared import Ahead, AheadRequest, prepare
 from wellread.ingest.sources.discover import Found, FoundFile
 from wellread.kb import KnowledgeBase
@@ -39,15 +39,15 @@ def settings_for(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRules:
+class CollectionRules:
     """What a collection's settings say about its sources.
 
     Attributes:
-        readings: uri to how the source is read; sources that no rule speaks of are left out.
+        by_uri: uri to how the source is read; sources that no rule speaks of are left out.
         failed: uri to why nothing can be read of that source for the others.
     """
 
-    readings: Mapping[str, Reading] = field(default_factory=dict)
+    by_uri: Mapping[str, SourceRules] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ def source_rules(
     whole: Sequence[Found],
     known: Mapping[str, SourceRecord],
     pool: WorkerPool,
-) -> SourceRules:
+) -> CollectionRules:
     """How each source is read.
 
     Args:
@@ -68,7 +68,7 @@ def source_rules(
             place in the folder that it was found in before.
     """
     if settings is None:
-        return SourceRules()
+        return CollectionRules()
     files = {item.uri: item for item in [*whole, *found] if isinstance(item, FoundFile)}
     places = {uri: _place(item, known.get(uri)) for uri, item in files.items()}
     prepared = {
@@ -79,7 +79,7 @@ def source_rules(
         )
         for root in dict.fromkeys(root for root, _ in places.values())
     }
-    readings = {}
+    by_uri = {}
     failed = {
         uri: reason
         for uri, (root, below) in places.items()
@@ -88,10 +88,12 @@ def source_rules(
     for item in found:
         if item.uri in places:
             root, below = places[item.uri]
-            reading = Reading(settings=settings, relative=below, share=prepared[root].share(below))
-            if reading.rule is not None:
-                readings[item.uri] = reading
-    return SourceRules(readings=readings, failed=failed)
+            rules = SourceRules(
+                settings=settings, relative=below, share=prepared[root].share(below)
+            )
+            if rules.rule is not None:
+                by_uri[item.uri] = rules
+    return CollectionRules(by_uri=by_uri, failed=failed)
 
 
 def _read(pool: WorkerPool, requests: Sequence[AheadRequest]) -> list[Ahead]:

@@ -44,7 +44,7 @@ _Match = Callable[[str], re.Match[str] | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class SourceRules:
     """How one source of a collection is read.
 
     Attributes:
@@ -107,8 +107,8 @@ class Reading:
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Reading:
-        """The reading that ``to_plain`` made ``plain`` of."""
+    def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
+        """The rules that ``to_plain`` made ``plain`` of."""
         rules = tuple(Rule.model_validate(rule) for rule in plain["settings"].get("rules", ()))
         return cls(
             settings=CollectionSettings.model_construct(rules=rules),
@@ -118,14 +118,14 @@ class Reading:
 
 
 def _load(
-    source: Source, limits: LoaderLimits, reading: Reading, loader: Loader | None
+    source: Source, limits: LoaderLimits, rules: SourceRules, loader: Loader | None
 ) -> Iterator[Document]:
-    rule = reading.rule
+    rule = rules.rule
     if rule is None:
         if loader is not None:
             yield from loader(source, limits)
         return
-    facts = file_facts(reading.relative)
+    facts = file_facts(rules.relative)
     if rule.entries:
         yield from _entries(source, rule, facts)
         return
@@ -145,10 +145,10 @@ def _load(
             text=text or document.text,
         )
         mapped = _mapped(document, rule, given, _linked(rule, matter, given))
-        if reading.share.relations and mapped.entity:
-            entity = _with_relations(mapped.entity, reading.share.relations)
+        if rules.share.relations and mapped.entity:
+            entity = _with_relations(mapped.entity, rules.share.relations)
             mapped = replace(mapped, entity=entity)
-        yield timed(mapped, reading.share.times) if reading.share.times else mapped
+        yield timed(mapped, rules.share.times) if rules.share.times else mapped
 
 
 def _is_markdown(loader: Loader) -> bool:
