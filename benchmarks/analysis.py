@@ -40,7 +40,7 @@ from benchmarks.paths import CACHE, ROOT, SAMPLE, eval_data
 from benchmarks.record import save
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.type_classifier import Guess, guesser
+from wellread.ask.understand.question_type import Guess, guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add

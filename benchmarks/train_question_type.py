@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from benchmarks.analysis import QUESTIONS, labelled
 from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
-from wellread.ask.understand.type_classifier import (
+from wellread.ask.understand.question_type import (
     FILE,
     Floats,
     features,

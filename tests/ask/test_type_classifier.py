@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.type_classifier import features, guesser, learned, phrases_of
+from wellread.ask.understand.question_type import features, guesser, learned, phrases_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.models.base import Purpose
 from wellread.testing.embedding import ReadableEmbedder

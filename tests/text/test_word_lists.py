@@ -37,7 +37,7 @@ LEFT: dict[str, int] = {
     "ask/retrieve/temporal_mentions.py": 1,
     "ask/understand/analyse.py": 1,
     "ask/understand/answer_kind.py": 13,
-    "ask/understand/followups/head_nouns.py": 1,
+    "ask/understand/followups/noun_references.py": 1,
     "ask/understand/followups/pronouns.py": 1,
     "ask/understand/mentions.py": 1,
     "ask/understand/question_type.py": 1,

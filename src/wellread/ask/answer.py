@@ -43,7 +43,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.conversation import Opened, opened, respelt
-from wellread.ask.understand.type_classifier import guesser
+from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (

@@ -18,7 +18,7 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.analyse import LONGEST_QUESTION, analyse
-from wellread.ask.understand.type_classifier import guesser
+from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ask_settings import CacheSettings
 from wellread.errors import WellreadError

@@ -13,10 +13,9 @@ from datetime import date
 from wellread.answers import Question
 from wellread.ask.understand.mentions import entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import Clues, type_of
+from wellread.ask.understand.question_type import Clues, Guess, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import windows_of
-from wellread.ask.understand.type_classifier import Guess
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType

@@ -13,8 +13,12 @@ from datetime import date
 
 from wellread.ask.understand.followups.antecedents import Antecedent, antecedents_of
 from wellread.ask.understand.followups.ellipsis import Setting, filled, topic_of
-from wellread.ask.understand.followups.head_nouns import noun_edits, place_edits, time_edits
-from wellread.ask.understand.followups.listed_items import list_edits
+from wellread.ask.understand.followups.noun_references import (
+    list_edits,
+    noun_edits,
+    place_edits,
+    time_edits,
+)
 from wellread.ask.understand.followups.pronouns import pronoun_edits, references_of
 from wellread.ask.understand.followups.turns import (
     Edit,
