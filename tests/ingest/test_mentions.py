@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from wellread.errors import StoreError
 from wellread.identity import document_id
 from wellread.ingest.linking import mention_linking as linking
-from wellread.ingest.linking.mention_linking import MOST_PER_ENTITY, link_mentions
-from wellread.ingest.linking.name_finder import NameFinder
+from wellread.ingest.linking.mention_linking import MOST_PER_ENTITY, NameFinder, link_mentions
 from wellread.ingest.linking.name_forms import fold, forms_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.graph.mention_scans import MentionScans, NamedEntity

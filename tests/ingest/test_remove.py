@@ -16,16 +16,17 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, UnknownCollectionError
 from wellread.ingest.integrity import purge as purging
 from wellread.ingest.integrity.purge import is_purged, traces
-from wellread.ingest.integrity.resolve_source import Named, resolve
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.ingest.remove import (
     INDEX_ROWS,
+    Named,
     RemoveReport,
     remove_collection,
     remove_documents,
     remove_named,
     remove_sources,
+    resolve,
 )
 from wellread.ingest.run import add, sync
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb

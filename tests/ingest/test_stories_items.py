@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load
-from wellread.ingest.stories.story_items import news_items
+from wellread.ingest.stories.story_refresh import news_items
 from wellread.types import Document
 
 DIGEST = """---

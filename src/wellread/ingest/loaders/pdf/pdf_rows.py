@@ -14,8 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from wellread.ingest.loaders.pdf.pdf_layer import PageText, Piece
-from wellread.ingest.loaders.pdf.pdf_tables import CELL_GAP, TABLE_GAPS, printed_rows, wide_tables
+from wellread.ingest.loaders.pdf.pdf_layer import (
+    CELL_GAP,
+    TABLE_GAPS,
+    PageText,
+    Piece,
+    printed_rows,
+    wide_tables,
+)
 from wellread.types import Box
 
 MARGIN = 0.09  # share of the page height in which running headers and footers stand
