@@ -13,9 +13,8 @@ from dataclasses import replace
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.query import CatalogueQuery
 from wellread.ask.aggregate.read.read_counts import read_counts
-from wellread.ask.aggregate.read.read_lists import read_list
+from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_news import read_news
-from wellread.ask.aggregate.read.read_topics import read_coverage, read_gaps, read_trend
 from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.retrieve.compare import compare, synthesis

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.graph.verbalize import listing
+from wellread.ask.aggregate.graph.walk_result import listing
 from wellread.ask.aggregate.query import CatalogueQuery, EntityKey
 from wellread.ask.aggregate.result import AggregateResult, Row
 from wellread.ask.aggregate.scope import Scope

@@ -9,8 +9,8 @@ from pydantic.alias_generators import to_camel
 from rich.console import Console
 from rich.table import Table
 
+from wellread.ask.aggregate.execute import QueryFields, worked_out
 from wellread.ask.aggregate.query import Form, Hop, Order, Sense
-from wellread.ask.aggregate.query_fields import QueryFields, worked_out
 from wellread.ask.aggregate.result import AggregateResult
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body

@@ -6,23 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask.aggregate.read.relation_phrases import ARTICLES, PREPOSITIONS
 from wellread.ask.aggregate.read.relation_senses import RelationWords, Said
 from wellread.questions import NamedEntity
+from wellread.text.english_catalogue import (
+    AUXILIARIES,
+    BEFORE_NOUNS,
+    COMMANDS,
+    DETERMINERS,
+    GENERIC_NOUNS,
+    PREPOSITIONS,
+    RELATIVES,
+    SHARING,
+)
 from wellread.text.stems import stem
 from wellread.types import Span
-
-AUXILIARY = frozenset("do does did is are was were has have had can could will would".split())
-_RELATIVE = frozenset("that which who whom what whose where when".split())
-_GENERIC = frozenset(
-    "thing things something anything everything ones entry entries entity entities stuff items "
-    "item people someone anyone everyone project projects initiative initiatives commons".split()
-)
-_SHARING = frozenset({"share", "shares", "sharing"})
-_COMMANDS = frozenset("name list show give find mention".split())  # as the first word
-_BEFORE_NOUNS = frozenset(
-    "which the a an same both other another all any these those of by for related".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,16 +141,16 @@ def units_of(
 
 def _plain_unit(plain: Sequence[str], place: int, lexicon: Lexicon) -> Unit | None:
     word = plain[place]
-    if word == "same" or (word in _SHARING and "with" in plain[place:]):
+    if word == "same" or (word in SHARING and "with" in plain[place:]):
         return Unit(kind="same", first=place, last=place + 1)
-    if word in AUXILIARY:
+    if word in AUXILIARIES:
         return Unit(kind="auxiliary", first=place, last=place + 1)
-    if word in _RELATIVE:
+    if word in RELATIVES:
         return Unit(kind="relative", first=place, last=place + 1)
     noun = noun_of(word)
-    before = [other for other in plain[:place] if other not in ARTICLES]
-    after_same = bool(before) and before[-1] in {"same"} | _SHARING and word not in ARTICLES
-    if noun in lexicon.types or word in _GENERIC or after_same:
+    before = [other for other in plain[:place] if other not in DETERMINERS]
+    after_same = bool(before) and before[-1] in {"same"} | SHARING and word not in DETERMINERS
+    if noun in lexicon.types or word in GENERIC_NOUNS or after_same:
         return Unit(
             kind="type",
             first=place,
@@ -174,13 +171,13 @@ def _is_noun(plain: Sequence[str], said: Said, unit: Unit | None, starts: Collec
     Args:
         starts: where words for relations begin.
     """
-    if said.first == 0 and plain[0] in _COMMANDS:
+    if said.first == 0 and plain[0] in COMMANDS:
         return True
     if unit is None or unit.kind != "type" or said.last > said.first + 1:
         return False
     before = plain[said.first - 1] if said.first else ""
     after = plain[said.last] if said.last < len(plain) else ""
-    return before in _BEFORE_NOUNS or said.last in starts or after in AUXILIARY
+    return before in BEFORE_NOUNS or said.last in starts or after in AUXILIARIES
 
 
 def _joined(units: Sequence[Unit], plain: Sequence[str]) -> list[Unit]:
@@ -190,7 +187,7 @@ def _joined(units: Sequence[Unit], plain: Sequence[str]) -> list[Unit]:
         last = joined[-1] if joined else None
         if last is not None and last.kind == unit.kind == "entity":
             between = set(plain[last.last : unit.first])
-            if between <= ARTICLES | PREPOSITIONS | {"and", "or", "nor", "both"}:
+            if between <= DETERMINERS | PREPOSITIONS | {"and", "or", "nor", "both"}:
                 joined[-1] = replace(last, last=unit.last, entities=last.entities + unit.entities)
                 continue
         joined.append(unit)

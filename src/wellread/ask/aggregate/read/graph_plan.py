@@ -14,7 +14,6 @@ from typing import Literal
 
 from wellread.ask.aggregate.query import Hop, Sense
 from wellread.ask.aggregate.read.chunks import (
-    AUXILIARY,
     Lexicon,
     Unit,
     Word,
@@ -26,13 +25,10 @@ from wellread.ask.aggregate.read.chunks import (
 from wellread.ask.aggregate.read.relation_senses import Said
 from wellread.questions import NamedEntity
 from wellread.text.english import STOP_WORDS
+from wellread.text.english_catalogue import AROUND_A_WALK, AUXILIARIES, IN_COMMON, OF_CONNECTION
 from wellread.types import Span
 
 Form = Literal["hops", "connection", "existence", "common"]
-
-_CONNECTION = frozenset("connection connections path paths relationship link ways way".split())
-_COMMON = frozenset({"both", "common", "share", "shared", "shares"})
-_FRAMING = frozenset("how connect connects connected also another exactly list name tell".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +90,8 @@ def _unread(words: Sequence[Word], units: Sequence[Unit]) -> list[str]:
     return [
         word.plain
         for at, word in enumerate(words)
-        if at not in read and word.plain not in STOP_WORDS | _CONNECTION | _COMMON | _FRAMING
+        if at not in read
+        and word.plain not in STOP_WORDS | OF_CONNECTION | IN_COMMON | AROUND_A_WALK
     ]
 
 
@@ -108,12 +105,12 @@ def _of_several(
     starts = tuple(flat)
     said = next((unit for unit in relations if unit.said), None)
     first_word = plain[0] if plain else ""
-    shared = bool(_COMMON & set(plain))
-    yes_or_no = first_word in AUXILIARY and plain[1:2] != ["there"] and not shared
+    shared = bool(IN_COMMON & set(plain))
+    yes_or_no = first_word in AUXILIARIES and plain[1:2] != ["there"] and not shared
     if yes_or_no and len(starts) == 2 and said is not None and said.said is not None:
         hop = Hop(senses=said.said.senses, words=said.words)
         return Plan(form="existence", starts=starts, hops=(hop,))
-    asks_how = first_word == "how" or bool(_CONNECTION & set(plain)) or "connects" in plain
+    asks_how = first_word == "how" or bool(OF_CONNECTION & set(plain)) or "connects" in plain
     if not shared and (asks_how or ("connect" in plain and first_word in ("what", "who"))):
         return Plan(form="connection", starts=starts, hops=())
     if shared:

@@ -13,52 +13,20 @@ from wellread.ask.aggregate.query import Hop, Name, Sense, Topic, Walk
 from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.relation_network import Direction
+from wellread.text.english_catalogue import (
+    BEFORE_A_NAME,
+    BEFORE_A_TOPIC,
+    BEING,
+    EDGES_OF_A_TOPIC,
+    RELATED_AT_ALL,
+    TOLD_OF,
+    WEAKLY_BEFORE_A_TOPIC,
+)
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
 
 RelationWords = Mapping[tuple[str, ...], frozenset[str]]  # stems to relation types
-_ANY = (("related", "to"), ("linked", "to"), ("connected", "to"), ("connected", "with"))
-_ABOUT = (
-    ("talk", "about"),
-    ("talks", "about"),
-    ("talking", "about"),
-    ("speak", "about"),
-    ("deal", "with"),
-    ("deals", "with"),
-    ("dealing", "with"),
-    ("about",),
-    ("regarding",),
-    ("concerning",),
-    ("discuss",),
-    ("discusses",),
-    ("discussing",),
-    ("cover",),
-    ("covers",),
-    ("covering",),
-)
-_NAMING = (
-    ("contain", "the", "word"),
-    ("contain", "the", "words"),
-    ("contain", "the", "phrase"),
-    ("use", "the", "word"),
-    ("mention",),
-    ("mentions",),
-    ("mentioning",),
-    ("mentioned",),
-    ("name",),
-    ("names",),
-    ("naming",),
-)
-_WEAK = (("on",),)
-_PASSIVE = frozenset(("mentioned", "discussed", "covered", "named", "described"))
-_BEING = frozenset(("is", "are", "was", "were", "been", "does", "do", "did", "has", "have"))
-_EDGES = frozenset(
-    """
-    a an the is are was were there do does did we you have has in of at all any both to it
-    collection archive library knowledge base catalogue our your this these
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +106,11 @@ def read_topic(
         found = _passive(question, items)
         if found:
             return found
-    for markers, naming in ((_NAMING, True), (_ABOUT, False)) if strong else ((_WEAK, False),):
+    for markers, naming in (
+        ((BEFORE_A_NAME, True), (BEFORE_A_TOPIC, False))
+        if strong
+        else ((WEAKLY_BEFORE_A_TOPIC, False),)
+    ):
         for marker in markers:
             place = _place(items, marker)
             if place is None:
@@ -152,10 +124,10 @@ def read_topic(
 
 def _passive(question: str, items: Sequence[Item]) -> tuple[Topic, list[Item]] | None:
     """The topic of "is X mentioned", "does X come up": X stands before the verb."""
-    verb = next((place for place, item in enumerate(items) if item.plain in _PASSIVE), None)
+    verb = next((place for place, item in enumerate(items) if item.plain in TOLD_OF), None)
     if verb is None:
         return None
-    being = [place for place in range(verb) if items[place].plain in _BEING]
+    being = [place for place in range(verb) if items[place].plain in BEING]
     if not being:
         return None
     inside = _trimmed(items[being[0] + 1 : verb])
@@ -191,9 +163,9 @@ def _name(question: str, items: Sequence[Item]) -> Name:
 def _trimmed(items: Sequence[Item]) -> list[Item]:
     """The pieces without words at either end that name nothing."""
     kept = list(items)
-    while kept and kept[-1].plain in _EDGES:
+    while kept and kept[-1].plain in EDGES_OF_A_TOPIC:
         kept.pop()
-    while kept and kept[0].plain in _EDGES:
+    while kept and kept[0].plain in EDGES_OF_A_TOPIC:
         kept.pop(0)
     return kept
 
@@ -230,7 +202,7 @@ def asked_relation(
         if place is not None:
             side: Direction = "in" if place < named else "out"
             return _taken(items, place, len(stems), sorted(relations[stems]), side)
-    for said in _ANY:
+    for said in RELATED_AT_ALL:
         place = place_of(items, [stem(word) for word in said])
         if place is not None:
             return _taken(items, place, len(said), (), "both")

@@ -31,6 +31,13 @@ from wellread.ask.aggregate.scope import limits_of, scope_of
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.text.english_catalogue import (
+    BEFORE_A_COUNTED_NOUN,
+    BESIDE_A_COUNT,
+    DIVIDING,
+    OF_PEOPLE,
+    OF_TIME,
+)
 from wellread.text.names import singular
 from wellread.text.tokens import key_of
 from wellread.types import Filters, Span
@@ -48,29 +55,6 @@ _LEAD = re.compile(
     rf"\b(?:(?P<count>{_COUNT})|(?P<list>{_LIST})|(?P<which>{_WHICH}))\b", re.IGNORECASE
 )
 _HOW_OFTEN = re.compile(r"\bhow (?:often|frequently|many times)\b", re.IGNORECASE)
-# Between the lead and the noun; they change nothing. What holds everything is among them.
-_BEFORE = frozenset(
-    """
-    all every each of the a an any different distinct unique me my our your
-    archive base catalog catalogue collection commons corpus knowledge library
-    """.split()
-)
-# Words that say only that something is there, or came to be.
-_FILLERS = frozenset(
-    """
-    a all also altogether an and any appear appeared archive are at available base been being by
-    came can catalog catalogue collection come commons contain contained corpus currently
-    database dated did different distinct do does each ever every exist existing far for found
-    from had has have held here hold i in included indexed into is issued just kept know
-    knowledge known library list now of on only our out overall please published released so
-    still store stored that the there time times to total us was we were what which with written
-    you your
-    """.split()
-)
-_PEOPLE = frozenset(
-    "speak speaks spoken spoke say said talk talks talked write wrote written".split()
-)
-_TIME = frozenset("after before between during recorded since through until within".split())
 _BY: Mapping[str, By] = {
     "year": "year",
     "month": "month",
@@ -83,15 +67,6 @@ _BY: Mapping[str, By] = {
     "language": "language",
     "collection": "collection",
 }
-_DIVIDING = (
-    ("per",),
-    ("by",),
-    ("for", "each"),
-    ("in", "each"),
-    ("for", "every"),
-    ("each",),
-    ("of", "each"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +190,7 @@ def _read(
     left = [
         item
         for item in items
-        if item.plain not in _FILLERS and (item.entities or spelling(item.plain) not in empty)
+        if item.plain not in BESIDE_A_COUNT and (item.entities or spelling(item.plain) not in empty)
     ]
     clear = request.topic is None or request.topic.clear
     return request if clear and not left else None
@@ -233,7 +208,7 @@ def _with_name(
             return replace(request, topic=topic), [one for one in items if one is not item]
     of = place_of(items, ["of"]) if free and request.noun.what == "mentions" else None
     if of is not None:
-        named = list(takewhile(lambda one: one.plain not in _FILLERS, items[of + 1 :]))
+        named = list(takewhile(lambda one: one.plain not in BESIDE_A_COUNT, items[of + 1 :]))
         if named:
             left = [*items[:of], *items[of + 1 + len(named) :]]
             return replace(request, topic=topic_of(question, named)), left
@@ -250,9 +225,9 @@ def _said_by_limits(
         found |= {"level", "belong", "belongs"}
     people = any(limit.authors or limit.speakers for limit in limits)
     if people or request.noun.what in ("author", "speaker"):
-        found |= _PEOPLE
+        found |= OF_PEOPLE
     if any(limit.published_from or limit.published_to for limit in limits):
-        found |= _TIME
+        found |= OF_TIME
     return frozenset(found)
 
 
@@ -275,7 +250,7 @@ def _noun_after(text: str, start: int, known: Mapping[str, Noun]) -> tuple[Noun,
             further = _noun_right_after(text, end, known) if more else None
             return further or (noun, Span(start=begin, end=end))
         word = text[start + places[first][0] : start + places[first][1]].lower()
-        if word in _FILLERS - _BEFORE:
+        if word in BESIDE_A_COUNT - BEFORE_A_COUNTED_NOUN:
             return None
     return None
 
@@ -292,13 +267,15 @@ def _noun_right_after(text: str, end: int, known: Mapping[str, Noun]) -> tuple[N
 def _lead_word(question: str, request: _Read, item: Item) -> bool:
     """Whether a word before the noun belongs to the lead and says nothing else."""
     lead = _LEAD.match(question, request.span.start)
-    return item.plain in _BEFORE or (lead is not None and item.span.start < lead.end())
+    return item.plain in BEFORE_A_COUNTED_NOUN or (
+        lead is not None and item.span.start < lead.end()
+    )
 
 
 def _divided(items: Sequence[Item], vocabulary: Vocabulary) -> tuple[list[Item], str]:
     """What the count is divided by ("per year", "by author"), and the other words."""
     dimensions = {spelling(name): name for name in vocabulary.dimensions}
-    for words in _DIVIDING:
+    for words in DIVIDING:
         place = place_of(items, words)
         if place is None:
             continue
@@ -322,7 +299,7 @@ def _with_values(
     while place < len(left):
         for size in range(min(5, len(left) - place), 0, -1):
             part = left[place : place + size]
-            if any(not item.plain or item.plain in _FILLERS for item in (part[0], part[-1])):
+            if any(not item.plain or item.plain in BESIDE_A_COUNT for item in (part[0], part[-1])):
                 continue
             limit = _limit(" ".join(item.plain for item in part), vocabulary)
             if limit is not None:

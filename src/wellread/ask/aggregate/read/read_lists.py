@@ -1,20 +1,23 @@
-"""Reads exploratory questions: entities of which types and values, fitting which words."""
+"""Reads questions for lists of entities, for gaps, for coverage and for trends."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
-from wellread.ask.aggregate.nouns import Noun
+from wellread.ask.aggregate.nouns import Noun, nouns, said, spelling
 from wellread.ask.aggregate.query import CatalogueQuery, Name, Topic
 from wellread.ask.aggregate.read.chunks import noun_of
-from wellread.ask.aggregate.scope import scope_of
-from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.aggregate.read.question_pieces import Item, items_of, read_topic, topic_of
+from wellread.ask.aggregate.scope import limits_of, scope_of
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.english import STOP_WORDS
+from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
-from wellread.types import Filters
+from wellread.types import Filters, Span
 
 Pair = tuple[str, str]  # dimension and value
 
@@ -95,3 +98,123 @@ def _places(tokens: Sequence[str], phrase: Sequence[str]) -> list[int]:
         for at in range(len(tokens) - size + 1)
         if phrase and list(tokens[at : at + size]) == list(phrase)
     ]
+
+
+_MISSING = re.compile(
+    r"\b(?:(?:what|which)(?: (?:is|are|do|does|has|have)|['’]s)? (?:still |yet )?"
+    r"(?:missing|lacking|gaps?)|gaps? (?:in|on|about)|"
+    r"(?:what|which) .*\bnot (?:yet )?(?:covered|documented|there)|"
+    r"what (?:do|does|don['’]t|doesn['’]t) (?:you|we|it|the \w+)(?: not)? "
+    r"(?:know|have|cover|lack))\b",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"\b(?:any|some|an?|no)\s+(?P<noun>\w+(?:\s+\w+)?)", re.IGNORECASE)
+_NOWHERE = Span(start=0, end=0)
+
+
+def read_gaps(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """Whether something is there, or what is missing; none when the question asks for more.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    collections = scope_of(kb, limits_of(analysis)).collections
+    noun, span = _noun(analysis.question, vocabulary_of(kb, collections))
+    topic, understood = _gap_topic(analysis, span or _NOWHERE)
+    if not understood:
+        return
+    lacking = _MISSING.search(analysis.question) is not None
+    where = limits_of(analysis, [span] if span else ())
+    limited = scope_of(kb, where).limited or bool(noun and noun.filters != Filters())
+    if lacking or topic or (analysis.constraints and limited):
+        yield CatalogueQuery(
+            form="missing" if lacking else "exists",
+            of=noun or Noun(what="documents", one="document"),
+            about=topic,
+            where=where,
+        )
+
+
+def read_coverage(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """What the material covers: altogether, on a topic, or by one or two dimensions.
+
+    Raises:
+        UnknownCollectionError, StoreError: as ``read_gaps``.
+    """
+    where = limits_of(analysis)
+    vocabulary = vocabulary_of(kb, scope_of(kb, where).collections)
+    by = _dimensions(analysis.question, vocabulary)
+    topic = None if by else _topic_anywhere(analysis)
+    yield CatalogueQuery(form="coverage", about=topic, where=where, by=tuple(by))
+
+
+def read_trend(_: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """How often the topic is named over time: the words between those that ask for a trend."""
+    inner = _inner(items_of(analysis, _NOWHERE))
+    topic = read_topic(analysis.question, inner, strong=True)[0]
+    if topic is None or len(topic.names) > 1:
+        topic = topic_of(analysis.question, inner) if inner else None
+    if topic:
+        yield CatalogueQuery(form="trend", about=topic, where=limits_of(analysis))
+
+
+def _noun(question: str, vocabulary: Vocabulary) -> tuple[Noun | None, Span | None]:
+    """Documents of which kind are asked for ("are there any papers on ..."), and where."""
+    known = nouns(vocabulary)
+    for match in _ANY.finditer(question):
+        words = match["noun"].split()
+        for size in range(len(words), 0, -1):
+            said = " ".join(words[:size])
+            noun = known.get(spelling(said))
+            if noun and noun.what == "documents":
+                start = match.start("noun")
+                return noun, Span(start=start, end=start + len(said))
+    return None, None
+
+
+def _gap_topic(analysis: Analysis, noun: Span) -> tuple[Topic | None, bool]:
+    """What is looked for, and whether the question was understood as a whole."""
+    items = items_of(analysis, noun)
+    items = [item for item in items if not item.span.overlaps(noun)]
+    left: list[Item] = items
+    topic: Topic | None = None
+    for strong in (True, False):
+        if topic is None:
+            topic, left = read_topic(analysis.question, items, strong=strong)
+    if topic is None:
+        for item in items:
+            if item.entities and topic is None:  # "any Erlay documents", "what gaps has Erlay"
+                topic, left = (
+                    topic_of(analysis.question, [item]),
+                    [o for o in items if o is not item],
+                )
+    understood = all(item.plain in BESIDE_A_GAP for item in left)
+    understood = understood and (topic is None or topic.clear)
+    return topic, understood
+
+
+def _dimensions(question: str, vocabulary: Vocabulary) -> list[str]:
+    """The dimensions that the question names, at most two, in its order."""
+    known = {spelling(said(name)): name for name in vocabulary.dimensions}
+    words = re.findall(r"[^\W_]+", question)
+    found = dict.fromkeys(known[key] for word in words if (key := spelling(word)) in known)
+    return list(found)[:2]
+
+
+def _topic_anywhere(analysis: Analysis) -> Topic | None:
+    items = items_of(analysis, _NOWHERE)
+    for strong in (True, False):
+        topic, _ = read_topic(analysis.question, items, strong=strong)
+        if topic:
+            return topic
+    return None
+
+
+def _inner(items: Sequence[Item]) -> list[Item]:
+    kept = list(items)
+    while kept and kept[0].plain in AROUND_A_TREND:
+        kept.pop(0)
+    while kept and kept[-1].plain in AROUND_A_TREND:
+        kept.pop()
+    return kept

@@ -16,6 +16,7 @@ from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
+from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
@@ -26,28 +27,10 @@ LATELY = 30  # newest documents whose passages tell what everything here is abou
 LEAST_PASSAGES = 20  # fewer do not tell it
 EVERYWHERE = 0.8  # of these passages: a word of so many sets nothing apart
 
-_NEWS = frozenset(
-    "happened happening headline headlines lately latest new newest news recent recently update "
-    "updates".split()
-)
-_BY_ITSELF = frozenset("headline headlines new newest news".split())
 _CATCH_UP = re.compile(
     r"\b(?:catch\s+(?:me|us)\s+up|(?:did|have)\s+(?:i|we)\s+miss(?:ed)?|going\s+on"
     r"|(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed))\b",
     re.IGNORECASE,
-)
-# What else a question for the news consists of.
-_AROUND = frozenset(
-    """
-    a all an and any anything are around at available be been big biggest bring brief briefly can
-    catch change changed changes could currently date day days develop developments did digest do
-    does event events everything far few for from get give going had happen has have here i if
-    important in interesting is item items just key know last let lets main major me miss
-    missed month months most my now of on or our overview past please quick quickly roundup short
-    since so some something speed stories story summarize summary tell that the there these
-    thing things this to today top up us was we week weeks were what whats which with you your
-    archive base collection documents feed feeds knowledge library material sources
-    """.split()
 )
 _LEAD = re.compile(
     r"\W*(?:(?:please|can|could|would|will|you)\s+)*(?P<verb>show|list)\b", re.IGNORECASE
@@ -139,13 +122,13 @@ def _unread(analysis: Analysis) -> list[Token] | None:
     ]
     lead = _LEAD.match(text)
     tokens = [one for one in tokens if not lead or one.start != lead.start("verb")]
-    asked = {token.plain for token in tokens} & _NEWS
+    asked = {token.plain for token in tokens} & NEWS
     told = any(_NEWS_NOUN.match(one.span.of(text)) for one in analysis.constraints)
     timed = any(one.kind == "time" for one in analysis.constraints)
-    leans = bool(analysis.context) and not (timed or asked & _BY_ITSELF)
+    leans = bool(analysis.context) and not (timed or asked & NEWS_BY_ITSELF)
     if not (told or _CATCH_UP.search(text) or (asked and not leans)):
         return None
-    return [token for token in tokens if token.plain not in _NEWS | _AROUND]
+    return [token for token in tokens if token.plain not in NEWS | AROUND_NEWS]
 
 
 def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | None:

@@ -7,18 +7,113 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from wellread.ask.aggregate.query import FLIPPED, Sense
-from wellread.ask.aggregate.read.relation_families import ANY_RELATION, BOTH_WAYS, FAMILIES
-from wellread.ask.aggregate.read.relation_phrases import (
-    BE,
-    PREPOSITIONS,
-    Phrase,
-    head_of,
-    is_participle,
-    phrase_of,
-    same_side,
-    starts_with,
-)
 from wellread.store.catalogue.graph.relation_network import Direction, RelationKind
+from wellread.text.english_catalogue import (
+    ANY_RELATION,
+    DETERMINERS,
+    FORMS_OF_BE,
+    IRREGULAR_PARTICIPLES,
+    LIGHT_VERBS,
+    NO_PARTICIPLES,
+    PHRASAL_VERBS,
+    PREPOSITIONS,
+    RELATED_BOTH_WAYS,
+    RELATION_FAMILIES,
+)
+from wellread.text.parsed import parse
+from wellread.text.stems import stem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """How a relation is named ("funded by", "has part", "speaks of").
+
+    Attributes:
+        head: stem of the word that carries the meaning.
+        rest: the words between it and the prepositions, as stems.
+        prepositions: those at the end.
+        participle: whether the head is one ("funded"), so that the phrase may be passive.
+    """
+
+    written: str
+    head: str
+    rest: tuple[str, ...]
+    prepositions: tuple[str, ...]
+    participle: bool
+
+    @property
+    def light(self) -> bool:
+        """Whether the head says nothing without the rest and the prepositions."""
+        light = self.written.split()[0] in LIGHT_VERBS or self.head in LIGHT_VERBS
+        return light or (self.head, *self.prepositions) in PHRASAL_VERBS
+
+
+def phrase_of(name: str) -> Phrase | None:
+    """A relation's name or a word for it as a phrase; None when it holds no word."""
+    plain = [word.lower() for word in parse(name.replace("_", " ").replace("-", " ")).words]
+    while len(plain) > 1 and plain[0] in FORMS_OF_BE - {"get"}:
+        plain = plain[1:]
+    if not plain:
+        return None
+    last = len(plain)
+    while last > 1 and plain[last - 1] in PREPOSITIONS:
+        last -= 1
+    return Phrase(
+        written=" ".join(plain),
+        head=head_of(plain[0]),
+        rest=tuple(stem(word) for word in plain[1:last] if word not in DETERMINERS),
+        prepositions=tuple(plain[last:]),
+        participle=is_participle(plain[0]),
+    )
+
+
+def head_of(word: str) -> str:
+    """The stem of a word; of an irregular participle, that of its verb."""
+    return stem(IRREGULAR_PARTICIPLES.get(word, word))
+
+
+def is_participle(word: str) -> bool:
+    """Whether ``word`` looks like a past participle."""
+    return word in IRREGULAR_PARTICIPLES or (word.endswith("ed") and word not in NO_PARTICIPLES)
+
+
+def same_side(asked: Phrase, known: Phrase, *, passive: bool) -> bool:
+    """Whether two phrases with the same head read a relation from the same side.
+
+    Args:
+        passive: whether ``asked`` is used as a passive in its sentence.
+    """
+    known_passive = known.participle and not _active_with(known, asked)
+    more = asked.prepositions[len(known.prepositions) :]
+    if passive and not known.participle and set(more) & {"in", "from"} and known.prepositions:
+        return False  # "spoken of in X": X speaks of it
+    if "by" in asked.prepositions or "by" in known.prepositions:
+        return ("by" in asked.prepositions or passive) == known_passive
+    if asked.prepositions[:1] and asked.prepositions[:1] == known.prepositions[:1]:
+        return True
+    return passive == known.participle
+
+
+def _active_with(known: Phrase, asked: Phrase) -> bool:
+    """Whether ``known`` is a participle that means its verb ("related to", "relates to")."""
+    return (
+        "by" not in known.prepositions
+        and bool(known.prepositions)
+        and known.prepositions[:1] == asked.prepositions[:1]
+    )
+
+
+def starts_with(tokens: Sequence[str], rest: Sequence[str]) -> int | None:
+    """How many of ``tokens`` are needed to read ``rest`` (stems), articles skipped; or None."""
+    place = 0
+    for wanted in rest:
+        while place < len(tokens) and tokens[place] in DETERMINERS:
+            place += 1
+        if place >= len(tokens) or stem(tokens[place]) != wanted:
+            return None
+        place += 1
+    return place
+
 
 UNNAMED = "←"  # how the inverse of a relation begins that has no name for it
 _AGENTS = frozenset({"by", "in", "from"})  # after a passive: who does it, or where
@@ -116,14 +211,14 @@ def _readings(kind: RelationKind) -> Iterator[_Reading]:
     own = [reading for name in (kind.type, *kind.words) for reading in _reading(name, out, OWN)]
     if not kind.inverse.startswith(UNNAMED):
         own += _reading(kind.inverse, out.flipped(), OWN)
-    both_ways = {phrase.written for name in BOTH_WAYS if (phrase := phrase_of(name))}
+    both_ways = {phrase.written for name in RELATED_BOTH_WAYS if (phrase := phrase_of(name))}
     related = any(reading.phrase.written in both_ways for reading in own)
     for reading in own:
         said_both_ways = reading.phrase.written in both_ways
         sense = Sense(type=kind.type, side="both") if said_both_ways else reading.sense
         yield _Reading(reading.phrase, sense, OWN)
     if related:
-        for name in BOTH_WAYS:
+        for name in RELATED_BOTH_WAYS:
             yield from _reading(name, Sense(type=kind.type, side="both"), FAMILY)
     for along, against in _families():
         side = _side_in(own, along, against)
@@ -146,7 +241,7 @@ def _families() -> list[tuple[list[Phrase], list[Phrase]]]:
     def phrases(names: Sequence[str]) -> list[Phrase]:
         return [phrase for name in names if (phrase := phrase_of(name))]
 
-    return [(phrases(along), phrases(against)) for along, against in FAMILIES]
+    return [(phrases(along), phrases(against)) for along, against in RELATION_FAMILIES]
 
 
 def _side_in(
@@ -216,7 +311,7 @@ def _passive(tokens: Sequence[str], blocked: Sequence[bool], place: int, phrase:
         return True
     if place and tokens[place - 1] in ("that", "which", "who", "what"):
         return False  # "the people who founded it"
-    return any(tokens[at] in BE and not blocked[at] for at in range(place))
+    return any(tokens[at] in FORMS_OF_BE and not blocked[at] for at in range(place))
 
 
 def _any_relation(tokens: Sequence[str], blocked: Sequence[bool], place: int) -> Said | None:

@@ -1,0 +1,287 @@
+"""Words in which English asks for counts, gaps, trends, news and relations."""
+
+from __future__ import annotations
+
+# --- topics ------------------------------------------------------------------------------------
+RELATED_AT_ALL = (("related", "to"), ("linked", "to"), ("connected", "to"), ("connected", "with"))
+BEFORE_A_TOPIC = (
+    ("talk", "about"),
+    ("talks", "about"),
+    ("talking", "about"),
+    ("speak", "about"),
+    ("deal", "with"),
+    ("deals", "with"),
+    ("dealing", "with"),
+    ("about",),
+    ("regarding",),
+    ("concerning",),
+    ("discuss",),
+    ("discusses",),
+    ("discussing",),
+    ("cover",),
+    ("covers",),
+    ("covering",),
+)
+BEFORE_A_NAME = (
+    ("contain", "the", "word"),
+    ("contain", "the", "words"),
+    ("contain", "the", "phrase"),
+    ("use", "the", "word"),
+    ("mention",),
+    ("mentions",),
+    ("mentioning",),
+    ("mentioned",),
+    ("name",),
+    ("names",),
+    ("naming",),
+)
+WEAKLY_BEFORE_A_TOPIC = (("on",),)
+TOLD_OF = frozenset(("mentioned", "discussed", "covered", "named", "described"))
+BEING = frozenset(("is", "are", "was", "were", "been", "does", "do", "did", "has", "have"))
+EDGES_OF_A_TOPIC = frozenset(
+    """
+    a an the is are was were there do does did we you have has in of at all any both to it
+    collection archive library knowledge base catalogue our your this these
+    """.split()
+)
+
+# --- counts ------------------------------------------------------------------------------------
+# Between the lead and the noun; they change nothing. What holds everything is among them.
+BEFORE_A_COUNTED_NOUN = frozenset(
+    """
+    all every each of the a an any different distinct unique me my our your
+    archive base catalog catalogue collection commons corpus knowledge library
+    """.split()
+)
+# Words that say only that something is there, or came to be.
+BESIDE_A_COUNT = frozenset(
+    """
+    a all also altogether an and any appear appeared archive are at available base been being by
+    came can catalog catalogue collection come commons contain contained corpus currently
+    database dated did different distinct do does each ever every exist existing far for found
+    from had has have held here hold i in included indexed into is issued just kept know
+    knowledge known library list now of on only our out overall please published released so
+    still store stored that the there time times to total us was we were what which with written
+    you your
+    """.split()
+)
+OF_PEOPLE = frozenset(
+    "speak speaks spoken spoke say said talk talks talked write wrote written".split()
+)
+OF_TIME = frozenset("after before between during recorded since through until within".split())
+DIVIDING = (
+    ("per",),
+    ("by",),
+    ("for", "each"),
+    ("in", "each"),
+    ("for", "every"),
+    ("each",),
+    ("of", "each"),
+)
+
+# --- gaps and trends ---------------------------------------------------------------------------
+# Beside the topic: what everything can be called, and the words of the question itself.
+BESIDE_A_GAP = frozenset(
+    """
+    a all already also an and any anything archive are at base been by can catalogue collection
+    contain contains content cover covered covers coverage data did do document documents does
+    doesnt dont
+    entries entry exist exists find found from gap gaps got had has have here hold i if in
+    info information is it item items know knowledge known lack lacking library literature look
+    material materials mentions missing more much not of on or our please present record records
+    said sources something source still stuff that the there to us was we were what whether which
+    written yet you your
+    """.split()
+)
+# What surrounds the topic in a question for a trend.
+AROUND_A_TREND = frozenset(
+    """
+    a about advanced again all an and any are as at attention became become been being by can
+    change changed changes changing coverage covered decline declined declining develop developed
+    development developments did discuss discussed discussion do does during ever evolution evolve
+    evolved evolving frequency from gotten grew grow growing grown had has have history how
+    in increase increased increasing interest into is it less mention mentioned mentions more much
+    of often or over past popular popularity progress progressed recently rise risen rising show
+    since talk talked the there through time times to topic topics trend trends us was we were
+    what with year years
+    """.split()
+)
+
+# --- news --------------------------------------------------------------------------------------
+NEWS = frozenset(
+    "happened happening headline headlines lately latest new newest news recent recently update "
+    "updates".split()
+)
+NEWS_BY_ITSELF = frozenset("headline headlines new newest news".split())
+# What else a question for the news consists of.
+AROUND_NEWS = frozenset(
+    """
+    a all an and any anything are around at available be been big biggest bring brief briefly can
+    catch change changed changes could currently date day days develop developments did digest do
+    does event events everything far few for from get give going had happen has have here i if
+    important in interesting is item items just key know last let lets main major me miss
+    missed month months most my now of on or our overview past please quick quickly roundup short
+    since so some something speed stories story summarize summary tell that the there these
+    thing things this to today top up us was we week weeks were what whats which with you your
+    archive base collection documents feed feeds knowledge library material sources
+    """.split()
+)
+
+# --- relations: the grammar --------------------------------------------------------------------
+PREPOSITIONS = frozenset(
+    "of to in on by from with for about at as under into upon after before without over".split()
+)
+DETERMINERS = frozenset({"the", "a", "an", "its", "their", "some", "any"})
+FORMS_OF_BE = frozenset("is are was were be been being gets get".split())
+# Heads that mean nothing without what follows them.
+LIGHT_VERBS = frozenset(
+    "come go be have has get take put make give lie stand be do cannot at in".split()
+)
+# With this preposition they are other verbs: what runs on tides does not run them.
+PHRASAL_VERBS = frozenset({("run", "on"), ("draw", "on")})
+IRREGULAR_PARTICIPLES = {
+    "paid": "pay",
+    "built": "build",
+    "made": "make",
+    "written": "write",
+    "led": "lead",
+    "run": "run",
+    "held": "hold",
+    "given": "give",
+    "taken": "take",
+    "driven": "drive",
+    "known": "know",
+    "shown": "show",
+    "taught": "teach",
+    "found": "find",
+    "chosen": "choose",
+    "grown": "grow",
+    "kept": "keep",
+    "begun": "begin",
+    "said": "say",
+    "spoken": "speak",
+    "told": "tell",
+    "seen": "see",
+    "drawn": "draw",
+    "born": "bear",
+    "bought": "buy",
+    "sold": "sell",
+    "won": "win",
+    "lent": "lend",
+    "sent": "send",
+    "met": "meet",
+    "done": "do",
+    "put": "put",
+    "cut": "cut",
+    "set": "set",
+    "worn": "wear",
+    "thrown": "throw",
+    "brought": "bring",
+    "caught": "catch",
+    "fed": "feed",
+    "understood": "understand",
+}
+NO_PARTICIPLES = frozenset(
+    {"need", "speed", "feed", "seed", "embed", "exceed", "succeed", "proceed"}
+)
+
+# --- relations: everyday words for common ones -------------------------------------------------
+# Each family: phrases that read along the relation, and phrases that read against it.
+RELATION_FAMILIES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = tuple(
+    (tuple(along.split(", ")), tuple(against.split(", ")) if against else ())
+    for along, against in (
+        ("use, utilise, employ, make use of, run on, draw on, borrow from, work with", ""),
+        (
+            "depend on, rely on, require, need, presuppose, build on, cannot do without",
+            "prerequisite for, prerequisite of, precondition for, necessary for, enable",
+        ),
+        (
+            "funded by, financed by, paid for by, supported by, sponsored by, get money from, "
+            "receive money from, paid by",
+            "give money to, fund",
+        ),
+        (
+            "part of, parts of, belong to, member of, members of, component of, components of, "
+            "contained in, included in, in the group, element of, elements of, fall under, "
+            "subset of",
+            "has part, have part, consist of, comprise, made up of, composed of",
+        ),
+        (
+            "located in, lie in, stand in, situated in, based in, housed in, found in, "
+            "take place in",
+            "host, home to",
+        ),
+        ("implement, carry out, put into practice, realise, practise, apply, adopt", ""),
+        (
+            "followed by, come before, precede, before, lead to, go before",
+            "come after, after, succeed, go after, preceded by",
+        ),
+        ("link to, refer to, point to, cite, reference", ""),
+        (
+            "mentioned in, covered in, discussed in, treated in, named in, reported in, "
+            "described in, appear in, come up in, written about in",
+            "talk about, deal with, report on, speak of, write about",
+        ),
+        ("own, possess, hold", "belong to, property of"),
+        (
+            "created by, made by, built by, written by, developed by, founded by, designed by, "
+            "invented by, authored by, published by",
+            "author of, creator of, founder of",
+        ),
+        (
+            "managed by, led by, run by, operated by, coordinated by, maintained by, "
+            "responsibility of",
+            "responsible for, in charge of, look after",
+        ),
+        ("replace, supersede, take the place of", ""),
+        ("contradict, conflict with, oppose, at odds with, disagree with", ""),
+        ("support, help, back, strengthen, contribute to", ""),
+        ("derived from, based on, inspired by, come from, stem from, adapted from", ""),
+        ("influence, inform, shape, affect, cause", "influenced by, result of"),
+        ("extend, refine, specialise, variant of, special case of", "generalise"),
+        ("is a, kind of, type of, example of, instance of", ""),
+        ("produce, generate, supply, provide, deliver", ""),
+        ("partner of, collaborate with, cooperate with, work together with, allied with", ""),
+    )
+)
+# They say the same from both sides, whatever the type that they are found for.
+RELATED_BOTH_WAYS = ("related to", "relate to", "see also", "similar to", "akin to", "kindred with")
+# They ask for a relation of any type.
+ANY_RELATION = (
+    "connected to",
+    "connected with",
+    "have to do with",
+    "has to do with",
+    "associated with",
+    "linked with",
+    "tied to",
+    "neighbour of",
+    "neighbours of",
+    "neighbor of",
+    "neighbors of",
+    "around",
+    "relation to",
+    "relations of",
+    "relationships of",
+    "connections of",
+)
+
+# --- the graph ---------------------------------------------------------------------------------
+AUXILIARIES = frozenset("do does did is are was were has have had can could will would".split())
+RELATIVES = frozenset("that which who whom what whose where when".split())
+GENERIC_NOUNS = frozenset(
+    "thing things something anything everything ones entry entries entity entities stuff items "
+    "item people someone anyone everyone project projects initiative initiatives commons".split()
+)
+SHARING = frozenset({"share", "shares", "sharing"})
+COMMANDS = frozenset("name list show give find mention".split())  # as the first word
+BEFORE_NOUNS = frozenset(
+    "which the a an same both other another all any these those of by for related".split()
+)
+
+# --- ways through the graph --------------------------------------------------------------------
+OF_CONNECTION = frozenset("connection connections path paths relationship link ways way".split())
+IN_COMMON = frozenset({"both", "common", "share", "shared", "shares"})
+AROUND_A_WALK = frozenset(
+    "how connect connects connected also another exactly list name tell".split()
+)
