@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
+from benchmarks.analysis import by_meaning
 from benchmarks.counting import filled
 from benchmarks.paths import ROOT
 from benchmarks.record import save
@@ -83,7 +84,7 @@ def paraphrases() -> list[Paraphrase]:
 def read(kb: KnowledgeBase, one: Paraphrase, *, labelled: bool) -> Held:
     """The query that is read from a question, held against what it asks."""
     vocabulary = vocabulary_of(kb)
-    analysis = analyse(Question(text=one["question"]), vocabulary, TODAY)
+    analysis = analyse(Question(text=one["question"]), vocabulary, TODAY, by_meaning())
     query = read_query(kb, replace(analysis, type=one["type"]) if labelled else analysis)
     right = dict.fromkeys(FIELDS, False)
     if query is not None:
