@@ -35,6 +35,7 @@ from benchmarks.sets.claims import (
 from wellread.answers import Claim, Verdict
 from wellread.ask.verify.check_claims import verify
 from wellread.evaluation.bootstrap import Floats, Interval, bootstrap, interval
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.evidence import evidence_of
 from wellread.text.parsed import parse
 
@@ -81,7 +82,7 @@ def verdicts_of(cases: Sequence[ClaimCase]) -> tuple[list[Verdict], float]:
 def _verdict(case: ClaimCase, embedder: KnownVectors) -> Verdict:
     evidence = evidence_of(*case.passages, title=case.title)
     claim = Claim(text=case.claim, keys=tuple(piece.key for piece in evidence))
-    return verify([claim], evidence, embedder)[0]
+    return verify([claim], evidence, LexicalReader(lambda: embedder))[0]
 
 
 def measured(cases: Sequence[ClaimCase], verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.extract import extract
 from wellread.ingest.run import add
 from wellread.kb import open_kb
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 
@@ -58,7 +59,7 @@ def test_minutes_answer_how_long() -> None:
         "Port Merrow to Skerrick, valid from 27 October\n\n"
         "The first boat leaves Port Merrow for Skerrick at 06:40. The crossing takes 28 minutes."
     )
-    found = extract(analysis, evidence, ReadableEmbedder(), most=3)
+    found = extract(analysis, evidence, LexicalReader(ReadableEmbedder), most=3)
     assert [claim.text for claim in found.claims] == ["The crossing takes 28 minutes."]
 
 
@@ -67,7 +68,7 @@ def test_another_amount_is_no_second_answer() -> None:
     analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
     gale = "The crossing in a gale takes 28 minutes."
     evidence = evidence_of(f"{gale} The crossing takes 190 barrels.")
-    found = extract(analysis, evidence, ReadableEmbedder(), most=3)
+    found = extract(analysis, evidence, LexicalReader(ReadableEmbedder), most=3)
     assert [claim.text for claim in found.claims] == [gale]
 
 

@@ -13,6 +13,7 @@ from wellread.errors import RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts, sentences_of
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader import RulingReader, ruling
 from wellread.types import Filters
@@ -86,7 +87,7 @@ def test_every_span_is_in_the_text(text: str) -> None:
 
 def told(text: str, *sources: str) -> CheckedText:
     given = [GivenText(text=source, title=f"Paper {n}") for n, source in enumerate(sources)]
-    return check_texts(text, given, ReadableEmbedder())
+    return check_texts(text, given, LexicalReader(ReadableEmbedder))
 
 
 def test_each_sentence_has_a_verdict_and_its_passage() -> None:
@@ -126,7 +127,7 @@ def test_a_judge_may_rule() -> None:
     found = check_texts(
         "The council likes the approved turbine a lot.",
         [GivenText(text=OUTAGE)],
-        ReadableEmbedder(),
+        LexicalReader(ReadableEmbedder),
         reader=RulingReader(
             lambda cases: [ruling("unsupported", "it does not say so")] * len(cases)
         ),
@@ -200,8 +201,12 @@ def test_a_sentence_that_says_all_of_it_and_more_bears_it_out() -> None:
         "cost 6.8 million euros, with the charging arm, as figures that Halden Ferries gave to the "
         "harbour office, the council and two newspapers of the region show.",
     )
-    told = check_texts("The Kittiwake cost 6.8 million euros.", [source], ReadableEmbedder())
+    told = check_texts(
+        "The Kittiwake cost 6.8 million euros.", [source], LexicalReader(ReadableEmbedder)
+    )
     assert [sentence.verdict.name for sentence in told.sentences] == ["supported"]
     assert "in this order" in told.sentences[0].verdict.reason
-    turned = check_texts("6.8 million euros cost the Kittiwake.", [source], ReadableEmbedder())
+    turned = check_texts(
+        "6.8 million euros cost the Kittiwake.", [source], LexicalReader(ReadableEmbedder)
+    )
     assert [sentence.verdict.name for sentence in turned.sentences] == ["partial"]

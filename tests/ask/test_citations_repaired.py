@@ -11,12 +11,13 @@ from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Entailment, Reader, RulingName, excerpts
+from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.testing.reader import RulingReader, ruling
 
-EMBEDDER = ReadableEmbedder()
+LEXICAL = LexicalReader(ReadableEmbedder)
 FERRY = "The ferry Osprey carries ninety passengers. It was painted green."
 PRICE = "The ferry Osprey was bought for 2.6 million euros."
 TEA = "Tea is served at the pier."
@@ -25,7 +26,7 @@ DOUBTFUL = "The painted Osprey has seats for passengers."
 
 
 def one(sentence: str, *keys: str) -> Checked:
-    (found,) = checked([Claim(text=sentence, keys=keys)], EVIDENCE, EMBEDDER)
+    (found,) = checked([Claim(text=sentence, keys=keys)], EVIDENCE, LEXICAL)
     return found
 
 
@@ -60,7 +61,7 @@ def test_two_citations_that_bear_a_half_each_both_stay() -> None:
 def test_a_fact_that_the_cited_passage_lacks_is_found_elsewhere() -> None:
     evidence = evidence_of("The storm damaged 240 homes.", "The storm damaged 310 homes.")
     (found,) = checked(
-        [Claim(text="The storm damaged 310 homes.", keys=("e1",))], evidence, EMBEDDER
+        [Claim(text="The storm damaged 310 homes.", keys=("e1",))], evidence, LEXICAL
     )
     assert (found.claim.keys, found.verdict.name) == (("e2",), "supported")
 
@@ -77,7 +78,7 @@ def test_markdown_in_a_sentence_does_not_hide_the_quotation() -> None:
 def test_a_quotation_that_the_source_takes_back_is_no_support(around: str) -> None:
     quoted = "the old bridge is closed for good"
     source = f"{around.format(quoted)}, says the mayor."
-    (verdict,) = verify([Claim(text=quoted, keys=("e1",))], evidence_of(source), EMBEDDER)
+    (verdict,) = verify([Claim(text=quoted, keys=("e1",))], evidence_of(source), LEXICAL)
     assert verdict.method not in ("verbatim", "fuzzy")
 
 
@@ -91,7 +92,7 @@ def test_a_quotation_that_the_source_takes_back_is_no_support(around: str) -> No
     ],
 )
 def test_one_number_in_two_forms_is_no_disagreement(sentence: str, source: str) -> None:
-    (verdict,) = verify([Claim(text=sentence, keys=("e1",))], evidence_of(source), EMBEDDER)
+    (verdict,) = verify([Claim(text=sentence, keys=("e1",))], evidence_of(source), LEXICAL)
     assert verdict.method != "facts"
 
 
@@ -104,7 +105,7 @@ def test_one_number_in_two_forms_is_no_disagreement(sentence: str, source: str) 
     ],
 )
 def test_other_numbers_disagree(sentence: str, source: str) -> None:
-    (verdict,) = verify([Claim(text=sentence, keys=("e1",))], evidence_of(source), EMBEDDER)
+    (verdict,) = verify([Claim(text=sentence, keys=("e1",))], evidence_of(source), LEXICAL)
     assert verdict.method == "facts"
     assert verdict.reason.startswith("number")
 
@@ -124,7 +125,7 @@ def failing(cases: Sequence[Case]) -> list[Entailment]:
 
 def judged(reader: Reader | None, *sentences: str, most: int = 4) -> list[Verdict]:
     claims = [Claim(text=sentence, keys=("e1",)) for sentence in sentences]
-    return verify(claims, EVIDENCE, EMBEDDER, reader=reader, most=most)
+    return verify(claims, EVIDENCE, LEXICAL, reader=reader, most=most)
 
 
 def test_the_doubtful_sentence_is_in_doubt() -> None:
@@ -177,7 +178,7 @@ def test_a_judge_that_fails_shows_and_leaves_the_verdict(judge: Reader, reason: 
 
 def test_an_uncited_sentence_that_the_judge_supports_is_cited() -> None:
     claim = Claim(text=DOUBTFUL, keys=())
-    (found,) = checked([claim], EVIDENCE, EMBEDDER, reader=scripted("supported"), most=1)
+    (found,) = checked([claim], EVIDENCE, LEXICAL, reader=scripted("supported"), most=1)
     assert (found.verdict.name, found.claim.keys, found.repaired) == ("supported", ("e1",), True)
-    (left,) = checked([claim], EVIDENCE, EMBEDDER, reader=scripted("partial"), most=1)
+    (left,) = checked([claim], EVIDENCE, LEXICAL, reader=scripted("partial"), most=1)
     assert (left.verdict.name, left.verdict.key, left.claim.keys) == ("uncited", "", ())

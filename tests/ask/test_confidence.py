@@ -21,6 +21,7 @@ from wellread.ask.verify.confidence import (
     score,
 )
 from wellread.ask.verify.confidence_features import Features, features_of, support
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import DocumentFacts, Hit, Locator, Passage, Span
 
@@ -54,7 +55,7 @@ def piece(text: str = TEXT, title: str = "", similarity: float | None = None) ->
 
 def read(question: str, *evidence: Evidence, nearest: float | None = 0.5) -> Features:
     analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 1))
-    return features_of(analysis, evidence, (), ReadableEmbedder(), nearest)
+    return features_of(analysis, evidence, (), LexicalReader(ReadableEmbedder), nearest)
 
 
 def verdict(name: VerdictName) -> Verdict:

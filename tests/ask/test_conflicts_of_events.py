@@ -17,6 +17,7 @@ from wellread.ask.write.drafting import Written, by_extraction
 from wellread.ask.write.extract import PASSAGES
 from wellread.ask.write.parse_draft import Draft, parse_draft
 from wellread.ask.write.source_subjects import with_further_reports
+from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
@@ -63,7 +64,7 @@ class Told(NamedTuple):
 
 def told(question: str, evidence: Sequence[Evidence]) -> Told:
     """What is extracted for a question."""
-    draft = by_extraction(read(question), evidence, ReadableEmbedder(), 3)
+    draft = by_extraction(read(question), evidence, LexicalReader(ReadableEmbedder), 3)
     written, disputes = with_disputes(read(question), evidence, draft)
     return Told(written.text, disputes)
 

@@ -9,11 +9,12 @@ from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.extract import extract
+from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 
-EMBEDDER = ReadableEmbedder()
+LEXICAL = LexicalReader(ReadableEmbedder)
 
 
 def read(question: str) -> Analysis:
@@ -21,7 +22,7 @@ def read(question: str) -> Analysis:
 
 
 def chosen(question: str, *texts: str, most: int = 3) -> list[str]:
-    found = extract(read(question), evidence_of(*texts), EMBEDDER, most=most)
+    found = extract(read(question), evidence_of(*texts), LEXICAL, most=most)
     return [claim.text for claim in found.claims]
 
 
@@ -32,7 +33,7 @@ def chosen(question: str, *texts: str, most: int = 3) -> list[str]:
 )
 def test_every_claim_is_verbatim_for_any_text(texts: list[str], question: str) -> None:
     evidence = evidence_of(*texts)
-    found = extract(read(question), evidence, EMBEDDER, most=4)
+    found = extract(read(question), evidence, LEXICAL, most=4)
     by_key = {piece.key: piece for piece in evidence}
     for claim in found.claims:
         assert claim.source is not None
@@ -98,7 +99,7 @@ def test_items_of_one_list_come_as_a_list_under_what_introduces_it() -> None:
     found = extract(
         read("Which appliances does the repair café refuse?"),
         evidence_of(text),
-        EMBEDDER,
+        LEXICAL,
         most=2,
     )
     assert found.text == (
@@ -116,7 +117,7 @@ def test_a_comparison_shows_each_side_under_its_name() -> None:
             "The tool library is open on Saturdays.",
             "The repair café mends broken things together with their owners.",
         ),
-        EMBEDDER,
+        LEXICAL,
         most=3,
     )
     library, café = found.text.split("\n\n")

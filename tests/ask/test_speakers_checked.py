@@ -10,6 +10,7 @@ import pytest
 from wellread.answers import Claim, Evidence, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.ask.verify.reported_speech import reports
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.types import Mark, Span, SpeakerMark
@@ -43,7 +44,7 @@ def check(
         return [marks if document == "doc_1" else [] for document, _ in spans]
 
     claim = Claim(text=sentence, keys=(key,))
-    return verify([claim], evidence, ReadableEmbedder(), marks=marks_over)[0]
+    return verify([claim], evidence, LexicalReader(ReadableEmbedder), marks=marks_over)[0]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,9 @@ def test_the_passage_in_which_the_person_says_so_is_cited_instead() -> None:
         return [marks if document == "doc_1" else own for document, _ in spans]
 
     claim = Claim(text="Ana said the harbour tests are too slow for us.", keys=("e1",))
-    (found,) = checked([claim], [evidence[0], ana], ReadableEmbedder(), marks=marks_over)
+    (found,) = checked(
+        [claim], [evidence[0], ana], LexicalReader(ReadableEmbedder), marks=marks_over
+    )
     assert (found.verdict.name, found.claim.keys, found.repaired) == ("supported", ("e2",), True)
 
 
@@ -123,7 +126,7 @@ def test_marks_are_not_read_when_nobody_is_reported() -> None:
         raise AssertionError(f"marks of {len(spans)} passages were read")
 
     claims = [Claim(text=ANA, keys=("e1",)), Claim(text="Ana tests the harbour.", keys=("e1",))]
-    verdicts = verify(claims, evidence, ReadableEmbedder(), marks=marks_over)
+    verdicts = verify(claims, evidence, LexicalReader(ReadableEmbedder), marks=marks_over)
     assert verdicts[0].name == "supported"
 
 

@@ -7,11 +7,12 @@ import pytest
 from wellread.answers import Claim, Verdict, VerdictName
 from wellread.ask.verify.check_claims import verify
 from wellread.codec import from_plain, to_plain
+from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
 from wellread.types import Span
 
-EMBEDDER = ReadableEmbedder()
+LEXICAL = LexicalReader(ReadableEmbedder)
 SOURCE = (
     "The outage of 14 October lasted nine hours. It cut the power of 310 homes in Oldwick. "
     "The council did not approve the third turbine."
@@ -20,7 +21,7 @@ SOURCE = (
 
 def check(sentence: str, *keys: str, source: str = SOURCE) -> Verdict:
     claim = Claim(text=sentence, keys=keys or ("e1",))
-    (verdict,) = verify([claim], evidence_of(source, "Tea is served at the pier."), EMBEDDER)
+    (verdict,) = verify([claim], evidence_of(source, "Tea is served at the pier."), LEXICAL)
     return verdict
 
 
@@ -71,13 +72,13 @@ def test_something_else_is_unsupported() -> None:
 
 def test_a_claim_without_citation_gets_the_one_it_deserves() -> None:
     claim = Claim(text="Tea is served at the pier.", keys=())
-    (verdict,) = verify([claim], evidence_of(SOURCE, "Tea is served at the pier."), EMBEDDER)
+    (verdict,) = verify([claim], evidence_of(SOURCE, "Tea is served at the pier."), LEXICAL)
     assert (verdict.name, verdict.key) == ("supported", "e2")
 
 
 def test_a_claim_without_citation_or_support_is_uncited() -> None:
     (verdict,) = verify(
-        [Claim(text="The mayor likes jazz.", keys=())], evidence_of(SOURCE), EMBEDDER
+        [Claim(text="The mayor likes jazz.", keys=())], evidence_of(SOURCE), LEXICAL
     )
     assert (verdict.name, verdict.key, verdict.source) == ("uncited", "", None)
 
@@ -100,7 +101,7 @@ def test_an_extracted_sentence_is_quoted_from_where_it_stands() -> None:
     claim = Claim(text=twice[start:end], keys=("e1",), source=Span(start=start, end=end))
     moved = Claim(text=claim.text, keys=("e1",), source=Span(start=start + 3, end=end + 3))
     gone = Claim(text="It cut the water of 90 farms.", keys=("e1",), source=claim.source)
-    right, wrong, invented = verify([claim, moved, gone], evidence_of(twice), EMBEDDER)
+    right, wrong, invented = verify([claim, moved, gone], evidence_of(twice), LEXICAL)
     assert (right.method, right.source) == ("verbatim", claim.source)
     assert wrong.source == Span(start=SOURCE.index("It cut"), end=SOURCE.index(" The council"))
     assert invented.name == "unsupported"

@@ -180,7 +180,7 @@ def _verify(
         checked = check_claims(
             written.claims,
             evidence,
-            kb.embedder,
+            kb.lexical,
             marks=kb.catalogue.marks_over,
             reader=kb.reader,
             most=kb.settings.reader.most,
@@ -194,7 +194,7 @@ def _verify(
         analysis,
         evidence,
         [item.verdict for item in checked],
-        kb.embedder,
+        kb.lexical,
         written.similarity if written and written.similarity else None,
     )
     sure = judge(
@@ -217,7 +217,7 @@ def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]
     """Whether anything is written at all. Without a model nothing is lost by trying."""
     if kb.model is None or not evidence:
         return bool(evidence)
-    features = features_of(analysis, evidence, (), kb.embedder)
+    features = features_of(analysis, evidence, (), kb.lexical)
     threshold = kb.settings.qa.confidence_threshold
     return hopeful(features, threshold, comparable=comparable(kb.embedder))
 

@@ -23,8 +23,7 @@ from wellread.ask.write.parse_draft import parse_draft
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
-from wellread.models.base import Embedder
-from wellread.models.reader import Reader
+from wellread.models.reader import Checking, Reader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
@@ -164,7 +163,7 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
     verdicts = against(
         _claims(sentences),
         candidates,
-        kb.embedder,
+        kb.lexical,
         marks=marks,
         reader=kb.reader,
         most=kb.settings.reader.most,
@@ -175,7 +174,7 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
 def check_texts(
     text: str,
     sources: Iterable[GivenText],
-    embedder: Embedder,
+    lexical: Checking,
     *,
     reader: Reader | None = None,
     most: int = 0,
@@ -194,7 +193,7 @@ def check_texts(
     verdicts = against(
         _claims(sentences),
         [numbered if sentence.claims else [] for sentence in sentences],
-        embedder,
+        lexical,
         reader=reader,
         most=most,
     )

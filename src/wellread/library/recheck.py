@@ -230,7 +230,7 @@ def _judged(
         return _Judged(verdict=_none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED))
     evidence = _evidence(sentence, there, sources)
     claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in evidence))
-    (verdict,) = verify([claim], evidence, kb.embedder, marks=kb.catalogue.marks_over)
+    (verdict,) = verify([claim], evidence, kb.lexical, marks=kb.catalogue.marks_over)
     by_key = {piece.key: piece.hit.document.id for piece in evidence}
     return _Judged(verdict=verdict, document_id=by_key.get(verdict.key, ""))
 

@@ -9,11 +9,14 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.types import Span
+
 Head = Literal["relevance", "answers", "entails"]
 RulingName = Literal["supported", "partial", "unsupported", "undecided"]
 Scores = NDArray[np.float64]
 
 HEADS: tuple[Head, ...] = ("relevance", "answers", "entails")
+NOWHERE = Span(start=0, end=0)
 SUPPORTED, PARTIAL = 0.5, 0.25  # of a probability; fact-checking models are trained to decide at .5
 
 
@@ -50,6 +53,11 @@ class Entailment:
     Attributes:
         reason: in words for a reader; of an undecided case, why.
         decided: whether the reader could say; if not, the numbers mean nothing.
+        against: what speaks against the claim, in words; empty where nothing does.
+        literal: one sentence holds every word of the claim, in its order.
+        source: which passage holds the sentence that says most; None where that is not told, and
+            of the lexical reader where no sentence shares a word with the claim.
+        span: that sentence, in the passage's text.
     """
 
     supports: float = 0.0
@@ -57,6 +65,10 @@ class Entailment:
     neither: float = 0.0
     reason: str = ""
     decided: bool = True
+    against: str = ""
+    literal: bool = False
+    source: int | None = None
+    span: Span = NOWHERE
 
     @property
     def name(self) -> RulingName:

@@ -17,7 +17,8 @@ from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
 from wellread.errors import StoreError, UnknownCollectionError
 from wellread.kb import KnowledgeBase, Parts
-from wellread.models.readers.proximity import closeness, room_for_words
+from wellread.models.reader import Excerpt, Ranking
+from wellread.models.readers.proximity import room_for_words
 from wellread.types import Candidate, DocumentFacts, Filters, Hit, ListRank, Passage
 
 logger = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def look(
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            closer = _Closer(text=text, share=_closer_share(settings, mode))
+            closer = _Closer(text=text, share=_closer_share(settings, mode), reader=kb.lexical)
             hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
         except StoreError:
             if kb.live() is parts:
@@ -181,6 +182,7 @@ class _Closer:
 
     text: str
     share: float
+    reader: Ranking
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
@@ -214,7 +216,8 @@ def _closest_first(
     """
     looked = [item for item in fused if item.candidate.passage_id in passages][:CLOSER_LOOKED]
     held = [passages[item.candidate.passage_id] for item in looked]
-    close = closeness(closer.text, [(passage.context, passage.text) for passage in held])
+    read = [Excerpt(text=passage.text, title=passage.context) for passage in held]
+    close = closer.reader.relevance(closer.text, read).tolist()
     share = closer.share * room_for_words(closer.text, [passage.text for passage in held])
     order = sorted(range(len(close)), key=lambda place: -close[place])
     places = {place: rank for rank, place in enumerate(order, 1)}

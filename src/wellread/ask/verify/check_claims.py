@@ -17,8 +17,7 @@ from wellread.ask.verify import align
 from wellread.ask.verify.check_steps import quotation, settle
 from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
 from wellread.errors import ModelError
-from wellread.models.base import Embedder
-from wellread.models.reader import Case, Entailment, Reader, excerpts, undecided
+from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.text.parsed import parse
 from wellread.types import Mark
@@ -34,7 +33,7 @@ USEFUL = 0.05  # of the score that a citation has to add to be kept for it
 def verify(
     claims: Sequence[Claim],
     evidence: Sequence[Evidence],
-    embedder: Embedder,
+    lexical: Checking,
     *,
     marks: MarksOver | None = None,
     reader: Reader | None = None,
@@ -46,14 +45,14 @@ def verify(
         ModelError: the embedder could not be run or reached.
         StoreError: the marks cannot be read.
     """
-    found = checked(claims, evidence, embedder, marks=marks, reader=reader, most=most)
+    found = checked(claims, evidence, lexical, marks=marks, reader=reader, most=most)
     return [each.verdict for each in found]
 
 
 def checked(
     claims: Sequence[Claim],
     evidence: Sequence[Evidence],
-    embedder: Embedder,
+    lexical: Checking,
     *,
     marks: MarksOver | None = None,
     reader: Reader | None = None,
@@ -75,7 +74,7 @@ def checked(
         ModelError: the embedder could not be run or reached.
         StoreError: the marks cannot be read.
     """
-    checker = _Checker(evidence=tuple(evidence), embedder=embedder, marks_over=marks)
+    checker = _Checker(evidence=tuple(evidence), lexical=lexical, marks_over=marks)
     settled = [checker.check(claim) for claim in claims]
     verdicts = ruled(settled, reader, most)
     return [
@@ -87,7 +86,7 @@ def checked(
 def against(
     claims: Sequence[Claim],
     candidates: Sequence[Sequence[Evidence]],
-    embedder: Embedder,
+    lexical: Checking,
     *,
     marks: MarksOver | None = None,
     reader: Reader | None = None,
@@ -103,7 +102,7 @@ def against(
         StoreError: the marks cannot be read.
     """
     settled = [
-        _Checker(evidence=tuple(pieces), embedder=embedder, marks_over=marks).best(claim)
+        _Checker(evidence=tuple(pieces), lexical=lexical, marks_over=marks).best(claim)
         for claim, pieces in zip(claims, candidates, strict=True)
     ]
     return ruled(settled, reader, most)
@@ -135,7 +134,7 @@ class _Checker:
     """Checks the claims of one answer; what is read of the evidence is read once."""
 
     evidence: tuple[Evidence, ...]
-    embedder: Embedder
+    lexical: Checking
     marks_over: MarksOver | None
     _marks: dict[str, Sequence[Mark]] | None = None
     _stems: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -230,12 +229,12 @@ class _Checker:
 
     def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
         if not report.speakers:
-            return settle(report.text, whole(pieces), self.embedder)
+            return settle(report.text, whole(pieces), self.lexical)
         parts = parts_of(pieces, report.speakers, self._read_marks())
-        verdict = settle(report.text, parts, self.embedder) if parts else _nothing()
+        verdict = settle(report.text, parts, self.lexical) if parts else _nothing()
         if verdict.name == VerdictName.SUPPORTED:
             return verdict
-        anybody = settle(report.text, whole(pieces), self.embedder)
+        anybody = settle(report.text, whole(pieces), self.lexical)
         if anybody.name != VerdictName.SUPPORTED:
             return verdict
         who = " or ".join(sorted(report.speakers))

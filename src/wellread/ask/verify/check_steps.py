@@ -18,8 +18,8 @@ from typing import Literal
 from wellread.answers import Verdict, VerdictName
 from wellread.ask.verify import align
 from wellread.ask.verify.reported_speech import Part, about
-from wellread.models.base import Embedder
-from wellread.models.readers.support_score import Support, learned, support
+from wellread.models.reader import Case, Checking, Entailment
+from wellread.models.readers.support_score import learned
 from wellread.text.english import ROUGHLY, SCALES
 from wellread.text.parsed import parse
 from wellread.text.quantities import LETTERS
@@ -43,13 +43,13 @@ _ROUGH = re.compile(
 _YEARS = re.compile(r"\b((?:1[6-9]|20)\d\d)[–/-](\d\d)\b")
 
 
-def settle(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
+def settle(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
     """The verdict on ``claim`` by ``parts``.
 
     Raises:
         ModelError: the embedder could not be run or reached.
     """
-    return quotation(claim, parts) or weighed(claim, parts, embedder)
+    return quotation(claim, parts) or weighed(claim, parts, lexical)
 
 
 def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
@@ -67,42 +67,45 @@ def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
     return None
 
 
-def weighed(claim: str, parts: Sequence[Part], embedder: Embedder) -> Verdict:
+def weighed(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
     """The verdict by facts and support."""
-    found = support(claim, [part.source() for part in parts], embedder)
+    (found,) = lexical.entails(
+        [Case(claim=claim, passages=tuple(each.excerpt() for each in parts))]
+    )
     if found.source is None:
         return Verdict(name=VerdictName.UNSUPPORTED, method="support", score=0.0, reason=NOTHING)
     part = parts[found.source]
-    name = _name_for(found.score)
+    name = _name_for(found.supports)
     trouble = _trouble(claim, parts, found)
-    if found.contained and name == VerdictName.PARTIAL:
+    if found.literal and name == VerdictName.PARTIAL:
         name = VerdictName.SUPPORTED
     reason, name = trouble or (_said(found, name), name)
     return Verdict(
         name=name,
         method="facts" if trouble else "support",
-        score=found.score,
+        score=found.supports,
         key=part.piece.key,
         source=part.in_document(found.span),
         reason=reason,
     )
 
 
-def _said(found: Support, name: VerdictName) -> str:
-    share = f"{found.readings['cover_plain']:.0%} of its words stand"
+def _said(found: Entailment, name: VerdictName) -> str:
     if name == VerdictName.UNSUPPORTED:
-        return f"the passage does not say so; {share} there"
-    if found.contained:
+        return f"the passage does not say so; {found.reason.removesuffix(' in the passage')} there"
+    if found.literal:
         return "one sentence of the passage holds all its words, in this order"
-    return f"{share} in the passage"
+    return found.reason
 
 
-def _trouble(claim: str, parts: Sequence[Part], found: Support) -> tuple[str, VerdictName] | None:
+def _trouble(
+    claim: str, parts: Sequence[Part], found: Entailment
+) -> tuple[str, VerdictName] | None:
     """What speaks against the claim, in words, and the best verdict in spite of it.
 
     A name may be put in other words, and a direction or a negation be misread; a number not.
     """
-    name = _name_for(found.score)
+    name = _name_for(found.supports)
     misread = VerdictName.PARTIAL if name == VerdictName.SUPPORTED else VerdictName.UNSUPPORTED
     text = " ".join(part.text for part in parts)
     known = " ".join(dict.fromkeys(about(part.piece) for part in parts))
@@ -110,11 +113,7 @@ def _trouble(claim: str, parts: Sequence[Part], found: Support) -> tuple[str, Ve
     if missing is not None:
         named = VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
         return missing.words, named if missing.kind == "name" else VerdictName.UNSUPPORTED
-    if found.readings["denied"]:
-        return "one of the two is negated", misread
-    if found.readings["opposed"]:
-        return "the passage says the opposite direction", misread
-    return None
+    return (found.against, misread) if found.against else None
 
 
 def _name_for(score: float) -> VerdictName:

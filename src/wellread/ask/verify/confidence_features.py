@@ -11,11 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from wellread.answers import Evidence, Verdict, VerdictName
-from wellread.models.base import Embedder
-from wellread.models.readers.proximity import closeness
+from wellread.models.reader import Excerpt, Ranking, excerpts
 from wellread.models.readers.support_features import worth_of
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
@@ -64,7 +61,7 @@ def features_of(
     analysis: Analysis,
     evidence: Sequence[Evidence],
     verdicts: Sequence[Verdict],
-    embedder: Embedder,
+    lexical: Ranking,
     nearest: float | None = None,
 ) -> Features:
     """Take the features of one answer.
@@ -87,19 +84,19 @@ def features_of(
     ]
     worth = worth_of(sorted(asked), [line.held for line in lines])
     fullest = _fullest(pieces, titles, lines, worth)
-    close = closeness(
+    close = lexical.relevance(
         analysis.subject or analysis.question,
-        [(piece.hit.passage.context, piece.text) for piece in pieces],
+        [Excerpt(text=piece.text, title=piece.hit.passage.context) for piece in pieces],
     )
     if nearest is None:
-        nearest = _nearest(analysis.question, lines, worth, embedder)
+        nearest = _nearest(analysis.question, lines, worth, lexical)
     return Features(
         sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
         together=_together(lines, titles, worth),
         words=len(fullest) / len(asked) if asked else 0.0,
         names=_names(analysis, fullest),
-        closeness=max(close, default=0.0),
+        closeness=float(max(close, default=0.0)),
         support=support(verdicts),
     )
 
@@ -157,15 +154,14 @@ def _names(analysis: Analysis, held: frozenset[str]) -> float:
 
 
 def _nearest(
-    question: str, lines: Sequence[_Line], worth: Mapping[str, float], embedder: Embedder
+    question: str, lines: Sequence[_Line], worth: Mapping[str, float], lexical: Ranking
 ) -> float:
     """The cosine of the question and the nearest of its most promising sentences."""
     order = sorted(lines, key=lambda line: (-_share(worth, line.held), line.piece))
     texts = list(dict.fromkeys(line.text for line in order[:EMBEDDED]))
     if not texts:
         return 0.0
-    asked = embedder.embed([question], "query")[0]
-    return float(np.max(embedder.embed(texts, "passage") @ asked))
+    return float(lexical.answers(question, excerpts(*texts)).max())
 
 
 def _unit(value: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence
-from wellread.models.readers.support_features import Source
+from wellread.models.reader import Excerpt
 from wellread.text.english import SAYING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -60,9 +60,9 @@ class Part:
         moved = self.piece.span.start + self.span.start
         return Span(start=moved + span.start, end=moved + span.end)
 
-    def source(self) -> Source:
-        """What the support score reads."""
-        return Source(text=self.text, title=about(self.piece))
+    def excerpt(self) -> Excerpt:
+        """What a reader is given."""
+        return Excerpt(text=self.text, title=about(self.piece))
 
 
 def whole(pieces: Iterable[Evidence]) -> list[Part]:

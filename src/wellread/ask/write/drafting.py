@@ -20,8 +20,9 @@ from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Role
 from wellread.kb.ledger import Standing, dollars, refusal
-from wellread.models.base import Embedder, ModelUsage, Prompt, TextDelta
+from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.prices import prompt_tokens
+from wellread.models.reader import Reader
 from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
@@ -111,7 +112,8 @@ async def write(
     written = drafting.written
     if written is None:
         most = kb.settings.qa.max_sentences
-        written = await to_thread.run_sync(by_extraction, analysis, evidence, kb.embedder, most)
+        reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
+        written = await to_thread.run_sync(by_extraction, analysis, evidence, reader, most)
     drafting.written = replace(written, fallback="; ".join(reasons))
 
 
@@ -164,15 +166,16 @@ async def _by_model(
 
 
 def by_extraction(
-    analysis: Analysis, evidence: Sequence[Evidence], embedder: Embedder, most: int
+    analysis: Analysis, evidence: Sequence[Evidence], reader: Reader, most: int
 ) -> Written:
     """A draft of about ``most`` sentences of the evidence."""
-    found = extract(analysis, evidence, embedder, most=most)
+    found = extract(analysis, evidence, reader, most=most)
     return Written(
         text=found.text,
         claims=found.claims,
         by=EXTRACTIVE,
-        similarity=found.best_similarity,
+        # Confidence was learned with cosines; another reader says something else.
+        similarity=0.0 if "answers" in reader.heads else found.best_similarity,
         material=found.material,
         arranged=found.arranged,
     )

@@ -24,7 +24,7 @@ from wellread.ask.write.sentence_score import (
 )
 from wellread.ask.write.sentences import Option, Page, in_order, options_of
 from wellread.ask.write.source_subjects import with_further_reports
-from wellread.models.base import Embedder
+from wellread.models.reader import Ranking
 from wellread.questions import Analysis
 from wellread.text.english import AFTER_ORDERS, DUTIES, STOP_WORDS
 from wellread.text.parsed import parse
@@ -82,7 +82,7 @@ def material_of(analysis: Analysis, evidence: Sequence[Evidence]) -> Material:
 
 
 def extract(
-    analysis: Analysis, evidence: Sequence[Evidence], embedder: Embedder, *, most: int
+    analysis: Analysis, evidence: Sequence[Evidence], reader: Ranking, *, most: int
 ) -> Extract:
     """Choose the sentences that answer, about ``most``; none when the evidence has no sentence.
 
@@ -96,9 +96,9 @@ def extract(
     if len(analysis.sides) > 1:
         sides, several = _sides_of(analysis.sides, material)
         if sum(bool(places) for _, places in sides) > 1:
-            return _compared(analysis, material, sides, several, embedder)
+            return _compared(analysis, material, sides, several, reader)
     places = promising(options, features)
-    scored = score(analysis, material.evidence, options, features, places, embedder)
+    scored = score(analysis, material.evidence, options, features, places, reader)
     if sections:
         return _stepwise(sections, evidence, scored)
     picked = pick(scored, most, expected_of(analysis.question))
@@ -147,14 +147,14 @@ def _compared(
     material: Material,
     sides: Sequence[tuple[str, Sequence[int]]],
     several: Sequence[int],
-    embedder: Embedder,
+    reader: Ranking,
 ) -> Extract:
     """A paragraph for what names both sides, then one for each side under its name."""
     options, features = material.options, material.features
     groups = [promising(options, features, within=held, most=OF_THE_TWO) for _, held in sides]
     both = promising(options, features, within=several, most=TOGETHER) if several else []
     places = [*both, *(place for group in groups for place in group)]
-    scored = score(analysis, material.evidence, options, features, places, embedder)
+    scored = score(analysis, material.evidence, options, features, places, reader)
     by_option = {(each.option.evidence, each.option.place): each for each in scored}
     page = Page(evidence=material.evidence)
     together = [by_option[options[place].evidence, options[place].place] for place in both]

@@ -15,13 +15,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.understand.answer_kind import Expected, defines, expected_of, fits_of, holds
 from wellread.ask.write.sentences import Option
-from wellread.models.base import Embedder
+from wellread.models.reader import Ranking, excerpts
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
@@ -84,15 +82,12 @@ def score(
     options: Sequence[Option],
     features: Sequence[SentenceFeatures],
     places: Sequence[int],
-    embedder: Embedder,
+    reader: Ranking,
 ) -> list[Scored]:
     """The options at ``places`` with their scores, best first."""
-    # The question is embedded by itself: a cache may hold it already.
-    asked = embedder.embed([analysis.question], "query")[0]
     stems = analysis.parsed.stem_set
     texts = [_in_context(options[place], evidence, stems) for place in places]
-    vectors = embedder.embed(texts, "passage")
-    similarities = np.asarray(vectors @ asked, dtype=float).tolist()
+    similarities = reader.answers(analysis.question, excerpts(*texts)).tolist()
     scored = [
         Scored(
             option=options[place],

@@ -59,10 +59,18 @@ class LexicalReader:
         found = support(case.claim, sources, self._embedder())
         if found.source is None:
             return Entailment(neither=1.0, reason="no word of it stands there")
-        turned = bool(found.readings["denied"] or found.readings["opposed"])
+        against = ""
+        if found.readings["denied"]:
+            against = "one of the two is negated"
+        elif found.readings["opposed"]:
+            against = "the passage says the opposite direction"
         return Entailment(
             supports=found.score,
-            contradicts=1 - found.score if turned else 0.0,
-            neither=0.0 if turned else 1 - found.score,
-            reason=f"{found.readings['cover_plain']:.0%} of its words stand there",
+            contradicts=1 - found.score if against else 0.0,
+            neither=0.0 if against else 1 - found.score,
+            reason=f"{found.readings['cover_plain']:.0%} of its words stand in the passage",
+            against=against,
+            literal=found.contained,
+            source=found.source,
+            span=found.span,
         )

@@ -6,6 +6,7 @@ that it is wanted for, and gives an object with the methods of that head.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from wellread.models.reader import (
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.recording import Record, RecordedChecking, RecordedRanking
 from wellread.plugins import find
+
+logger = logging.getLogger(__name__)
 
 GROUP = "wellread.readers"
 LEXICAL = "lexical"
@@ -58,8 +61,11 @@ Factory = Callable[[Opening, Head], Back]
 class ReaderByHead:
     """A reader that asks for each relation whoever the settings name."""
 
-    def __init__(self, relevance: Ranking, answers: Ranking, entails: Checking) -> None:
+    def __init__(
+        self, relevance: Ranking, answers: Ranking, entails: Checking, lexical: LexicalReader
+    ) -> None:
         self._relevance, self._answers, self._entails = relevance, answers, entails
+        self._lexical = lexical
         names = (relevance.identity, answers.identity, entails.identity)
         self.heads: frozenset[Head] = frozenset(
             head for head, name in zip(HEADS, names, strict=True) if name != LEXICAL
@@ -71,8 +77,14 @@ class ReaderByHead:
         return self._relevance.relevance(question, texts)
 
     def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """As ``Reader``."""
-        return self._answers.answers(question, sentences)
+        """As ``Reader``; by words where the one that the settings name fails."""
+        try:
+            return self._answers.answers(question, sentences)
+        except ModelError as error:
+            if self._answers is self._lexical:
+                raise
+            logger.warning("sentences are chosen by words, since the reader failed: %s", error)
+            return self._lexical.answers(question, sentences)
 
     def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
         """As ``Reader``."""
@@ -102,7 +114,7 @@ def open_reader(opening: Opening) -> ReaderByHead:
     entails = _opened(opening, "entails", named.entails)
     if not isinstance(entails, Checking):
         raise _unfit("entails", named.entails)
-    return ReaderByHead(relevance, answers, entails)
+    return ReaderByHead(relevance, answers, entails, opening.lexical)
 
 
 def _ranking(opening: Opening, head: Head, name: str) -> Ranking:
