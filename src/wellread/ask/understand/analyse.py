@@ -13,7 +13,7 @@ from datetime import date
 from wellread.answers import Question
 from wellread.ask.understand.mentions import entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import Clues, Guess, type_of
+from wellread.ask.understand.question_type import PLAIN, Clues, Guess, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
@@ -73,7 +73,7 @@ def analyse(
     sort, told = type_of(clues)
     why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
     if not told and guess is not None:
-        sort = guess(text, _subject(text, limits))
+        sort = _guessed(guess, text, _subject(text, limits))
         why_so = f"{sort}: by its meaning"
     if sort != "persona":  # whose views are asked for need not be in their own words
         limits += _inside(people_of(text, people), asking)
@@ -94,6 +94,12 @@ def analyse(
         sides=sides_of(text, entities) if sort == "comparative" else (),
         reasons=(why_so, why),
     )
+
+
+def _guessed(guess: Guess, text: str, subject: str) -> QuestionType:
+    """The type by meaning; who names something wants to know of that, not of the base itself."""
+    sort = guess(text, subject)
+    return PLAIN if sort == "meta" and parse(subject).names else sort
 
 
 def _limits(
