@@ -235,7 +235,7 @@ def test_a_record_of_a_newer_release_is_no_obstacle(
     tmp_path: Path, opened: list[EmbeddingSettings], caplog: pytest.LogCaptureFixture
 ) -> None:
     with shaped(tmp_path, 128) as kb:
-        later = LiveIndex(fingerprint=kb.wanted, embedder={"backend": "telepathy"})
+        later = LiveIndex(fingerprint=kb.wanted, embedder={"threads": "as many as it likes"})
         kb.catalogue.reindexing.claim(later)
         assert kb.live().embedder.identity == "readable/128"
         assert "newer release" in caplog.text

@@ -62,7 +62,9 @@ def test_every_option_is_explained() -> None:
     listed = {cell.split()[0] for cell in first_cells(PAGE.partition("## Cases")[0])}
     program = get_command(app)
     assert isinstance(program, TyperGroup)
-    command = program.commands["eval"]
+    context = program.make_context("wellread", [], resilient_parsing=True)
+    command = program.get_command(context, "eval")
+    assert command is not None
     options = {
         parameter.opts[0] for parameter in command.params if parameter.param_type_name == "option"
     }
