@@ -15,7 +15,7 @@ from wellread.models.reader import excerpts
 from wellread.models.readers.http_reader import HttpReranking
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel, collect
-from wellread.testing.reader import ReadableReader
+from wellread.testing.reader_contract import ReadableReader
 
 PROMPT = Prompt(system="s", user="u")
 HTTP = {"backend": "http", "url": "http://user:pw@one.example:99/v1", "model": "tiny"}

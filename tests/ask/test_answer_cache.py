@@ -16,7 +16,7 @@ import pytest
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.answer_reuse import look, normalised
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.understand.followups.conversation import Opened
 from wellread.calls import Call
 from wellread.errors import ModelError
 from wellread.ingest.integrity.purge import purge, traces
@@ -28,7 +28,7 @@ from wellread.models.reader import Excerpt, Scores
 from wellread.store.catalogue.asking.answer_cache import AnswerCache
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.testing.reader import ReadableReader
+from wellread.testing.reader_contract import ReadableReader
 from wellread.types import Filters
 
 FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"

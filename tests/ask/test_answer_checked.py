@@ -16,7 +16,7 @@ from wellread.kb import open_kb
 from wellread.models.reader import Case, Entailment, Reader
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.testing.reader import RulingReader, ruling
+from wellread.testing.reader_contract import RulingReader, ruling
 from wellread.types import Filters
 
 FERRY = "The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers."

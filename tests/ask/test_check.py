@@ -15,7 +15,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.check_text import CheckedText, GivenText, check, check_texts, sentences_of
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader import RulingReader, ruling
+from wellread.testing.reader_contract import RulingReader, ruling
 from wellread.types import Filters
 
 OUTAGE = (

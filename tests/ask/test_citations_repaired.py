@@ -15,7 +15,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.evidence import evidence_of
-from wellread.testing.reader import RulingReader, ruling
+from wellread.testing.reader_contract import RulingReader, ruling
 
 LEXICAL = LexicalReader(ReadableEmbedder)
 FERRY = "The ferry Osprey carries ninety passengers. It was painted green."

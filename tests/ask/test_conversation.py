@@ -20,7 +20,7 @@ from wellread.answers import (
     VerdictName,
 )
 from wellread.answers import Verdict as VerdictValue
-from wellread.ask.understand.conversation import MOST_TURNS, Opened, opened, turn_of
+from wellread.ask.understand.followups.conversation import MOST_TURNS, Opened, opened, turn_of
 from wellread.ask.understand.followups.rewrite_by_model import accepted, by_model, rewriting_prompt
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import coverage
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of

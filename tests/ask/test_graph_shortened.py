@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wellread.answers import Question
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import clearly_related, related
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse

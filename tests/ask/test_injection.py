@@ -27,7 +27,7 @@ from tests.doubles.obedient import ObedientModel
 
 from wellread.answers import Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
-from wellread.ask.write.guard import SHINGLE
+from wellread.ask.write.prompts.guard import SHINGLE
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Prompt

@@ -18,7 +18,7 @@ from wellread.errors import ModelError, SettingsError
 from wellread.kb import open_kb
 from wellread.models.reader import Excerpt, Scores
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader import ReadableReader
+from wellread.testing.reader_contract import ReadableReader
 from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
 
 

@@ -19,7 +19,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.reader import Excerpt, Reader, Scores
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader import ReadableReader
+from wellread.testing.reader_contract import ReadableReader
 
 QUESTION = "When does the ferry leave the harbour?"
 TEXTS = {

@@ -9,8 +9,8 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand import conversation
-from wellread.ask.understand.conversation import respelt
+from wellread.ask.understand.followups import conversation
+from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

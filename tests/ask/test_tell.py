@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from wellread.answers import Answer, Question
-from wellread.ask.aggregate.result import AggregateResult, Place, Row
+from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.render import SHOWN_ROWS, tell
 from wellread.ask.deliver.reply import Reply

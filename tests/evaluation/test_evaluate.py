@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from wellread.evaluation import run as running
+from wellread.evaluation import measuring as running
 from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan
+from wellread.evaluation.measuring import TOTAL, evaluate, in_collections, question_of
 from wellread.evaluation.report import ALL, Report, base_of, report_of
-from wellread.evaluation.run import TOTAL, evaluate, in_collections, question_of
 from wellread.evaluation.scores import Scored
 from wellread.kb import KnowledgeBase
 from wellread.types import Filters

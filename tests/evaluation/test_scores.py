@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from wellread.answers import Answer, Citation, Confidence, Sentence, Table, Verdict, VerdictName
-from wellread.ask.aggregate.result import AggregateResult, Row
+from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.evaluation.cases import Case, Expected, WantedDocument
 from wellread.evaluation.scores import Run, Scored, measure_names, score
 from wellread.evaluation.targets import Targets

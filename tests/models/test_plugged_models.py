@@ -27,7 +27,7 @@ def open_mine(settings, home):
     return Mine()
 """
 READER = """
-from wellread.testing.reader import ReadableReader
+from wellread.testing.reader_contract import ReadableReader
 
 class Mine(ReadableReader):
     identity = "mine"

@@ -17,7 +17,7 @@ from wellread.kb import open_kb
 from wellread.models.reader import Case, excerpts
 from wellread.models.readers.http_reader import HttpChecking
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader import CheckingContract
+from wellread.testing.reader_contract import CheckingContract
 
 
 def shares(request: dict[str, Any]) -> Reply:

@@ -18,7 +18,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models import json_http as posting
 from wellread.models.reader import Ranking
 from wellread.models.readers.http_reader import HttpReranking, Wire
-from wellread.testing.reader import RankingContract, ReadableReader
+from wellread.testing.reader_contract import RankingContract, ReadableReader
 
 WIRES: tuple[Wire, ...] = ("jina", "tei")
 

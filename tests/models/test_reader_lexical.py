@@ -7,7 +7,7 @@ import pytest
 from wellread.models.reader import Case, Reader, excerpts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.reader import ReadableReader, ReaderContract
+from wellread.testing.reader_contract import ReadableReader, ReaderContract
 
 
 class TestReadableReader(ReaderContract):

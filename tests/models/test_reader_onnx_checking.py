@@ -24,7 +24,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.reader import Case, excerpts
 from wellread.models.readers import onnx_reader
 from wellread.models.readers.onnx_reader import WINDOW, OnnxChecking, windows
-from wellread.testing.reader import CheckingContract
+from wellread.testing.reader_contract import CheckingContract
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 VOCABULARY = [*SPECIAL, *"ferry harbour leaves bread dough rises".split()]

@@ -27,7 +27,7 @@ from wellread.errors import ModelError, ModelTimeoutError, SettingsError
 from wellread.models.reader import Ranking
 from wellread.models.readers import onnx_reader
 from wellread.models.readers.onnx_reader import OnnxRanking
-from wellread.testing.reader import RankingContract
+from wellread.testing.reader_contract import RankingContract
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 WORDS = "ferry harbour leave leaves bread dough rise rises interest rates raised spam".split()

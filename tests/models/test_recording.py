@@ -26,7 +26,7 @@ from wellread.models.recording import (
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 from wellread.testing.llm import Broken, LanguageModelContract, ScriptedModel, collect
-from wellread.testing.reader import ReadableReader, RulingReader, ruling
+from wellread.testing.reader_contract import ReadableReader, RulingReader, ruling
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
 

@@ -30,7 +30,7 @@ from wellread.answers import (
     StepEvent,
     Usage,
 )
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, pruned
 from wellread.ask.deliver.related import beside
@@ -42,7 +42,7 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
-from wellread.ask.understand.conversation import Opened, opened, respelt
+from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.check_claims import checked as check_claims

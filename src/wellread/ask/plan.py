@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from wellread.ask.aggregate.execute import execute
-from wellread.ask.aggregate.query import CatalogueQuery
+from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_news import read_news
 from wellread.ask.aggregate.read.read_walks import read_walk
-from wellread.ask.aggregate.result import AggregateResult
 from wellread.ask.retrieve.compare import compare, synthesis
 from wellread.ask.retrieve.direct import direct, guides
 from wellread.ask.retrieve.news import news

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from wellread.evaluation.bootstrap import Interval, bootstrap, bootstrap_percentile
 from wellread.evaluation.calibration import Bin, auroc, calibration_error, reliability
-from wellread.evaluation.run import TOTAL
+from wellread.evaluation.measuring import TOTAL
 from wellread.evaluation.scores import Scored, measure_names
 from wellread.kb import KnowledgeBase
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import CATALOGUE, NOBODY, Answer
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.retrieve.retrieval import Found
 from wellread.evaluation import measures
 from wellread.evaluation.calibration import brier

@@ -13,8 +13,20 @@ _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\
 _ORDINAL = re.compile(r"(st|nd|rd|th)$")
 _NAME = re.compile(r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for)\s+)?[A-Z0-9][\w’'&.-]*)*")
 _QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
+# Controls but for tab and line break, spaces of no width, marks and overrides of direction,
+# Unicode tags and the second set of variation selectors, in which whole sentences can be hidden.
+# Joiners (U+200C, U+200D) stay: some scripts and emoji need them.
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
+    r"\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
 # The first word of a question that is no part of a name after it ("Compare the Kittiwake ...").
 _OPENERS = STOP_WORDS | REQUESTS
+
+
+def visible(text: str) -> str:
+    """``text`` without characters that only a model reads; its line breaks are ``\\n``."""
+    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def words_in(text: str) -> list[str]:

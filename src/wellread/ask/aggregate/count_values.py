@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wellread.ask.aggregate.holding import Request, nodes_of
-from wellread.ask.aggregate.result import ENTITIES, Row, day, entity_rows, value_rows
+from wellread.ask.aggregate.queries.holding import Request, nodes_of
+from wellread.ask.aggregate.queries.result import ENTITIES, Row, day, entity_rows, value_rows
 from wellread.store.catalogue.stories.story_rows import Story
 
 

@@ -13,10 +13,10 @@ from wellread.ask.aggregate.count_values import (
     count_stories,
     count_values,
 )
-from wellread.ask.aggregate.holding import Request, documents_about
-from wellread.ask.aggregate.nouns import What, said
-from wellread.ask.aggregate.query import CatalogueQuery, QueryError
-from wellread.ask.aggregate.result import (
+from wellread.ask.aggregate.queries.holding import Request, documents_about
+from wellread.ask.aggregate.queries.nouns import What, said
+from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError
+from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
     NAMED,
     AggregateResult,
@@ -25,7 +25,7 @@ from wellread.ask.aggregate.result import (
     document_rows,
     there_are,
 )
-from wellread.ask.aggregate.scope import Scope
+from wellread.ask.aggregate.queries.scope import Scope
 from wellread.store.catalogue.documents.aggregates import FIELDS, Entry
 
 STRATEGY = "counted in the catalogue"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, product
 
-from wellread.ask.aggregate.holding import documents_about
-from wellread.ask.aggregate.nouns import said
-from wellread.ask.aggregate.query import CatalogueQuery
-from wellread.ask.aggregate.result import AggregateResult, Row, amount, day
-from wellread.ask.aggregate.scope import Scope
+from wellread.ask.aggregate.queries.holding import documents_about
+from wellread.ask.aggregate.queries.nouns import said
+from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day
+from wellread.ask.aggregate.queries.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Part
 
 STRATEGY = "coverage of the catalogue"

@@ -16,8 +16,8 @@ from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
 from wellread.ask.aggregate.graph.walk_result import walked
 from wellread.ask.aggregate.newest import newest
-from wellread.ask.aggregate.nouns import Noun, nouns, spelling
-from wellread.ask.aggregate.query import (
+from wellread.ask.aggregate.queries.nouns import Noun, nouns, spelling
+from wellread.ask.aggregate.queries.query import (
     PERIODS,
     CatalogueQuery,
     Form,
@@ -28,8 +28,8 @@ from wellread.ask.aggregate.query import (
     Topic,
     Walk,
 )
-from wellread.ask.aggregate.result import AggregateResult
-from wellread.ask.aggregate.scope import Scope, scope_of
+from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.queries.scope import Scope, scope_of
 from wellread.ask.aggregate.trends import trends
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase

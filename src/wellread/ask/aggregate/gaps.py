@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.coverage import empty_cells
-from wellread.ask.aggregate.holding import documents_about, holding, nodes_of
-from wellread.ask.aggregate.nouns import Noun
-from wellread.ask.aggregate.query import CatalogueQuery, Topic
-from wellread.ask.aggregate.result import (
+from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of
+from wellread.ask.aggregate.queries.nouns import Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Topic
+from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
     NAMED,
     AggregateResult,
@@ -18,7 +18,7 @@ from wellread.ask.aggregate.result import (
     amount,
     document_rows,
 )
-from wellread.ask.aggregate.scope import Scope
+from wellread.ask.aggregate.queries.scope import Scope
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.text.parsed import parse
 from wellread.text.stems import stem

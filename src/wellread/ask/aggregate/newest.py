@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-from wellread.ask.aggregate.query import CatalogueQuery
-from wellread.ask.aggregate.result import AggregateResult, Place, Row, amount, day, kind_of
-from wellread.ask.aggregate.scope import Scope, in_words
+from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row, amount, day, kind_of
+from wellread.ask.aggregate.queries.scope import Scope, in_words
 from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.headlines import shortened
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.invisible import visible
 from wellread.text.sentences import QUOTED, first_sentence
+from wellread.text.words import visible
 from wellread.types import Filters, Span
 
 STRATEGY = "the newest of the catalogue"

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from wellread.ask.aggregate.holding import documents_about, nodes_of
-from wellread.ask.aggregate.query import PERIODS, CatalogueQuery, Period, Topic
-from wellread.ask.aggregate.result import AggregateResult, Row, amount, day, times
-from wellread.ask.aggregate.scope import Scope
+from wellread.ask.aggregate.queries.holding import documents_about, nodes_of
+from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, Period, Topic
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day, times
+from wellread.ask.aggregate.queries.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.parsed import parse
 

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 
 from wellread.answers import Answer, Question
-from wellread.ask.understand.conversation import Opened
+from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
 from wellread.identity import tagged_hash

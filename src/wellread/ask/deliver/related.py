@@ -19,7 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour
-from wellread.text.invisible import visible
+from wellread.text.words import visible
 from wellread.types import DocumentFacts, Filters, Hit
 
 SUBJECTS = 3  # entities whose links are followed

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
-from wellread.ask.aggregate.result import AggregateResult, Place, Row
+from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
 from wellread.ask.deliver.reply import Reply
 from wellread.errors import StoreError

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from wellread.questions import Analysis
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import POINTING, SECTION_TITLES, SMALL_WORDS
-from wellread.text.invisible import visible
 from wellread.text.names import singular
 from wellread.text.parsed import parse
+from wellread.text.words import visible
 from wellread.types import Hit
 
 MOST = 3

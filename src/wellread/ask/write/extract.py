@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.understand.answer_kind import expected_of, guide_of
+from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
 from wellread.ask.write.sentence_score import (
     Scored,
     SentenceFeatures,
@@ -22,7 +23,6 @@ from wellread.ask.write.sentence_score import (
     score,
     whole_list,
 )
-from wellread.ask.write.sentences import Option, Page, in_order, options_of
 from wellread.ask.write.source_subjects import with_further_reports
 from wellread.models.reader import Ranking
 from wellread.questions import Analysis

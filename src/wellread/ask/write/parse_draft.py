@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from wellread.answers import Claim
-from wellread.ask.write.guard import CALL_LINE, Guard, Shown
 from wellread.ask.write.markers import HALF_MARKER, Marker, MarkerReader
+from wellread.ask.write.prompts.guard import CALL_LINE, Guard, Shown
 from wellread.ask.write.tail import Tail, find_tail, read_tail
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span

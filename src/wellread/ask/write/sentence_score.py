@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.understand.answer_kind import Expected, defines, expected_of, fits_of, holds
-from wellread.ask.write.sentences import Option
+from wellread.ask.write.candidate_sentences import Option
 from wellread.models.reader import Ranking, excerpts
 from wellread.questions import Analysis
 from wellread.text.parsed import parse

@@ -16,7 +16,7 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.conversation import respelt
+from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase

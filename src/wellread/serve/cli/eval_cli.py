@@ -17,8 +17,8 @@ from wellread.evaluation.calibration import curve
 from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.gate import Check, gate_body
 from wellread.evaluation.markdown import page
+from wellread.evaluation.measuring import DEPTHS, evaluate, in_collections
 from wellread.evaluation.report import Report, base_of, report_of
-from wellread.evaluation.run import DEPTHS, evaluate, in_collections
 from wellread.evaluation.saved import Comparison, body, comparison_body, write_text
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from wellread.ask.aggregate.execute import QueryFields, worked_out
-from wellread.ask.aggregate.query import Form, Hop, Order, Sense
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.query import Form, Hop, Order, Sense
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import harmless

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from wellread.ask.aggregate.query import EntityKey, Hop, Walk
+from wellread.ask.aggregate.queries.query import EntityKey, Hop, Walk
 from wellread.store.catalogue.graph.entity_graph import MOST_HOPS, Graph
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Direction, Edge, Neighbour, Path

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wellread.ask.aggregate.query import Hop, Sense
+from wellread.ask.aggregate.queries.query import Hop, Sense
 from wellread.ask.aggregate.read.chunks import (
     Lexicon,
     Unit,

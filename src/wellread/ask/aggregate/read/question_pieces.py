@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.ask.aggregate.query import Hop, Name, Sense, Topic, Walk
+from wellread.ask.aggregate.queries.query import Hop, Name, Sense, Topic, Walk
 from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.relation_network import Direction

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from wellread.ask.aggregate.nouns import MOST_WORDS, Noun, nouns, said, spelling
-from wellread.ask.aggregate.query import CatalogueQuery, QueryError, Topic, Walk
+from wellread.ask.aggregate.queries.nouns import MOST_WORDS, Noun, nouns, said, spelling
+from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, Topic, Walk
+from wellread.ask.aggregate.queries.scope import limits_of, scope_of
 from wellread.ask.aggregate.read.question_pieces import (
     Item,
     RelationWords,
@@ -27,7 +28,6 @@ from wellread.ask.aggregate.read.question_pieces import (
     relation_words,
     topic_of,
 )
-from wellread.ask.aggregate.scope import limits_of, scope_of
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.aggregate.nouns import Noun
-from wellread.ask.aggregate.query import CatalogueQuery
-from wellread.ask.aggregate.scope import Scope, limits_of, scope_of
+from wellread.ask.aggregate.queries.nouns import Noun
+from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.scope import Scope, limits_of, scope_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.kb import KnowledgeBase

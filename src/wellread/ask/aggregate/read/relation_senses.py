@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wellread.ask.aggregate.query import FLIPPED, Sense
+from wellread.ask.aggregate.queries.query import FLIPPED, Sense
 from wellread.store.catalogue.graph.relation_network import Direction, RelationKind
 from wellread.text.english_catalogue import (
     ANY_RELATION,

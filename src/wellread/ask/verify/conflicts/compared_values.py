@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
 from wellread.ask.understand.answer_kind import TIMES, Expected
-from wellread.ask.write.sentences import Option
+from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.source_subjects import (
     Report,
     about,

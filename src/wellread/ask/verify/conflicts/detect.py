@@ -28,8 +28,8 @@ from wellread.ask.verify.conflicts.compared_values import (
     swapped,
     values,
 )
+from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.sentence_score import SentenceFeatures
-from wellread.ask.write.sentences import Option
 from wellread.ask.write.source_subjects import (
     OPENING,
     TOGETHER,

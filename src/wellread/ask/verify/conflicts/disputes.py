@@ -14,9 +14,9 @@ from wellread.answers import Claim, Conflict, Evidence, Sentence, View
 from wellread.ask.understand.answer_kind import expected_of
 from wellread.ask.verify.conflicts.compared_values import values
 from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
+from wellread.ask.write.candidate_sentences import Option, Page
 from wellread.ask.write.drafting import Written
 from wellread.ask.write.extract import material_of
-from wellread.ask.write.sentences import Option, Page
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse

@@ -16,11 +16,11 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.answers import Evidence
-from wellread.ask.write.guard import Guard
+from wellread.ask.write.prompts.guard import Guard
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
 from wellread.questions import Analysis
-from wellread.text.invisible import visible
+from wellread.text.words import visible
 
 FENCE_CHARACTERS = 12
 

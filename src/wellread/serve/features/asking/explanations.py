@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from wellread.ask.aggregate.result import AggregateResult
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver.reply import notes_of
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.kb import KnowledgeBase

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from wellread.ask.aggregate.nouns import Noun
+from wellread.ask.aggregate.queries.nouns import Noun
 from wellread.errors import RequestError
 from wellread.questions import Constraint
 from wellread.store.catalogue.graph.relation_network import Direction

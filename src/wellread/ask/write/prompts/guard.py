@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from wellread.text.invisible import visible
 from wellread.text.sentences import sentence_spans
+from wellread.text.words import visible
 
 SHINGLE = 8  # words in a row that only the prompt has: a sentence with them repeats it
 LONGEST_LINE, MOST_LINES = 300, 20  # of what a model says beside its answer

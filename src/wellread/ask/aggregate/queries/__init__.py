@@ -1,0 +1,1 @@
+"""What is asked of the catalogue, in which words, and what comes back."""
