@@ -2,11 +2,13 @@
 
     python -m benchmarks.paraphrases catalogue
     python -m benchmarks.paraphrases catalogue --only sample --show
+    python -m benchmarks.paraphrases types --half test
 
-``questions/paraphrases-dev.jsonl`` was written without a look at the analysis. Of the questions
-with a ``catalogue`` the query is read (``read_query``) and held against it field by field: of what,
-about what, where, by what. A question that is read as none has all four wrong. All of it is
-measured twice: with the type that the analysis finds, and with the one that is labelled.
+``questions/paraphrases-dev.jsonl`` and ``-test.jsonl`` were written without a look at the analysis;
+the second half is only counted, never looked at. ``types`` gives the share of questions whose type
+is found. Of the questions with a ``catalogue`` the query is read (``read_query``) and held against
+it field by field: of what, about what, where, by what. A question that is read as none has all four
+wrong. All of it is measured twice: with the type that the analysis finds and with the right one.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery
 from wellread.ask.plan import read_query
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.evaluation.bootstrap import bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
 from wellread.types import Filters
 
-QUESTIONS = ROOT / "benchmarks" / "questions" / "paraphrases-dev.jsonl"
+QUESTIONS = ROOT / "benchmarks" / "questions"
 TODAY = date(2026, 1, 15)
 FIELDS = ("of", "about", "where", "by")
 
@@ -52,11 +55,15 @@ class Held:
 def main() -> None:
     """Measure, print, write ``results/paraphrases-catalogue.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("what", choices=("catalogue",))
+    parser.add_argument("what", choices=("catalogue", "types"))
+    parser.add_argument("--half", choices=("dev", "test"), default="dev")
     parser.add_argument("--only", default="", help="one base: optech, sample, s3")
     parser.add_argument("--show", action="store_true", help="print the questions that are wrong")
     options = parser.parse_args()
-    asked = [one for one in paraphrases() if "catalogue" in one]
+    if options.what == "types":
+        print_types(paraphrases(options.half), show=options.show and options.half == "dev")
+        return
+    asked = [one for one in paraphrases(options.half) if "catalogue" in one]
     held: dict[str, list[Held]] = {"found": [], "labelled": []}
     for base in dict.fromkeys(one["base"] for one in asked):
         if options.only in ("", base):
@@ -73,12 +80,27 @@ def main() -> None:
     for name in figures["found"]:
         print(f"{name:10} {figures['found'][name]:6} {figures['labelled'][name]:6}")
     if not options.only:
-        save("paraphrases-catalogue", figures)
+        save(f"paraphrases-catalogue-{options.half}", figures)
 
 
-def paraphrases() -> list[Paraphrase]:
-    """The questions of the development half."""
-    return [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+def paraphrases(half: str) -> list[Paraphrase]:
+    """The questions of a half: ``dev`` or ``test``."""
+    lines = (QUESTIONS / f"paraphrases-{half}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def print_types(asked: Sequence[Paraphrase], *, show: bool) -> None:
+    """The share of types that are found, with the interval over the questions."""
+    right = []
+    for base in dict.fromkeys(one["base"] for one in asked):
+        with ExitStack() as stack:
+            vocabulary = vocabulary_of(stack.enter_context(filled(base)))
+            for one in (one for one in asked if one["base"] == base):
+                found = analyse(Question(text=one["question"]), vocabulary, TODAY, by_meaning())
+                right.append(float(found.type in (one["type"], *one.get("also", ()))))
+                if show and not right[-1]:
+                    print(f"{one['question']}: {found.type}, not {one['type']}")
+    print(f"types {bootstrap(right)} of {len(right)}")
 
 
 def read(kb: KnowledgeBase, one: Paraphrase, *, labelled: bool) -> Held:
