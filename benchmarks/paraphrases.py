@@ -6,9 +6,10 @@
 
 ``questions/paraphrases-dev.jsonl`` and ``-test.jsonl`` were written without a look at the analysis;
 the second half is only counted, never looked at. ``types`` gives the share of questions whose type
-is found. Of the questions with a ``catalogue`` the query is read (``read_query``) and held against
-it field by field: of what, about what, where, by what. A question that is read as none has all four
-wrong. All of it is measured twice: with the type that the analysis finds and with the right one.
+is found, and whose limits are exactly the labelled ones. Of the questions with a ``catalogue`` the
+query is read (``read_query``) and held against it field by field: of what, about what, where, by
+what. A question that is read as none has all four wrong. Queries are measured twice: with the type
+that the analysis finds and with the right one.
 """
 
 from __future__ import annotations
@@ -90,17 +91,25 @@ def paraphrases(half: str) -> list[Paraphrase]:
 
 
 def print_types(asked: Sequence[Paraphrase], *, show: bool) -> None:
-    """The share of types that are found, with the interval over the questions."""
-    right = []
+    """The share of types and of whole limits that are found, with intervals over the questions."""
+    right: list[float] = []
+    exact: dict[bool, list[float]] = {True: [], False: []}
     for base in dict.fromkeys(one["base"] for one in asked):
         with ExitStack() as stack:
             vocabulary = vocabulary_of(stack.enter_context(filled(base)))
             for one in (one for one in asked if one["base"] == base):
                 found = analyse(Question(text=one["question"]), vocabulary, TODAY, by_meaning())
                 right.append(float(found.type in (one["type"], *one.get("also", ()))))
+                limits = {value for each in found.constraints for value in _values(each.filters)}
+                wanted = {_plain(value) for _, value in one["constraints"]}
+                exact[bool(wanted)].append(float(limits == wanted))
+                if show and limits != wanted:
+                    print(f"{one['question']}: {limits}, not {one['constraints']}")
                 if show and not right[-1]:
                     print(f"{one['question']}: {found.type}, not {one['type']}")
-    print(f"types {bootstrap(right)} of {len(right)}")
+    print(f"types  {bootstrap(right)} of {len(right)}")
+    print(f"limits {bootstrap(exact[True])} of {len(exact[True])} questions with some")
+    print(f"       {bootstrap(exact[False])} of {len(exact[False])} without")
 
 
 def read(kb: KnowledgeBase, one: Paraphrase, *, labelled: bool) -> Held:

@@ -62,7 +62,7 @@ class Wellread:
         home: the folder, made when it is not there; without it ``$WELLREAD_HOME``, or else
             ``~/.wellread``.
         settings: settings that stand above the home's own, as ``{section: {name: value}}``.
-        parts: an embedder, models or a reranker in place of those that the settings name.
+        parts: an embedder, language models or a reader in place of those that the settings name.
 
     Raises:
         SettingsError: a setting is unknown or out of range.

@@ -14,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from typer.testing import CliRunner
 
+from wellread.kb import CHECK_VECTORS
 from wellread.models.base import Purpose
 from wellread.serve.cli import app, check_cli
 from wellread.testing.embedding import ReadableEmbedder
@@ -130,9 +131,23 @@ def test_what_was_read_for_a_check_is_not_embedded_again(
     asked.clear()
     _, again, _ = run(filled, "check", draft, "--against", town, "--json")
     assert (asked, again) == ([], first)
-    (home / check_cli.KEPT).write_bytes(b"damaged")
+    (home / CHECK_VECTORS).write_bytes(b"damaged")
     assert run(filled, "check", draft, "--against", town, "--json")[1] == first
     assert asked
+
+
+@pytest.mark.usefixtures("readable")
+def test_what_a_check_keeps_goes_with_what_is_removed(
+    filled: CliRunner, home: Path, draft: Path, tmp_path: Path
+) -> None:
+    read = tmp_path / "town.md"
+    read.write_text(f"# Town\n\n{FERRY}\n", encoding="utf-8")
+    run(filled, "check", draft, "--against", read)
+    assert (home / CHECK_VECTORS).exists()
+    one = json.loads(run(filled, "documents", "--json")[1])["documents"][0]
+    words = ("remove", one["documentId"], "--collection", one["collection"])
+    assert run(filled, *words)[0] == 0
+    assert not (home / CHECK_VECTORS).exists()
 
 
 @pytest.mark.usefixtures("readable")

@@ -132,7 +132,7 @@ class RemoveReport:
 def remove_named(
     kb: KnowledgeBase, collection: str, given: Sequence[str], *, prove: bool = True
 ) -> RemoveReport:
-    """Remove what paths, addresses, document ids or titles name (``naming.resolve``).
+    """Remove what paths, addresses, document ids or titles name (``resolve``).
 
     Raises:
         SourceError: one of them names nothing, or several documents; then nothing is removed.

@@ -35,6 +35,7 @@ from wellread.store.catalogue.runs.reindexing import LiveIndex
 
 CATALOGUE_FILE = "catalogue.db"
 INGEST_LOCK = "ingest.lock"
+CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
 

@@ -27,7 +27,7 @@ import ahocorasick
 
 from wellread.errors import StoreError
 from wellread.ingest.pipeline.commit import writing
-from wellread.kb import KnowledgeBase
+from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.store.base import Index
 from wellread.text.sentences import sentence_spans
 
@@ -47,6 +47,8 @@ def purge(kb: KnowledgeBase) -> bool:
         StoreError: a store refused, for example because the disk has no room.
     """
     with writing(kb):
+        # A text that was removed may have been read for a check as well.
+        (kb.home / CHECK_VECTORS).unlink(missing_ok=True)
         if not is_purged(kb):
             logger.info("rewriting the stores, so that nothing of removed text is left in them")
         kb.index.purge()

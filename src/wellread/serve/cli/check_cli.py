@@ -19,7 +19,7 @@ from wellread.config import load_settings
 from wellread.errors import RequestError, SourceError
 from wellread.identity import tagged_hash
 from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase
+from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.library.check_text import check as run
 from wellread.models.base import Embedder, Purpose
 from wellread.models.embedders.open_embedder import open_embedder
@@ -32,7 +32,6 @@ from wellread.types import Filters
 app = typer.Typer(rich_markup_mode=None)
 
 MOST_CHARACTERS = 1_000_000
-KEPT = "check_vectors.npz"  # in the home
 MOST_KEPT = 20_000  # vectors, the newest
 TEMPORARY = "checked"  # the collection that given sources are read into
 
@@ -95,7 +94,7 @@ def _reading(terminal: Terminal, sources: Sequence[str]) -> Iterator[KnowledgeBa
         embedder: Embedder = open_embedder(settings.embedding, kept)
         overrides = settings.model_dump(exclude={"embedding"})
         if home.is_dir():
-            embedder = KeptVectors(embedder, home / KEPT)
+            embedder = KeptVectors(embedder, home / CHECK_VECTORS)
         with terminal.open(Path(folder), overrides=overrides, embedder=embedder) as kb:
             with shown(terminal) as on_progress:
                 report = add(kb, sources, collection=TEMPORARY, on_progress=on_progress)
@@ -138,6 +137,8 @@ class KeptVectors:
     def save(self) -> None:
         """Write what is kept; a home that cannot be written keeps nothing."""
         newest = list(self._vectors.items())[-MOST_KEPT:]
+        if not newest:
+            return
         beside = self._file.with_name(f"{self._file.stem}.{os.getpid()}.npz")
         with suppress(OSError):
             keys, vectors = zip(*newest, strict=True)
