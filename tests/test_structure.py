@@ -1,16 +1,24 @@
-"""Limits of shape that fail the build: folders of few modules, each name once, no circles."""
+"""Shape that the build holds: small folders, names that stand once, no circles or late imports."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 SRC = Path(__file__).parent.parent / "src"
 MODULES = sorted((SRC / "wellread").rglob("*.py"))
 MOST_MODULES = 14
 SHARED_NAMES = ("__init__", "base")
+# Each takes more than 20 ms to import, and a part of the users never needs it.
+SLOW = frozenset(
+    """
+    alembic genai_prices httpx lancedb lxml onnx onnxruntime pydantic pydantic_ai sqlalchemy
+    tokenizers trafilatura
+    """.split()
+)
 
 
 def test_a_folder_holds_few_modules() -> None:
@@ -30,6 +38,57 @@ def test_no_circle_between_folders() -> None:
 
 def test_a_circle_is_found() -> None:
     assert circles_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_only_what_loads_slowly_is_imported_in_a_function() -> None:
+    needless = []
+    for path in MODULES:
+        here = _dotted(path)
+        for name in _imports(ast.parse(path.read_text(encoding="utf-8")), late=True):
+            if not (libraries(name) & SLOW) - libraries(here):
+                needless.append(f"{here}: {name}")
+    assert needless == [], "import it at the top"
+
+
+def test_an_import_in_a_function_is_seen() -> None:
+    tree = ast.parse("import a\ndef f():\n    from b import c\n    import d\n")
+    assert list(_imports(tree, late=True)) == ["b.c", "d"]
+    assert list(_imports(tree, late=False)) == ["a"]
+
+
+@cache
+def libraries(name: str) -> frozenset[str]:
+    """The libraries that are loaded with a module, or with what a name in it stands for."""
+    known = {_dotted(path): path for path in MODULES}
+    seen: set[str] = set()
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        target = waiting.pop()
+        if target.partition(".")[0] != "wellread":
+            found.add(target.partition(".")[0])
+            continue
+        while target and target not in seen:  # a module loads its package first
+            seen.add(target)
+            if target in known:
+                tree = ast.parse(known[target].read_text(encoding="utf-8"))
+                waiting.extend(_imports(tree, late=False))
+            target = target.rpartition(".")[0]
+    return frozenset(found)
+
+
+def _imports(tree: ast.AST, *, late: bool, inside: bool = False) -> Iterator[str]:
+    """The names that are imported in functions (``late``), or those outside of them."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            continue
+        if isinstance(node, ast.Import) and inside is late:
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and inside is late:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        else:
+            function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _imports(node, late=late, inside=inside or function)
 
 
 def folder_imports() -> dict[str, set[str]]:

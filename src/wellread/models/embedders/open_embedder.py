@@ -13,6 +13,7 @@ from pathlib import Path
 from wellread.config import EmbeddingSettings
 from wellread.errors import SettingsError
 from wellread.models.base import Embedder
+from wellread.models.embedders.static_embedder import StaticEmbedder
 from wellread.plugins import find
 
 GROUP = "wellread.embedders"
@@ -39,8 +40,6 @@ def _local(settings: EmbeddingSettings, home: Path) -> Embedder:
 
 
 def _static(settings: EmbeddingSettings, home: Path) -> Embedder:
-    from wellread.models.embedders.static_embedder import StaticEmbedder  # noqa: PLC0415
-
     return StaticEmbedder(home, model_path=settings.model_path, threads=settings.threads)
 
 
