@@ -14,7 +14,7 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import FingerprintError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
-from wellread.store.catalogue.runs.reindexing import LiveIndex
+from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
 Opener = Callable[[EmbeddingSettings, Path], Embedder]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.runs.reindexing import Reindexing
+from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.index.lance import LanceIndex
 
 ADDING = {

@@ -20,17 +20,27 @@ from wellread.ingest.linking import mention_linking as linking
 from wellread.ingest.linking.mention_linking import MOST_PER_ENTITY, NameFinder, link_mentions
 from wellread.ingest.linking.name_forms import fold, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_scans import MentionScans, NamedEntity
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.mention_records import MentionScans
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
 
-def named(known: str, title: str = "", *aliases: str) -> NamedEntity:
-    return NamedEntity(id=known, title=title or known, aliases=aliases, documents=())
+def named(known: str, title: str = "", *aliases: str) -> EntityNode:
+    return EntityNode(
+        collection="main",
+        id=known,
+        type="",
+        title=title or known,
+        aliases=aliases,
+        document_id="",
+        documents=(),
+        url="",
+    )
 
 
 def found_in(
-    text: str, *entities: NamedEntity, own: frozenset[str] = frozenset()
+    text: str, *entities: EntityNode, own: frozenset[str] = frozenset()
 ) -> list[tuple[str, str]]:
     """(Entity, words of the text) of each mention."""
     finder = NameFinder(forms_of(entities))
@@ -366,7 +376,7 @@ KILLED = """
 import os, signal, sys
 from wellread.ingest.linking import mention_linking as mentions
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_scans import MentionScans
+from wellread.store.catalogue.graph.mention_records import MentionScans
 mentions.BATCH_DOCUMENTS = 3
 keep, count = MentionScans.keep, [0]
 def keep_two(self, names, found):

@@ -20,7 +20,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.serve import progress as progress_module
 from wellread.serve.cli import app, reindex_cli
-from wellread.store.catalogue.runs.reindexing import LiveIndex
+from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
 NOTICE = "the settings ask for"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wellread.calls import Call
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking.call_records import Limit
+from wellread.store.catalogue.run_logs import Limit
 
 
 def main() -> None:

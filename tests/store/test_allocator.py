@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from wellread.store.index.allocator import bound_arenas
+from wellread.store.index.lancedb_import import bound_arenas
 
 # Every thread allocates while all others live, so that each would have an arena of its own.
 COUNTING = """
 import ctypes, sys, threading
-from wellread.store.index.allocator import bound_arenas
 if sys.argv[1] == "bound":
-    assert bound_arenas()
+    import wellread.store.index.lancedb_import
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.fopen.restype = ctypes.c_void_p

@@ -12,8 +12,8 @@ import pytest
 
 from wellread.calls import EMBED_PASSAGE, Call
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import call_records as calls_module
-from wellread.store.catalogue.asking.call_records import Limit
+from wellread.store.catalogue import run_logs as calls_module
+from wellread.store.catalogue.run_logs import Limit
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 CALL = Call(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_scans import (
+from wellread.store.catalogue.graph.mention_records import (
     FoundName,
     forget_described,
     forget_entities,
@@ -427,7 +427,7 @@ def test_ways_are_those_that_a_plain_search_finds(
         for number in range(8)
     ]
     rows = [RelationRow(str(a), "to", str(b), "") for a, b in sorted(pairs)]
-    network = Network("c", Nodes(nodes, {}), rows, RelationNames(None))
+    network = Network("c", Nodes(nodes), rows, RelationNames(None))
     expected: set[tuple[str, ...]] = set()
     around: dict[str, set[tuple[str, str]]] = {str(number): set() for number in range(8)}
     for a, b in pairs:
@@ -481,7 +481,7 @@ def test_changes_are_seen_at_once_also_those_of_another_process(
 def test_the_network_is_kept_while_no_entity_changes(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wellread.store.catalogue.graph import held_networks as networks
+    from wellread.store.catalogue.graph import entity_graph as networks
 
     loaded: list[str] = []
     load = networks.load_network

@@ -11,8 +11,8 @@ import pytest
 from wellread.identity import document_id, version_of
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_scans import FoundName, MentionScans
-from wellread.store.catalogue.runs.job_records import JobItem
+from wellread.store.catalogue.graph.mention_records import FoundName, MentionScans
+from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.catalogue.stories.story_rows import ItemRecord
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts, Passage, Span

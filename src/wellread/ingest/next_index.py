@@ -23,7 +23,7 @@ from wellread.ingest.pipeline.job_log import Counts, JobLog
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
-from wellread.store.catalogue.runs.reindexing import Edition, Reindexing
+from wellread.store.catalogue.documents.reindexing import Edition, Reindexing
 from wellread.types import Passage
 
 logger = logging.getLogger(__name__)

@@ -31,7 +31,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.runs.reindexing import LiveIndex
+from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 CATALOGUE_FILE = "catalogue.db"
 INGEST_LOCK = "ingest.lock"

@@ -15,7 +15,7 @@ from wellread.errors import FingerprintError, ModelError, SettingsError
 from wellread.models.base import Embedder
 from wellread.models.embedders.cached_embedder import CachedEmbedder
 from wellread.models.recording import Record, RecordedEmbedder
-from wellread.store.catalogue.runs.reindexing import LiveIndex
+from wellread.store.catalogue.documents.reindexing import LiveIndex
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from wellread.ask_settings import BudgetSettings
 from wellread.calls import Call
 from wellread.errors import BudgetError, StoreError
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking.call_records import Limit
+from wellread.store.catalogue.run_logs import Limit
 
 logger = logging.getLogger(__name__)
 

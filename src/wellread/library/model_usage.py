@@ -10,7 +10,7 @@ from wellread.calls import EMBED_PASSAGE
 from wellread.kb import KnowledgeBase
 from wellread.kb.ledger import Budget, Level
 from wellread.models.prices import is_listed, named, tariff_of
-from wellread.store.catalogue.asking.call_records import Total
+from wellread.store.catalogue.run_logs import Total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

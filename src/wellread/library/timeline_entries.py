@@ -11,7 +11,7 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_reads import Mention
+from wellread.store.catalogue.graph.mention_records import Mention
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Locator, Span

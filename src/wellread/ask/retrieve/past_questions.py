@@ -18,7 +18,7 @@ from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.asking.past_question_records import StoredPastQuestion
+from wellread.store.catalogue.documents.listings import StoredPastQuestion
 from wellread.types import DocumentFacts, Filters, PastQuestion, SentenceFeedback
 
 Comparison = Literal["lt", "lte", "eq"]

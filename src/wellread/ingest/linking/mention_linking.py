@@ -25,10 +25,10 @@ import ahocorasick
 from wellread.identity import tagged_hash
 from wellread.ingest.linking.name_forms import HYPHENS, UNSPACED, Form, claimed, fold, forms_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.graph.mention_scans import (
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.mention_records import (
     FoundName,
     MentionScans,
-    NamedEntity,
     Unscanned,
 )
 from wellread.types import Span
@@ -217,7 +217,7 @@ def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
     )
 
 
-def names_digest(entities: Sequence[NamedEntity]) -> str:
+def names_digest(entities: Sequence[EntityNode]) -> str:
     """Changes with the names, with who describes them, and with the rules they are found by."""
     parts = [
         "\x1f".join((one.id, one.title, *one.aliases, "", *sorted(one.documents)))
@@ -244,7 +244,7 @@ def _batches(scans: MentionScans, collection: str, names: str) -> Iterator[list[
         after = batch[-1].document_id
 
 
-def _described(entities: Sequence[NamedEntity]) -> dict[str, set[str]]:
+def _described(entities: Sequence[EntityNode]) -> dict[str, set[str]]:
     """Document id to the entities that it describes."""
     found: dict[str, set[str]] = {}
     for entity in entities:

@@ -20,7 +20,7 @@ from itertools import takewhile
 from typing import Literal
 
 from wellread.ingest.linking.common_words import COMMON_WORDS, STOP_WORDS
-from wellread.store.catalogue.graph.mention_scans import NamedEntity
+from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span
 
@@ -133,7 +133,7 @@ class Form:
     rank: int
 
 
-def forms_of(entities: Iterable[NamedEntity]) -> dict[str, tuple[Form, ...]]:
+def forms_of(entities: Iterable[EntityNode]) -> dict[str, tuple[Form, ...]]:
     """Folded spelling to those who are called so, the better claims first."""
     found: dict[str, dict[Form, None]] = {}
     for entity in entities:
@@ -156,7 +156,7 @@ def claimed(forms: Mapping[str, tuple[Form, ...]]) -> list[str]:
     ]
 
 
-def _forms(entity: NamedEntity) -> Iterator[Form]:
+def _forms(entity: EntityNode) -> Iterator[Form]:
     given = (entity.title, *entity.aliases)
     own = _readable(entity.id, given)
     names = [(entity.title, 0), *((alias, 1) for alias in entity.aliases)]

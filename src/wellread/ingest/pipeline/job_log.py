@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from wellread.errors import WellreadError
 from wellread.ingest.sources.web.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.runs.job_records import Job, JobAction, JobItem
+from wellread.store.catalogue.run_logs import Job, JobAction, JobItem
 
 Status = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
 STATUSES: tuple[Status, ...] = (

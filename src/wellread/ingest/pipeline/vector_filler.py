@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from wellread.errors import WellreadError
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.runs.index_debts import VectorDebt
+from wellread.store.catalogue.documents.index_debts import VectorDebt
 from wellread.types import Passage
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from wellread.serve.features.job_views import (
     job_named,
 )
 from wellread.serve.features.model_costs import MOST_DAYS, UsageReportBody, usage_body
-from wellread.store.catalogue.runs.job_records import ItemStatus, Job
+from wellread.store.catalogue.run_logs import ItemStatus, Job
 
 router = APIRouter()
 

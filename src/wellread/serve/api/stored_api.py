@@ -33,7 +33,7 @@ from wellread.serve.features.asking.stored_answers import (
     whole_body,
 )
 from wellread.serve.features.bodies import ErrorBody
-from wellread.store.catalogue.asking.session_records import SessionFacts
+from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.types import Mode
 
 MOST_LISTED = 1_000

@@ -17,7 +17,7 @@ from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
 from wellread.serve.terminal import harmless
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_reads import MentioningDocument, MentionTotal
+from wellread.store.catalogue.graph.mention_records import MentioningDocument, MentionTotal
 from wellread.store.catalogue.graph.relation_network import Neighbour
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span

@@ -17,7 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import STATUS_STYLE, named
 from wellread.serve.terminal import SHORT_ID, harmless
-from wellread.store.catalogue.runs.job_records import ItemStatus, Job, JobItem
+from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
 
 Moment = Annotated[
     str, BeforeValidator(lambda given: given.isoformat() if isinstance(given, datetime) else given)

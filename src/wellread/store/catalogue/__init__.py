@@ -18,21 +18,17 @@ from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import document_writes
 from wellread.store.catalogue.asking import answer_records
-from wellread.store.catalogue.asking.answer_cache import AnswerCache
-from wellread.store.catalogue.asking.call_records import Calls
 from wellread.store.catalogue.asking.erasure import Forgetting
-from wellread.store.catalogue.asking.past_question_records import PastQuestions
-from wellread.store.catalogue.asking.session_records import Sessions
-from wellread.store.catalogue.documents import lookup, source_records
+from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
+from wellread.store.catalogue.documents import index_debts, lookup, source_records
 from wellread.store.catalogue.documents.aggregates import Censuses
+from wellread.store.catalogue.documents.index_debts import Vectors
 from wellread.store.catalogue.documents.integrity import Integrity
-from wellread.store.catalogue.documents.listings import Listings
+from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.documents.vocabularies import Collections, Vocabularies
 from wellread.store.catalogue.graph.entity_graph import Graph
-from wellread.store.catalogue.runs import index_debts
-from wellread.store.catalogue.runs.index_debts import Vectors
-from wellread.store.catalogue.runs.job_records import Jobs
-from wellread.store.catalogue.runs.reindexing import Reindexing
+from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import (
     CollectionFacts,

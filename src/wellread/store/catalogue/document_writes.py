@@ -27,16 +27,16 @@ from wellread.store.catalogue.asking.answer_records import (
     titles_at_rest,
 )
 from wellread.store.catalogue.asking.redaction import RemovedWords
-from wellread.store.catalogue.documents.source_records import documents_of_sources, record_sources
-from wellread.store.catalogue.documents.vocabularies import touch, touch_documents
-from wellread.store.catalogue.graph.mention_scans import forget_described
-from wellread.store.catalogue.runs.index_debts import (
+from wellread.store.catalogue.documents.index_debts import (
     VectorDebt,
     note_deletion,
     owe,
     plan_removals,
     settle,
 )
+from wellread.store.catalogue.documents.source_records import documents_of_sources, record_sources
+from wellread.store.catalogue.documents.vocabularies import touch, touch_documents
+from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema.activity_tables import (
     mention_scans,

@@ -31,14 +31,6 @@ from numpy.typing import NDArray
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
 from wellread.store.index.exact_vectors import MOST_BYTES, ExactVectors
-from wellread.store.index.lance_purge import (
-    INDEXES,
-    ROWS_AT_ONCE,
-    PurgeMarks,
-    fold,
-    purge_table,
-    watched,
-)
 from wellread.store.index.lance_rows import (
     edition,
     held_rows,
@@ -52,13 +44,19 @@ from wellread.store.index.lance_rows import (
     where,
 )
 from wellread.store.index.lance_tables import (
+    INDEXES,
     LOCK_SECONDS,
+    ROWS_AT_ONCE,
+    PurgeMarks,
     drop_other_indexes,
     drop_table,
+    fold,
     open_table,
     other_indexes,
+    purge_table,
     store_errors,
     table_name,
+    watched,
 )
 from wellread.types import Candidate, Filters
 

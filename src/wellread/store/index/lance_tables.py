@@ -1,25 +1,37 @@
-"""The LanceDB tables of one folder: one per fingerprint, made when they are first opened."""
+"""The LanceDB tables of one folder, and taking the bytes of removed rows off the disk.
+
+There is one table per fingerprint, made when it is first opened. A removed row is masked, not
+overwritten: its text stays in its data file until a tenth of the file's rows are masked, its words
+stay in the search structures, and earlier versions keep both. So every data file is made to have
+enough masked rows to be rewritten - a part of its live rows is written again elsewhere -, the
+search structures are made anew, and earlier versions are dropped. Searches go on meanwhile: each
+step is one LanceDB version that holds every live row.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next ones quick
 
 # isort: split
 import lancedb
+import numpy as np
 import pyarrow as pa
 from filelock import FileLock, Timeout
+from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
 from wellread.errors import StoreError
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
-from wellread.store.index.lance_purge import INDEXES, PurgeMarks
 from wellread.store.index.lance_rows import table_schema
 
 LOCK_SECONDS = 600.0
@@ -27,6 +39,29 @@ LOCK_SECONDS = 600.0
 # nobody asks for. A million passages' vectors, coded, are 384 MB.
 INDEX_CACHE = 640 << 20  # bytes
 METADATA_CACHE = 64 << 20
+# LanceDB rewrites a data file once more than a tenth of its rows are masked.
+MOVED_SHARE = 1 / 8
+MOVED_AT_ONCE = 5_000
+ROWS_AT_ONCE = 50_000
+FRAGMENT_BITS = 32  # of a row's address: the upper half names the data file, the lower the row
+# LanceDB warns against exactly zero; the writer's lock makes it safe for writers, and searches
+# try again when their files went away.
+AT_ONCE = timedelta(milliseconds=1)
+
+INDEXES: dict[str, FTS | BTree | Bitmap | LabelList] = {
+    "search_text": FTS(with_position=False, stem=True, remove_stop_words=True, ascii_folding=True),
+    "passage_id": BTree(),
+    "document_id": BTree(),
+    "edition": BTree(),
+    "published_at": BTree(),
+    "collection": Bitmap(),
+    "kind": Bitmap(),
+    "source_type": Bitmap(),
+    "language": Bitmap(),
+    "authors": LabelList(),
+    "speakers": LabelList(),
+    "taxonomy": LabelList(),
+}
 
 
 def table_name(fingerprint: Fingerprint) -> str:
@@ -122,3 +157,126 @@ def store_errors(action: str) -> Iterator[None]:
             f"could not {action}: {error}",
             hint="check disk space and permissions; 'wellread verify --repair' mends the index",
         ) from error
+
+
+class PurgeMark:
+    """A file beside the table that is there while nothing was removed or replaced since a purge.
+
+    It goes before the first change and comes back last, so that a kill at any moment leads to one
+    purge too many, never to one too few. Tables of older releases have none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __bool__(self) -> bool:
+        return self._path.exists()
+
+    def set(self) -> None:
+        """Nothing removed is on the disk."""
+        self._path.touch()
+
+    def clear(self) -> None:
+        """Something is going to be removed or replaced."""
+        self._path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeMarks:
+    """The marks of one table.
+
+    Attributes:
+        rows: no removed row is on the disk.
+        vectors: the vector index covers no data file that is gone. What it holds of such files
+            stays in it when the others are rewritten.
+    """
+
+    rows: PurgeMark
+    vectors: PurgeMark
+
+    @classmethod
+    def of(cls, path: Path, name: str) -> PurgeMarks:
+        """Those of the table ``name`` in the folder ``path``."""
+        return cls(PurgeMark(path / f"{name}.purged"), PurgeMark(path / f"{name}.coded"))
+
+    def set(self) -> None:
+        """The table is purged, or new."""
+        self.vectors.set()
+        self.rows.set()
+
+    def clear(self) -> None:
+        """The table goes."""
+        self.rows.clear()
+        self.vectors.clear()
+
+
+@contextmanager
+def watched(table: LanceTable, marks: PurgeMarks) -> Iterator[Change]:
+    """Keep the marks true over a change of ``table`` that may remove or replace rows."""
+    rows, vectors, before = bool(marks.rows), bool(marks.vectors), _data_files(table)
+    marks.clear()
+    change = Change()
+    yield change
+    # Data files of which all rows were masked are dropped at once.
+    if vectors and _data_files(table) - before >= change.added:
+        marks.vectors.set()
+    if rows and not change.removed:
+        marks.rows.set()
+
+
+@dataclass(slots=True)
+class Change:
+    """What a change did: rows that were removed or replaced, and whether it added a data file."""
+
+    removed: int = 0
+    added: int = 0
+
+
+def purge_table(table: LanceTable) -> None:
+    """Rewrite ``table`` so that it holds live rows only; the caller holds its lock."""
+    if table.count_rows() == 0:
+        for index in table.list_indices():
+            if index.columns != ["search_text"]:
+                table.drop_index(index.name)
+        table.create_index("search_text", config=INDEXES["search_text"], replace=True)
+    else:
+        _loosen(table)
+        for index in table.list_indices():
+            config = INDEXES.get(index.columns[0])
+            if config is not None:
+                table.create_index(index.columns[0], config=config, replace=True)
+    fold(table)
+    fold(table)  # what the last step of the first one replaced goes in the second
+
+
+def fold(table: LanceTable) -> None:
+    """Rewrite what needs it, bring the indexes up to date, drop earlier versions."""
+    table.optimize(cleanup_older_than=AT_ONCE, delete_unverified=True)
+
+
+def _loosen(table: LanceTable) -> None:
+    """Write so many rows of every data file again that LanceDB rewrites the file."""
+    rows = table.search().select(["kind"]).with_row_id(True)
+    batches = [
+        batch.column("_rowid").to_numpy(zero_copy_only=False)
+        for batch in rows.to_batches(ROWS_AT_ONCE)
+    ]
+    addresses = np.sort(np.concatenate(batches))
+    _, firsts, live = np.unique(addresses >> FRAGMENT_BITS, return_index=True, return_counts=True)
+    moved = [
+        int(address)
+        for first, count in zip(firsts, live, strict=True)
+        for address in addresses[first : first + math.ceil(count * MOVED_SHARE)]
+    ]
+    for first in range(0, len(moved), MOVED_AT_ONCE):
+        data = table.take_row_ids(moved[first : first + MOVED_AT_ONCE]).to_arrow()
+        (
+            table.merge_insert("passage_id")
+            .when_matched_update_all()
+            .execute(data, on_bad_vectors="null")
+        )
+
+
+def _data_files(table: LanceTable) -> int:
+    statistics: Any = table.stats()  # a dictionary, whatever its hint says
+    return int(statistics["fragment_stats"]["num_fragments"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, Select, create_engine, event, text
+from sqlalchemy import Connection, Engine, Executable, Row, Select, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -153,9 +154,60 @@ def _errors(action: str) -> Iterator[None]:
         ) from error
 
 
-AT_ONCE = 500  # values in one IN (...): far below every database's limit
+class Part:
+    """A part of the catalogue. Every method of every part raises StoreError on failure."""
 
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _rows(self, statement: Executable) -> Sequence[Row[Any]]:
+        """All rows of one statement that only reads."""
+        with self._database.read() as connection:
+            return connection.execute(statement).all()
+
+    def _values(self, statement: Executable) -> list[Any]:
+        """The first column of ``_rows``."""
+        return [row[0] for row in self._rows(statement)]
+
+    def _run(self, *statements: Executable) -> None:
+        """Statements that write, in one transaction."""
+        with self._database.write() as connection:
+            for statement in statements:
+                connection.execute(statement)
+
+
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def reading(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """``query`` as a method of a part: in a transaction of its own, which only reads."""
+
+    @wraps(query)
+    def method(part: Part, /, *args: P.args, **options: P.kwargs) -> T:
+        with part._database.read() as connection:
+            return query(connection, *args, **options)
+
+    return method
+
+
+def writing(change: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+    """``change`` as a method of a part: in a transaction of its own."""
+
+    @wraps(change)
+    def method(part: Part, /, *args: P.args, **options: P.kwargs) -> T:
+        with part._database.write() as connection:
+            return change(connection, *args, **options)
+
+    return method
+
+
+def made_of(kind: Callable[..., T], rows: Iterable[Row[Any]]) -> list[T]:
+    """A value of each row, whose columns are called like the value's fields."""
+    return [kind(**row._mapping) for row in rows]
+
+
+AT_ONCE = 500  # values in one IN (...): far below every database's limit
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:

@@ -17,7 +17,7 @@ from wellread.library.recheck import Rechecked, Standing
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
 from wellread.serve.features.bodies import Body, PlainBody
 from wellread.serve.terminal import INDENT, SHORT_ID, harmless
-from wellread.store.catalogue.asking.session_records import SessionFacts
+from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
 
 # Who asks as long as there are no users: everybody who reaches this machine's home.

@@ -17,9 +17,9 @@ from wellread.store.catalogue.asking.answer_records import (
     stored_texts,
 )
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
+from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
 from wellread.store.catalogue.documents.source_records import documents_of_sources
 from wellread.store.catalogue.documents.vocabularies import touch
-from wellread.store.catalogue.runs.index_debts import DELETED, note_deletion
 from wellread.store.schema.activity_tables import collections, jobs, stories
 from wellread.store.schema.database import BUSY_SECONDS, Database, chunks
 from wellread.store.schema.document_tables import (

@@ -32,8 +32,8 @@ from sqlalchemy import (
     true,
 )
 
-from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.activity_tables import mention_scans, mentions
+from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
+from wellread.store.schema.activity_tables import mentions
 from wellread.store.schema.database import Database, rows_in
 from wellread.store.schema.document_tables import documents, passages, texts
 from wellread.types import Filters, Kind
@@ -60,14 +60,6 @@ _PARTS: dict[Part, ColumnElement[Any]] = {
     "year": extract("year", documents.c.published_at),
 }
 _IN_ORDER = (documents.c.published_at.asc().nulls_last(), documents.c.title, documents.c.id)
-# A mention counts while the scan that found it read the live version.
-_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
-    mention_scans,
-    and_(
-        mention_scans.c.document_id == documents.c.id,
-        mention_scans.c.version == documents.c.version,
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +189,7 @@ class Censuses:
         with self._database.read() as connection:
             statement = (
                 select(documents.c.id, mentions.c.name, func.count())
-                .select_from(_MENTIONS)
+                .select_from(LIVE_MENTIONS)
                 .where(_of(entity), meeting(connection, limits))
                 .group_by(documents.c.id, mentions.c.name)
                 .order_by(documents.c.id, mentions.c.name)
@@ -311,7 +303,7 @@ def _named_in(connection: Connection, collection: str, inside: Select[Any]) -> d
     count = func.count(mentions.c.document_id.distinct())
     statement = (
         select(mentions.c.entity_id, count)
-        .select_from(_MENTIONS)
+        .select_from(LIVE_MENTIONS)
         .where(
             documents.c.collection == collection,
             documents.c.id.in_(inside),

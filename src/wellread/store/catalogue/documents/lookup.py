@@ -7,11 +7,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, select
+from sqlalchemy import BindParameter, Connection, and_, bindparam, select
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
 from wellread.store.base import IndexKey
+from wellread.store.schema.activity_tables import mention_scans, mentions
 from wellread.store.schema.catalogue_values import (
     PassageRow,
 )
@@ -39,6 +40,14 @@ from wellread.types import (
 
 STREAM_ROWS = 5_000
 VALUES: BindParameter[Any] = bindparam("values", expanding=True)
+# A mention counts while the scan that found it read the live version.
+LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
+    mention_scans,
+    and_(
+        mention_scans.c.document_id == documents.c.id,
+        mention_scans.c.version == documents.c.version,
+    ),
+)
 
 _FACTS = select(  # in the order of ``_document_facts``
     documents.c.id,
@@ -144,7 +153,7 @@ def document(connection: Connection, known: str) -> Document | None:
         uri=row.uri,
         kind=row.kind,
         title=row.title,
-        text=_text(connection, known),
+        text=whole_texts(connection, [known]).get(known, ""),
         marks=marks_from_blob(row.blob),
         url=row.url,
         source_type=row.source_type,
@@ -157,6 +166,19 @@ def document(connection: Connection, known: str) -> Document | None:
         entity=_entity(connection, known),
         past_question=_past_question(connection, known),
     )
+
+
+def whole_texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Document id to the whole text of its live version; unknown ones are left out."""
+    statement = (
+        select(texts.c.document_id, texts.c.text)
+        .where(texts.c.document_id.in_(VALUES))
+        .order_by(texts.c.document_id, texts.c.piece)
+    )
+    pieces: dict[str, list[str]] = {}
+    for known, text in rows_in(connection, statement, ids):
+        pieces.setdefault(known, []).append(text)
+    return {known: "".join(found) for known, found in pieces.items()}
 
 
 def span_texts(connection: Connection, spans: Sequence[tuple[str, Span]]) -> list[str]:
@@ -277,11 +299,6 @@ def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
             context=context,
             speakers=tuple(speakers),
         )
-
-
-def _text(connection: Connection, known: str) -> str:
-    statement = select(texts.c.text).where(texts.c.document_id == known).order_by(texts.c.piece)
-    return "".join(connection.execute(statement).scalars())
 
 
 def _blobs(connection: Connection, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:

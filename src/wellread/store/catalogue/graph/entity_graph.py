@@ -4,22 +4,33 @@ Relations are stored as sources say them; what they point to is resolved when th
 (``relation_network.py``), so nothing has to be rewritten when one arrives, is renamed or goes.
 
 A graph ends at the border of its collection. ``collections`` are names; none means all.
+
+Names need folding and loose matching, which no index of the database gives, and a walk over
+several hops would cost a query per step; so the network of a collection is read as a whole, once.
+What has changed is told by the hashes of the entities' facts (``identity.facts_of``), which are
+looked at again only when some collection has another stamp (``vocabularies``). A column with
+resolved targets would be quicker to read when a process starts, and wrong between the arrival of
+an entity and the end of the run.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz, process, utils
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from wellread.store.catalogue.graph import mention_reads
-from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.held_networks import HeldNetworks
-from wellread.store.catalogue.graph.mention_reads import Mention, MentioningDocument, MentionTotal
-from wellread.store.catalogue.graph.mention_scans import MentionScans
+from wellread.identity import tagged_hash
+from wellread.store.catalogue.documents.vocabularies import stamps_of
+from wellread.store.catalogue.graph import mention_records as mention_records
+from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes
+from wellread.store.catalogue.graph.mention_records import (
+    Mention,
+    MentionScans,
+)
 from wellread.store.catalogue.graph.relation_network import (
     Direction,
     Edge,
@@ -27,9 +38,82 @@ from wellread.store.catalogue.graph.relation_network import (
     Network,
     Path,
     RelationKind,
+    RelationNames,
+    RelationRow,
 )
-from wellread.store.schema.database import Database
-from wellread.store.schema.document_tables import documents
+from wellread.store.schema.activity_tables import collections as collection_settings
+from wellread.store.schema.database import Database, Part, reading
+from wellread.store.schema.document_tables import documents, entities, relations
+
+SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
+
+Stamps = dict[str, str]
+
+
+class HeldNetworks:
+    """The network of each collection that was asked for. Methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[str, Network]] = {}
+
+    def of(self, connection: Connection, collections: Sequence[str]) -> list[Network]:
+        """The networks of the collections (none: of all) as this transaction sees them."""
+        stamps = _stamps(connection)
+        found = []
+        for name in dict.fromkeys(collections or sorted(stamps)):
+            if name not in stamps:
+                continue
+            held = self._held.get(name)
+            if held is None or held[0] != stamps[name]:
+                held = (stamps[name], load_network(connection, name))
+                with self._lock:
+                    self._held[name] = held
+            found.append(held[1])
+        return found
+
+
+def load_network(connection: Connection, collection: str) -> Network:
+    """The entities and relations of the collection as this transaction sees them."""
+    edges = (
+        select(relations.c.source, relations.c.type, relations.c.target, documents.c.uri)
+        .join_from(relations, documents, documents.c.id == relations.c.document_id)
+        .where(documents.c.collection == collection)
+        .order_by(documents.c.uri, relations.c.ordinal)
+    )
+    said = select(collection_settings.c.settings).where(collection_settings.c.name == collection)
+    return Network(
+        collection,
+        Nodes(load_nodes(connection, collection)),
+        (RelationRow(*row) for row in connection.execute(edges)),
+        RelationNames(connection.execute(said).scalar()),
+    )
+
+
+def _stamps(connection: Connection) -> Stamps:
+    """Collection with entities to a hash of all that its network is made of.
+
+    The hashes are read again only when a collection has changed since this connection looked.
+    """
+    now = stamps_of(connection)
+    seen: tuple[Stamps, Stamps] | None = connection.info.get(SEEN)
+    if seen and now == seen[0]:
+        return seen[1]
+    facts: dict[str, list[str]] = {}
+    statement = select(documents.c.collection, documents.c.id, documents.c.facts).join_from(
+        entities, documents, documents.c.id == entities.c.document_id
+    )
+    for collection, known, hashed in connection.execute(statement):
+        facts.setdefault(collection, []).append(f"{known} {hashed}")
+    columns = (collection_settings.c.name, collection_settings.c.updated_at)
+    settled = {name: at.isoformat() for name, at in connection.execute(select(*columns))}
+    stamps = {
+        name: tagged_hash("net", settled.get(name, ""), "\n".join(sorted(found)))
+        for name, found in facts.items()
+    }
+    connection.info[SEEN] = (now, stamps)
+    return stamps
+
 
 MOST_HOPS = 4
 LEAST_LIKENESS = 70.0  # of 100, for a name to be offered in place of one that is not there
@@ -43,11 +127,11 @@ class EntityMentions:
     places: tuple[Mention, ...]
 
 
-class Graph:
-    """Entities, relations and mentions. Every method raises StoreError on failure."""
+class Graph(Part):
+    """Entities, relations and mentions."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._held = HeldNetworks()
         self.scans = MentionScans(database)
 
@@ -187,35 +271,16 @@ class Graph:
 
     # --- mentions ---
 
-    def mentions_of(
-        self, collections: Sequence[str], entity_id: str, limit: int = 100
-    ) -> list[Mention]:
-        """Places that name the entity: the newest documents first, each in reading order."""
-        with self._database.read() as connection:
-            return mention_reads.mentions_of(connection, collections, entity_id, limit)
-
-    def documents_mentioning(
-        self, collections: Sequence[str], entity_id: str, limit: int = 20
-    ) -> list[MentioningDocument]:
-        """Documents that name the entity most often, newer ones first among equals."""
-        with self._database.read() as connection:
-            return mention_reads.documents_mentioning(connection, collections, entity_id, limit)
-
-    def mention_total(self, collections: Sequence[str], entity_id: str) -> MentionTotal:
-        """How many documents name the entity, and how often altogether."""
-        with self._database.read() as connection:
-            return mention_reads.total_of(connection, collections, entity_id)
-
-    def mention_totals(self, collections: Sequence[str]) -> dict[tuple[str, str], MentionTotal]:
-        """(Collection, entity id) to how often it is named, for all that are."""
-        with self._database.read() as connection:
-            return mention_reads.totals(connection, collections)
+    mentions_of = reading(mention_records.mentions_of)
+    documents_mentioning = reading(mention_records.documents_mentioning)
+    mention_total = reading(mention_records.total_of)
+    mention_totals = reading(mention_records.totals)
 
     def entities_in(self, document_id: str) -> list[EntityMentions]:
         """The entities that the document names, most often named first."""
         with self._database.read() as connection:
             places: dict[str, list[Mention]] = {}
-            for place in mention_reads.mentions_in(connection, document_id):
+            for place in mention_records.mentions_in(connection, document_id):
                 places.setdefault(place.entity_id, []).append(place)
             inside = documents.c.id == document_id
             collection = connection.execute(select(documents.c.collection).where(inside)).scalar()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from urllib.parse import urljoin
 
+from sqlalchemy import Connection, select
+
+from wellread.store.schema.document_tables import documents, entities
 from wellread.text.names import (
     address_key,
     address_keys,
@@ -23,6 +26,7 @@ class EntityNode:
 
     Attributes:
         document_id: the document that describes it; ``documents`` are all that do.
+        addresses: the urls and uris of those.
     """
 
     collection: str
@@ -33,18 +37,58 @@ class EntityNode:
     document_id: str
     documents: tuple[str, ...]
     url: str
+    addresses: tuple[str, ...] = ()
+
+
+def load_nodes(connection: Connection, collection: str) -> list[EntityNode]:
+    """The entities of the collection, by id; of several documents with one id all names count."""
+    statement = (
+        select(
+            entities.c.entity_id,
+            entities.c.entity_type,
+            entities.c.aliases,
+            documents.c.id,
+            documents.c.title,
+            documents.c.url,
+            documents.c.uri,
+        )
+        .join_from(entities, documents, documents.c.id == entities.c.document_id)
+        .where(documents.c.collection == collection)
+        .order_by(entities.c.entity_id, documents.c.uri)
+    )
+    nodes: dict[str, EntityNode] = {}
+    for known, sort, aliases, document_id, title, url, uri in connection.execute(statement):
+        addresses = tuple(filter(None, (url, uri)))
+        first = nodes.get(known)
+        if first is None:
+            nodes[known] = EntityNode(
+                collection=collection,
+                id=known,
+                type=sort,
+                title=title,
+                aliases=tuple(aliases),
+                document_id=document_id,
+                documents=(document_id,),
+                url=url or uri,
+                addresses=addresses,
+            )
+        else:
+            names = dict.fromkeys((*first.aliases, title, *aliases))
+            names.pop(first.title, None)
+            nodes[known] = replace(
+                first,
+                aliases=tuple(names),
+                documents=(*first.documents, document_id),
+                addresses=(*first.addresses, *addresses),
+            )
+    return list(nodes.values())
 
 
 class Nodes:
-    """The entities of a collection, found by id, title, alias and address.
+    """The entities of a collection, found by id, title, alias and address."""
 
-    Args:
-        addresses: entity id to the urls and uris of its documents.
-    """
-
-    def __init__(self, nodes: Iterable[EntityNode], addresses: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, nodes: Iterable[EntityNode]) -> None:
         self.by_id = {node.id: node for node in nodes}
-        self._addresses = addresses
 
     def find(self, name: str) -> list[EntityNode]:
         """Who is called ``name``: ids before titles before aliases before addresses.
@@ -97,9 +141,9 @@ class Nodes:
     @cached_property
     def _by_address(self) -> dict[str, dict[str, None]]:
         index: dict[str, dict[str, None]] = {}
-        for known, addresses in self._addresses.items():
-            for key in (key for address in addresses for key in address_keys(address)):
-                index.setdefault(key, {})[known] = None
+        for node in self.by_id.values():
+            for key in (key for address in node.addresses for key in address_keys(address)):
+                index.setdefault(key, {})[node.id] = None
         return index
 
     def _spelled(self) -> Iterator[tuple[str, str]]:
