@@ -1,0 +1,251 @@
+"""Pairs of texts to learn from: questions with passages, claims with texts, and those made of them.
+
+Rows come from the folder of training data (JSON lines, xz; ``t`` "qa" or "nli", question or claim
+``q``, text ``p``, label ``y``, answer span ``s``). Two kinds are made here: near misses (a passage
+without the sentence that answers) and altered claims (a number, a name or the negation changed),
+since what is nearly right is what a checker has to tell from what is right.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from wellread.text.sentences import sentence_spans
+
+ENTAILED, OPEN, CONTRADICTED, NOT_ENTAILED = range(4)
+UNLICENSED = ("covidfact", "nli4ct")
+"""Sources that state no licence: nothing that ships is trained on them."""
+SHARES: Mapping[str, float] = {
+    "squadshifts_new_wiki": 15,
+    "squadshifts_reddit": 8,
+    "squadshifts_amazon_reviews": 6,
+    "qamr_dev_test": 12,
+    "selqa_dev_test": 11,
+    "medquad": 6,
+    "boolq_part": 6,
+    "timeqa_human": 2,
+    "fairytaleqa": 4,
+    "mnli_dev": 14,
+    "mnli_part": 4,
+    "snli_dev": 2,
+    "scitail_dev": 2,
+    "counterfactual_nli": 4,
+    "fever_dev_part": 12,
+    "fever_symmetric": 1.5,
+    "foolmetwice_dev_test": 5,
+    "sufficient_facts": 3,
+    "factcheck_gpt": 3,
+    "scifact_train": 3,
+    "claims_squadshifts_new_wiki": 3,
+    "claims_squadshifts_reddit": 1.5,
+    "claims_squadshifts_amazon_reviews": 1,
+    "claims_qamr_dev_test": 4,
+}
+"""How much of all pairs each source gives, at most all that it has."""
+MADE_FROM = ("squadshifts_new_wiki", "squadshifts_reddit", "boolq_part", "timeqa_human")
+NOISY = 0.5  # the weight of a pair that a rule made
+WINDOW = (20, 90)  # words of a passage
+
+_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
+_NAME = re.compile(r"[A-Z][a-z]+(?:(?: (?:of|the|de|van))? [A-Z][a-z]+)*")
+_AUXILIARY = "is|are|was|were|has|have|had|can|could|will|would|does|do|did"
+_VERB = re.compile(rf"\b({_AUXILIARY}|should|must|may)\b(?! not|n't)")
+_NOT = re.compile(rf"\b({_AUXILIARY}) not\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A question or claim with a text.
+
+    Attributes:
+        label: of a question 1 where the text answers it, else 0; of a claim one of the constants.
+        chosen: the sentence of the text that holds the answer; None where that is not known.
+        weight: how much it counts; 1 for one that people wrote.
+    """
+
+    task: Literal["qa", "nli"]
+    asked: str
+    sentences: tuple[str, ...]
+    label: int
+    chosen: int | None = None
+    weight: float = 1.0
+    source: str = ""
+
+
+def pairs(folder: Path, count: int, seed: int, *, licensed: bool = True) -> list[Pair]:
+    """About ``count`` pairs in the mixture of ``SHARES``, a fifth of them made, shuffled."""
+    rng = random.Random(seed)
+    total = sum(SHARES.values())
+    found: list[Pair] = []
+    for source, share in SHARES.items():
+        if licensed and source in UNLICENSED:
+            continue
+        rows = list(_rows(folder, source))
+        rng.shuffle(rows)
+        weight = NOISY if source.startswith("claims_") else 1.0
+        for row in rows[: int(0.8 * count * share / total)]:
+            found.append(replace(_pair(row, source, rng), weight=weight))
+    made = list(_altered([one for one in found if _alterable(one)], rng))
+    made += near_misses([one for one in found if one.chosen is not None], rng)
+    made += quoted(folder, rng, count // 10)
+    rng.shuffle(made)
+    found += made[: count // 4]
+    rng.shuffle(found)
+    return found
+
+
+def _rows(folder: Path, source: str) -> Iterator[dict[str, object]]:
+    with lzma.open(folder / f"{source}.jsonl.xz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def _pair(row: Mapping[str, object], source: str, rng: random.Random) -> Pair:
+    text, span = str(row["p"]), row.get("s")
+    start = int(span[0]) if isinstance(span, list) else None
+    task: Literal["qa", "nli"] = "qa" if row["t"] == "qa" else "nli"
+    sentences, chosen = window(text, str(row["q"]), start, rng)
+    label = int(str(row["y"]))
+    return Pair(
+        task=task,
+        asked=" ".join(str(row["q"]).split()[:80]),
+        sentences=sentences,
+        label=label,
+        chosen=chosen if task == "qa" and label else None,
+        source=source,
+    )
+
+
+def window(
+    text: str, asked: str, start: int | None, rng: random.Random
+) -> tuple[tuple[str, ...], int | None]:
+    """A run of whole sentences, and which of them holds the character ``start``.
+
+    Without ``start`` the run is the one that shares most words with what is asked.
+    """
+    spans = [span for span in sentence_spans(text) if text[span.start : span.end].strip()]
+    whole = [" ".join(text[span.start : span.end].split()) for span in spans]
+    if not whole:
+        return (text.strip() or ".",), None
+    sizes = [len(one.split()) for one in whole]
+    held = None
+    if start is not None:
+        held = next((i for i, span in enumerate(spans) if span.start <= start < span.end), None)
+    most = rng.randint(*WINDOW)
+    if held is None:
+        words = _words(asked)
+        shared = [len(words & _words(one)) for one in whole]
+        centre = max(range(len(whole)), key=lambda i: shared[i])
+    else:
+        centre = held
+    first = last = centre
+    size = sizes[centre]
+    while size < most and (first > 0 or last < len(whole) - 1):
+        before = first > 0 and (last == len(whole) - 1 or rng.random() < 0.5)
+        if before:
+            first -= 1
+            size += sizes[first]
+        else:
+            last += 1
+            size += sizes[last]
+    return tuple(whole[first : last + 1]), None if held is None else held - first
+
+
+def near_misses(answered: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
+    """Passages without the sentence that answers the question."""
+    for one in answered:
+        if one.chosen is None or len(one.sentences) < 2 or rng.random() < 0.5:
+            continue
+        kept = (*one.sentences[: one.chosen], *one.sentences[one.chosen + 1 :])
+        yield replace(one, sentences=kept, label=0, chosen=None, weight=NOISY, source="near_miss")
+
+
+def quoted(folder: Path, rng: random.Random, count: int) -> Iterator[Pair]:
+    """Sentences of a text as claims: as they stand, altered, and with the sentence taken out."""
+    for source in MADE_FROM:
+        texts = sorted({str(row["p"]) for row in _rows(folder, source)})
+        rng.shuffle(texts)
+        for text in texts[: count // len(MADE_FROM)]:
+            sentences, _ = window(text, "", None, rng)
+            fit = [one for one in sentences if 6 <= len(one.split()) <= 40 and one[-1] == "."]
+            if len(sentences) < 2 or not fit:
+                continue
+            claim = rng.choice(fit)
+            one = Pair(task="nli", asked=claim, sentences=sentences, label=ENTAILED, weight=NOISY)
+            if rng.random() < 0.4:
+                yield replace(one, source="quoted")
+            elif rng.random() < 0.25:
+                kept = tuple(each for each in sentences if each != claim)
+                yield replace(one, sentences=kept, label=NOT_ENTAILED, source="taken_out")
+            else:
+                yield from _altered([one], rng)
+
+
+def _alterable(pair: Pair) -> bool:
+    return pair.task == "nli" and pair.label == ENTAILED
+
+
+def _altered(entailed: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
+    """Claims that their text bears out, each with one thing changed."""
+    for one in entailed:
+        facts = [other_number, other_name]
+        rng.shuffle(facts)
+        # Nearly every claim can be negated, few hold a number or a name to change.
+        for change in (*facts, *([negated] if rng.random() < 0.3 else [])):
+            claim = change(one.asked, " ".join(one.sentences), rng)
+            if claim is not None:
+                label = CONTRADICTED if change is negated else NOT_ENTAILED
+                yield replace(one, asked=claim, label=label, weight=NOISY, source=change.__name__)
+                break
+
+
+def other_number(claim: str, text: str, rng: random.Random) -> str | None:
+    """``claim`` with one of its numbers changed, to one of the text where there is another."""
+    places = list(_NUMBER.finditer(claim))
+    if not places:
+        return None
+    place = rng.choice(places)
+    others = [found[0] for found in _NUMBER.finditer(text) if found[0] not in claim]
+    whole = place[0].replace(",", "").partition(".")[0]
+    near = str(max(1, int(whole) + rng.choice((-1, 1)) * rng.randint(1, max(2, int(whole) // 50))))
+    new = rng.choice(others) if others and rng.random() < 0.7 else near
+    return None if new == place[0] else claim[: place.start()] + new + claim[place.end() :]
+
+
+def other_name(claim: str, text: str, rng: random.Random) -> str | None:
+    """``claim`` with one of its names changed to another of the text."""
+    known = {
+        found[0]
+        for found in _NAME.finditer(text)
+        if text[found.start() - 2 : found.start()] not in (". ", "")
+    }
+    places = [found for found in _NAME.finditer(claim) if found[0] in known]
+    others = sorted(
+        name
+        for name in known
+        if name not in claim and not any(part in claim for part in name.split())
+    )
+    if not places or not others:
+        return None
+    place = rng.choice(places)
+    return claim[: place.start()] + rng.choice(others) + claim[place.end() :]
+
+
+def negated(claim: str, text: str, rng: random.Random) -> str | None:  # noqa: ARG001
+    """``claim`` with its first auxiliary verb negated, or no longer negated."""
+    if found := _NOT.search(claim):
+        return claim[: found.end() - len(" not")] + claim[found.end() :]
+    if (found := _VERB.search(claim)) and not claim.endswith("?"):
+        return f"{claim[: found.end()]} not{claim[found.end() :]}"
+    return None
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w{3,}", text.lower()))

@@ -1,0 +1,135 @@
+"""Train the reader: ``python -m training.train WEIGHTS DATA OUT``.
+
+WEIGHTS is the encoder's ``model.safetensors``, DATA the folder of training pairs, OUT the file that
+the trained network is written to (every few minutes too, so that a stopped run is not lost).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+from torch.nn import functional
+
+from training.encode import Batch, batches, encoded
+from training.model import Output, Reader, Size, load_encoder
+from training.pairs import NOT_ENTAILED, pairs
+
+HEADS_RATE = 5.0  # the heads start from nothing and learn faster than the encoder
+WARM = 0.05
+
+
+def main() -> None:
+    """Train for some epochs, or as long as is allowed."""
+    parser = argparse.ArgumentParser(description="Train the reader.")
+    parser.add_argument("weights", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--pairs", type=int, default=370_000)
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop, cooled down, after these")
+    parser.add_argument("--tokens", type=int, default=4096, help="of a batch, with padding")
+    parser.add_argument("--rate", type=float, default=8e-5)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    torch.set_num_threads(options.threads)
+    rows = [encoded(pair) for pair in pairs(options.data, options.pairs, options.seed)]
+    print(f"{len(rows)} pairs, {sum(len(row.ids) for row in rows) / len(rows):.0f} tokens each")
+    reader = Reader(Size())
+    load_encoder(reader, load_file(options.weights))
+    reader.to(options.device).train()
+    optimiser = optimiser_of(reader)
+    rng = random.Random(options.seed)
+    total = options.epochs * sum(len(row.ids) for row in rows)
+    began = saved = time.monotonic()
+    seen = step = count = 0
+    means: dict[str, float] = {}
+    for _ in range(options.epochs):
+        for batch in batches(rows, options.tokens, rng):
+            done = max(seen / total, (time.monotonic() - began) / (60 * options.minutes))
+            if done >= 1:
+                break
+            rate = options.rate * min(1.0, (seen + 1) / (WARM * total)) * max(0.02, 1 - done)
+            for group, times in zip(optimiser.param_groups, (1.0, HEADS_RATE), strict=True):
+                group["lr"] = rate * times
+            device = options.device
+            ids, sentence, mask = (
+                one.to(device) for one in (batch.ids, batch.sentence, batch.mask)
+            )
+            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+                output = reader(ids, sentence, mask)
+            parts = losses(Output(*(one.float() for one in output)), batch)
+            optimiser.zero_grad()
+            torch.stack(list(parts.values())).sum().backward()
+            torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+            optimiser.step()
+            seen, step, count = seen + int(batch.mask.sum()), step + 1, count + len(batch.pairs)
+            for name, loss in parts.items():
+                means[name] = 0.99 * means.get(name, loss.item()) + 0.01 * loss.item()
+            if step % 100 == 0:
+                told = ", ".join(f"{name} {mean:.3f}" for name, mean in sorted(means.items()))
+                pace = count / (time.monotonic() - began)
+                print(f"{done:.1%} {count} pairs, {pace:.1f} a second: {told}", flush=True)
+            if time.monotonic() - saved > 300:
+                torch.save(reader.state_dict(), options.out)
+                saved = time.monotonic()
+    torch.save(reader.state_dict(), options.out)
+
+
+def optimiser_of(reader: Reader) -> torch.optim.AdamW:
+    """AdamW with the encoder in the first group and the heads in the second."""
+    heads = ("met", "mix", "answers", "entails", "choice", "chosen")
+    groups: tuple[list[Tensor], list[Tensor]] = ([], [])
+    for name, parameter in reader.named_parameters():
+        groups[name.startswith(heads)].append(parameter)
+    return torch.optim.AdamW([{"params": group} for group in groups], weight_decay=0.01)
+
+
+def losses(output: Output, batch: Batch) -> dict[str, Tensor]:
+    """What each head has still to learn from a batch, weighted by its share of the pairs."""
+    device = output.answers.device
+    pairs_ = batch.pairs
+    weights = torch.tensor([pair.weight for pair in pairs_], device=device)
+    labels = torch.tensor([pair.label for pair in pairs_], device=device)
+    asks = torch.tensor([pair.task == "qa" for pair in pairs_], device=device)
+    found: dict[str, Tensor] = {}
+    if asks.any():
+        each = functional.binary_cross_entropy_with_logits(
+            output.answers[asks], labels[asks].float(), weight=weights[asks], reduction="sum"
+        )
+        found["answers"] = each / len(pairs_)
+    chosen = torch.tensor(
+        [-1 if pair.chosen is None else pair.chosen for pair in pairs_], device=device
+    )
+    known = (chosen >= 0) & (chosen < output.chosen.shape[1])
+    # A sentence that was cut off has no odds, and nothing is learnt from it.
+    known &= (
+        output.chosen.gather(1, chosen.clamp(min=0, max=output.chosen.shape[1] - 1)[:, None])[:, 0]
+        > -5e3
+    )
+    several = (output.chosen > -5e3).sum(1) > 1
+    if (known & several).any():
+        pick = known & several
+        each = functional.cross_entropy(output.chosen[pick], chosen[pick], reduction="sum")
+        found["chosen"] = each / len(pairs_)
+    claims = ~asks
+    if claims.any():
+        odds = functional.log_softmax(output.entails[claims], 1)
+        label = labels[claims]
+        exact = -odds.gather(1, label.clamp(max=2)[:, None])[:, 0]
+        either = -torch.logsumexp(odds[:, 1:], 1)
+        each = torch.where(label == NOT_ENTAILED, either, exact) * weights[claims]
+        found["entails"] = each.sum() / len(pairs_)
+    return found
+
+
+if __name__ == "__main__":
+    main()
