@@ -117,7 +117,8 @@ def questions(
     right = [bool(gold) for _, _, gold in cases]
     print(
         f"{name}: sentence first {np.mean(first):.3f} (words {np.mean(words):.3f}) of "
-        f"{len(first)}, answered or not {area([odds for odds, _, _ in found], right):.3f} of {len(cases)}",
+        f"{len(first)}, answered or not {area([odds for odds, _, _ in found], right):.3f} of "
+        f"{len(cases)}",
         flush=True,
     )
 

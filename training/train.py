@@ -76,8 +76,7 @@ def main() -> None:
                 means[name] = 0.99 * means.get(name, loss.item()) + 0.01 * loss.item()
             if step % 100 == 0:
                 told = ", ".join(f"{name} {mean:.3f}" for name, mean in sorted(means.items()))
-                pace = count / (time.monotonic() - began)
-                print(f"{done:.1%} {count} pairs, {pace:.1f} a second: {told}", flush=True)
+                print(f"{done:.1%}, {count / (time.monotonic() - began):.1f} a second: {told}")
             if time.monotonic() - saved > 300:
                 torch.save(reader.state_dict(), options.out)
                 saved = time.monotonic()
