@@ -147,7 +147,7 @@ def home(base: str, folder: Path | None) -> KnowledgeBase:
     """The home of a base; filled when it is new. Vectors do not matter here."""
     where = (folder or CACHE / "homes") / (base if folder else f"analysis-{base}")
     kb = open_kb(where, overrides={"embedding": {"backend": "static"}})
-    if not kb.catalogue.collections():
+    if not kb.catalogue.collection_names():
         data, settings = SOURCES[base]
         source = eval_data(data) if data else SAMPLE
         rules = ROOT / "examples" / "collections" / settings if settings else None

@@ -243,7 +243,7 @@ def reindex(kb: KnowledgeBase, _folder: Path) -> None:
 
 
 def migrate(kb: KnowledgeBase, folder: Path) -> None:
-    assert kb.catalogue.collections()  # opening brings the schema up to date
+    assert kb.catalogue.stats()  # opening brings the schema up to date
     run.add(kb, [str(folder)])
 
 

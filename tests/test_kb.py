@@ -48,9 +48,10 @@ def test_an_empty_home_takes_what_the_settings_ask_for(
 ) -> None:
     with shaped(tmp_path, 128, 90) as kb:
         assert not kb.reindex_needed
-        assert kb.catalogue.fingerprint() is None
+        assert kb.catalogue.reindexing.live() is None
         live = kb.live()
-        assert live.fingerprint == kb.wanted == kb.catalogue.fingerprint()
+        assert live.fingerprint == kb.wanted
+        assert kb.catalogue.reindexing.live() == kb.wanted_live()
         assert (live.fingerprint.embedder, live.tokens) == ("readable/128", 90)
         assert kb.live() is live
         assert kb.index is live.index
@@ -150,7 +151,7 @@ def test_many_threads_open_everything_once(tmp_path: Path, opened: list[Embeddin
         kb.live()
     opened.clear()
     with shaped(tmp_path, 128) as kb:
-        assert kb.catalogue.fingerprint()
+        assert kb.catalogue.reindexing.live()
         seen: list[int] = []
         threads = [threading.Thread(target=lambda: seen.append(id(kb.live()))) for _ in range(8)]
         for thread in threads:
@@ -180,7 +181,8 @@ def test_a_home_that_does_not_know_its_embedder_takes_the_settings_that_fit(
     tmp_path: Path, opened: list[EmbeddingSettings]
 ) -> None:
     with shaped(tmp_path, 128) as kb:
-        kb.catalogue.set_fingerprint(kb.wanted)  # as releases before this one did
+        # As releases before this one did.
+        kb.catalogue.reindexing.claim(LiveIndex(fingerprint=kb.wanted))
         assert kb.live().embedder.identity == "readable/128"
         assert not kb.reindex_needed
     with shaped(tmp_path, 96) as kb:

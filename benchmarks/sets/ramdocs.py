@@ -64,7 +64,7 @@ def home(overrides: Mapping[str, Mapping[str, Any]] | None = None) -> KnowledgeB
     kb = open_home("ramdocs", overrides)
     sources = CACHE / "sources" / "ramdocs"
     sources.mkdir(parents=True, exist_ok=True)
-    held = {each.name for each in kb.catalogue.collections()}
+    held = kb.catalogue.collection_names()
     lines = eval_data(*_FILE).read_text(encoding="utf-8").splitlines()
     for one, line in zip(asked(), lines, strict=True):
         if one.collection not in held:

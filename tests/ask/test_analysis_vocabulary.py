@@ -13,7 +13,7 @@ from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import people, vocabulary_of
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
-from wellread.store.catalogue.documents.vocabularies import stamps_of
+from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.database import Database
 from wellread.testing.embedding import ReadableEmbedder

@@ -245,8 +245,7 @@ def join(folder: Path, kb: KnowledgeBase) -> None:
 
 
 def owe(folder: Path, kb: KnowledgeBase) -> None:
-    found = kb.catalogue.find("town", next(iter(kb.catalogue.sources("town"))))
-    assert found is not None
+    found = kb.catalogue.documents("town")[0]
     kb.catalogue.integrity.owe([(found.id, found.version)])
 
 

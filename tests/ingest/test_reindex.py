@@ -377,7 +377,7 @@ def test_a_document_that_goes_and_comes_back_while_it_is_written(
         monkeypatch.setattr(LanceIndex, "write", write_rows)
         assert reindex(kb).switched
         check_settled(kb, NEW, range(FILES))
-        assert all(row.context == "Paper 3" for row in kb.catalogue.passages(known(3)))
+        assert all(row.context == "Paper 3" for row in kb.catalogue.passages_of([known(3)]))
 
 
 def test_the_settings_change_again(home: Path, small_windows: None) -> None:

@@ -187,7 +187,7 @@ def test_a_collection_goes_with_all_that_is_kept_of_it(kb: KnowledgeBase, papers
     report = remove_collection(kb, "default")
     assert_gone(kb, report, FERRY, SEALS, CRANE)
     assert report.documents == 4
-    assert [each.name for each in kb.catalogue.collections()] == ["copy"]
+    assert kb.catalogue.collection_names() == ["copy"]
     assert kb.catalogue.sources("default") == {}
     assert kb.catalogue.collection_settings.settings("default") is None
     assert [job.collection for job in kb.catalogue.jobs.newest()] == ["copy"]

@@ -278,7 +278,7 @@ def test_collections_do_not_touch_each_other(kb: KnowledgeBase, folder: Path) ->
     (folder / "ferry.txt").write_text(FERRY)
     add(kb, [str(folder)], collection="one")
     assert add(kb, [str(folder)], collection="two").counts()["added"] == 1
-    assert [(facts.name, facts.documents) for facts in kb.catalogue.collections()] == [
+    assert [(one.collection, one.documents) for one in kb.catalogue.stats()] == [
         ("one", 1),
         ("two", 1),
     ]

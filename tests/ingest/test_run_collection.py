@@ -49,7 +49,11 @@ def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
 
 
 def names(kb: KnowledgeBase) -> dict[str, str]:
-    return kb.catalogue.entity_names(["default"])
+    return {
+        name.casefold(): node.id
+        for node in kb.catalogue.graph.entities(["default"])
+        for name in (node.id, node.title, *node.aliases)
+    }
 
 
 def test_settings_map_fields_and_are_kept(kb: KnowledgeBase, folder: Path, tmp_path: Path) -> None:

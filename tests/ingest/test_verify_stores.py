@@ -407,16 +407,16 @@ def test_marks_outside_the_text_are_told(
 def test_passages_that_do_not_fit_are_cut_again(
     kb: KnowledgeBase, mill: tuple[str, str], kind: str, statement: str
 ) -> None:
-    before = kb.catalogue.passages(mill[0])
+    before = kb.catalogue.passages_of([mill[0]])
     by_sql(kb, statement, mill[0])
     assert (kind, mill[0], False) in kinds(verify(kb))
     assert (kind, mill[0], True) in kinds(verify(kb, repair=True))
     assert_whole(kb)
-    assert kb.catalogue.passages(mill[0]) == before
+    assert kb.catalogue.passages_of([mill[0]]) == before
 
 
 def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
-    before = kb.catalogue.passages(mill[0])
+    before = kb.catalogue.passages_of([mill[0]])
     by_sql(kb, "DELETE FROM passages WHERE document_id = ? AND ordinal = 1", mill[0])
     check(
         kb,
@@ -424,25 +424,25 @@ def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[
         (damage.MISCOUNTED, mill[0]),
         (damage.ORPHAN, mill[0]),
     )
-    assert kb.catalogue.passages(mill[0]) == before
+    assert kb.catalogue.passages_of([mill[0]]) == before
 
 
 @pytest.mark.parametrize("column", ["id", "version"])
 def test_passages_that_go_by_another_name_are_cut_again(
     kb: KnowledgeBase, ferry: tuple[str, str], column: str
 ) -> None:
-    before = kb.catalogue.passages(ferry[0])
+    before = kb.catalogue.passages_of([ferry[0]])
     by_sql(kb, f"UPDATE passages SET {column} = 'odd' WHERE document_id = ?", ferry[0])
     assert (damage.MISNAMED, ferry[0], False) in kinds(verify(kb))
     assert verify(kb, repair=True).clean
     assert_whole(kb)
-    assert kb.catalogue.passages(ferry[0]) == before
+    assert kb.catalogue.passages_of([ferry[0]]) == before
 
 
 def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     by_sql(kb, "UPDATE documents SET passages = 5 WHERE id = ?", ferry[0])
     check(kb, (damage.MISCOUNTED, ferry[0]))
-    assert sum(each.passages for each in kb.catalogue.collections()) == 3
+    assert sum(each.passages for each in kb.catalogue.stats()) == 3
 
 
 # --- the rest of the catalogue ---

@@ -47,7 +47,7 @@ class Sync:
             failed = isinstance(item, SourceError)
             rows.append(SourceResult(uri=item.uri, status="failed" if failed else "added"))
             if not isinstance(item, SourceError):
-                kb.catalogue.record_source(self.record(item.uri, collection, item))
+                kb.catalogue.record_sources([self.record(item.uri, collection, item)])
         there = {item.uri for item in found}
         for uri in (only or frozenset()) & set(kb.catalogue.sources(collection)) - there:
             if uri.startswith("file:"):
@@ -392,7 +392,9 @@ def test_addresses_are_asked_at_their_own_pace(sync: Sync, begin: Begin) -> None
 def test_a_pause_is_kept_over_a_new_start(sync: Sync, begin: Begin) -> None:
     hour = datetime.now(UTC) + timedelta(hours=1)
     sync.poll_after = {OTHER: hour}
-    begin(FEED, OTHER, before=lambda kb: kb.catalogue.record_source(sync.record(OTHER, "c", None)))
+    begin(
+        FEED, OTHER, before=lambda kb: kb.catalogue.record_sources([sync.record(OTHER, "c", None)])
+    )
     assert sync.next() == {FEED}
 
 

@@ -19,8 +19,8 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, passage_id, version_of
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.store.schema.catalogue_values import (
-    CollectionFacts,
     DocumentChange,
     PendingWrite,
     SourceChange,
@@ -137,16 +137,11 @@ def test_facts_passages_texts_and_marks_of_a_document(catalogue: Catalogue) -> N
     known, version = key(document)
     facts = catalogue.facts([known, "nobody"])[known]
     assert (facts.version, facts.title, facts.characters) == (version, "a", 16)
-    assert catalogue.find("main", "file:///a") == facts
-    assert catalogue.find("other", "file:///a") is None
     assert catalogue.documents("main") == [facts]
     assert catalogue.live_versions([known, "nobody"]) == {known: version}
     assert catalogue.marks([known, "nobody"]) == {known: document.marks}
     passages = cut(document).passages
-    rows = catalogue.passages(known)
-    assert [(row.id, row.span, row.ordinal) for row in rows] == [
-        (passage.id, passage.span, ordinal) for ordinal, passage in enumerate(passages)
-    ]
+    assert catalogue.passages_of([known]) == passages
     assert catalogue.live_passages([passage.id for passage in passages] + ["nobody"]) == {
         passage.id: passage for passage in passages
     }
@@ -229,7 +224,6 @@ def test_text_that_no_database_keeps_is_a_store_error(catalogue: Catalogue) -> N
                 )
             ]
         )
-    assert catalogue.collections() == []
     assert catalogue.collection_names() == []
 
 
@@ -320,8 +314,8 @@ def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: 
     assert not _holds(tmp_path, b"xyzzyplugh")
     assert pending(catalogue) == removals(secret)
     assert set(catalogue.sources("main")) == {"t"}
-    assert catalogue.entity_names(["main"]) == {}
-    assert catalogue.collections() == [CollectionFacts(name="main", documents=1, passages=4)]
+    assert catalogue.graph.entities(["main"]) == []
+    assert [(one.documents, one.passages) for one in catalogue.stats()] == [(1, 4)]
 
 
 def test_single_documents_can_be_removed(catalogue: Catalogue) -> None:
@@ -337,13 +331,13 @@ def test_many_documents_in_one_commit(catalogue: Catalogue) -> None:
     ids = [key(document)[0] for document in documents]
     assert len(catalogue.facts(ids)) == len(catalogue.live_versions(ids)) == 1_203
     assert len(catalogue.remove_sources("main", ["s"])) == 1_203
-    assert catalogue.collections() == []
+    assert catalogue.stats() == []
 
 
 # --- sources, overviews, properties ---
 
 
-def test_sources_are_recorded_and_touched(catalogue: Catalogue) -> None:
+def test_sources_are_recorded(catalogue: Catalogue) -> None:
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
     bad = SourceRecord(
         collection="main",
@@ -354,15 +348,10 @@ def test_sources_are_recorded_and_touched(catalogue: Catalogue) -> None:
         reason="not a PDF",
         seen_at=long_ago,
     )
-    catalogue.record_source(bad)
+    catalogue.record_sources([bad])
     assert catalogue.sources("main") == {"bad.pdf": bad}
-    catalogue.record_source(replace(bad, reason="encrypted"))
+    catalogue.record_sources([replace(bad, reason="encrypted")])
     assert catalogue.sources("main")["bad.pdf"].reason == "encrypted"
-    catalogue.touch("main", ["bad.pdf", "nobody"])
-    touched = catalogue.sources("main")["bad.pdf"]
-    assert touched.status == "unchanged"
-    assert touched.seen_at is not None
-    assert touched.seen_at > long_ago
     assert catalogue.sources("other") == {}
 
 
@@ -370,47 +359,18 @@ def test_counts_by_collection_and_kind(catalogue: Catalogue) -> None:
     talk = doc("t", "12345678", kind="transcript")
     news = replace(doc("n", "123"), collection="news")
     catalogue.commit([change("s", doc("a"), talk), change("s", news, collection="news")])
-    assert catalogue.collection_names() == [facts.name for facts in catalogue.collections()]
-    assert catalogue.collections() == [
-        CollectionFacts(name="main", documents=2, passages=6),
-        CollectionFacts(name="news", documents=1, passages=1),
-    ]
+    assert catalogue.collection_names() == ["main", "news"]
     counts = {(one.collection, one.kind): one for one in catalogue.stats()}
     assert set(counts) == {("main", "page"), ("main", "transcript"), ("news", "page")}
     talks = counts["main", "transcript"]
     assert (talks.documents, talks.passages, talks.characters) == (1, 2, 8)
 
 
-def test_entities_are_found_by_id_title_and_alias(catalogue: Catalogue) -> None:
-    ferry = EntityFacts(entity_id="e:ferry", aliases=("Kittiwake", "Harbour"))
-    harbour = EntityFacts(entity_id="e:harbour", aliases=("Port",))
-    elsewhere = replace(doc("x", entity=EntityFacts(entity_id="e:x")), collection="other")
-    catalogue.commit(
-        [
-            change(
-                "s", doc("MV Straße", entity=ferry), doc("Harbour", entity=harbour), doc("plain")
-            ),
-            change("s", elsewhere, collection="other"),
-        ]
-    )
-    assert catalogue.entity_names(["main"]) == {
-        "e:ferry": "e:ferry",
-        "mv strasse": "e:ferry",
-        "kittiwake": "e:ferry",
-        "e:harbour": "e:harbour",
-        "harbour": "e:harbour",
-        "port": "e:harbour",
-    }
-    assert set(catalogue.entity_names(["main", "other"]).values()) >= {"e:ferry", "e:x"}
-
-
-def test_the_fingerprint_is_kept(catalogue: Catalogue) -> None:
-    assert catalogue.fingerprint() is None
-    first = Fingerprint(embedder="e", dimensions=4, chunking="c")
-    second = Fingerprint(embedder="f", dimensions=8, chunking="c", schema=2)
-    for fingerprint in (first, second):
-        catalogue.set_fingerprint(fingerprint)
-        assert catalogue.fingerprint() == fingerprint
+def test_the_live_index_is_kept(catalogue: Catalogue) -> None:
+    assert catalogue.reindexing.live() is None
+    live = LiveIndex(fingerprint=Fingerprint(embedder="e", dimensions=4, chunking="c", schema=2))
+    assert catalogue.reindexing.claim(live) == live
+    assert catalogue.reindexing.live() == live
 
 
 def test_gaps_come_newest_first(catalogue: Catalogue) -> None:
@@ -431,15 +391,18 @@ def test_a_commit_survives_a_kill(tmp_path: Path) -> None:
         "import os, pathlib, signal, sys\n"
         "from wellread.store.catalogue import Catalogue\n"
         "from wellread.store.base import Fingerprint\n"
+        "from wellread.store.catalogue.documents.reindexing import LiveIndex\n"
         "catalogue = Catalogue.open(pathlib.Path(sys.argv[1]))\n"
-        "catalogue.set_fingerprint(Fingerprint(embedder='e', dimensions=4, chunking='c'))\n"
+        "fingerprint = Fingerprint(embedder='e', dimensions=4, chunking='c')\n"
+        "catalogue.reindexing.claim(LiveIndex(fingerprint=fingerprint))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     path = tmp_path / "catalogue.db"
     ended = subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60)
     assert ended.returncode == -signal.SIGKILL
     again = Catalogue.open(path)
-    assert again.fingerprint() == Fingerprint(embedder="e", dimensions=4, chunking="c")
+    fingerprint = Fingerprint(embedder="e", dimensions=4, chunking="c")
+    assert again.reindexing.live() == LiveIndex(fingerprint=fingerprint)
     again.close()
 
 
@@ -457,7 +420,7 @@ def test_threads_can_commit_and_read_at_once(catalogue: Catalogue) -> None:
 
     _run([threading.Thread(target=work, args=(number,)) for number in range(6)])
     assert failures == []
-    assert catalogue.collections()[0].documents == 30
+    assert catalogue.stats()[0].documents == 30
 
 
 def test_a_snapshot_is_not_moved_by_a_writer(catalogue: Catalogue) -> None:

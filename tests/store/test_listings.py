@@ -153,13 +153,13 @@ def test_what_somebody_said_newest_first(catalogue: Catalogue) -> None:
 def test_openings_and_the_passage_at_a_character(catalogue: Catalogue) -> None:
     openings = catalogue.listings.openings([known("b"), known("e", "south")])
     assert {name: one.text for name, one in openings.items()} == {known("b"): "Ropes."}
-    ids = [row.id for row in catalogue.passages(known("b"))]
+    ids = [row.id for row in catalogue.passages_of([known("b")])]
     places = [(known("b"), place) for place in (0, 5, 6, 13, 19, 20)] + [("doc_0", 0)]
     assert catalogue.listings.covering(places) == [ids[0], ids[0], *ids[1:], ids[2], "", ""]
 
 
 def test_a_passage_is_found_by_how_its_id_begins(catalogue: Catalogue) -> None:
-    row = catalogue.passages(known("b"))[1]
+    row = catalogue.passages_of([known("b")])[1]
     for name in (row.id, row.id[:12]):
         (place,) = catalogue.listings.place(name)
         assert (place.id, place.document_id) == (row.id, known("b"))

@@ -97,7 +97,7 @@ def report_of(
 
 def base_of(kb: KnowledgeBase) -> Base:
     """What of ``kb`` decides the figures."""
-    collections = kb.catalogue.collections()
+    collections = kb.catalogue.stats()
     return Base(
         documents=sum(each.documents for each in collections),
         passages=sum(each.passages for each in collections),

@@ -41,7 +41,7 @@ class Turn:
 
 def turns_of(kb: KnowledgeBase, document_id: str, document: Document) -> Iterator[Turn]:
     """The turns in order. One inside a longer stretch that is timed has the stretch's times."""
-    rows = kb.catalogue.passages(document_id)
+    rows = kb.catalogue.passages_of([document_id])
     spans = list(turn_spans(document, [row.span for row in rows]))
     places = kb.catalogue.listings.covering([(document_id, span.start) for _, span in spans])
     marks = Marks(document.marks)

@@ -129,7 +129,7 @@ class Terminal:
         if not (self.home_folder() / CATALOGUE_FILE).exists():
             raise RequestError(EMPTY, hint=ADD)
         opened = self.open_current(overrides=overrides)
-        if opened.catalogue.fingerprint() is None:
+        if opened.catalogue.reindexing.live() is None:
             opened.close()
             raise RequestError(EMPTY, hint=ADD)
         return opened
@@ -175,8 +175,8 @@ def warn_if_outdated(kb: KnowledgeBase) -> None:
         asked = _asked_for(kb.settings)
     except (ModelError, SettingsError) as error:
         asked = f"an embedder that cannot be opened: {error}"
-    live = kb.catalogue.fingerprint()
-    made = index_words(live) if live else "nothing yet"
+    live = kb.catalogue.reindexing.live()
+    made = index_words(live.fingerprint) if live else "nothing yet"
     logger.warning(
         "the index in use was made with %s; the settings ask for %s. Run 'wellread reindex'",
         made,

@@ -16,7 +16,7 @@ from datetime import date
 from weakref import WeakKeyDictionary
 
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.vocabularies import CollectionWords
+from wellread.store.catalogue.documents.collection_records import CollectionWords
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS

@@ -119,7 +119,7 @@ def drop_orphans(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
     odd = [
         known
         for known, ids in held.items()
-        if not ids <= {row.id for row in kb.catalogue.passages(known)}
+        if not ids <= {row.id for row in kb.catalogue.passages_of([known])}
     ]
     write_again(kb, odd)
 

@@ -64,7 +64,7 @@ def purge_if_quick(kb: KnowledgeBase) -> None:
     Raises:
         StoreError: as ``purge``.
     """
-    passages = sum(each.passages for each in kb.catalogue.collections())
+    passages = sum(each.passages for each in kb.catalogue.stats())
     if passages <= QUICK_PASSAGES:
         purge(kb)
 

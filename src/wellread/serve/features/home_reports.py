@@ -139,14 +139,14 @@ class HoldingsBody(PlainBody):
 def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     """Count what ``kb`` holds."""
     rows = kb.catalogue.stats()
-    fingerprint = kb.catalogue.fingerprint()
+    live = kb.catalogue.reindexing.live()
     return HoldingsBody(
         home=str(kb.home),
         bytes=sum(_sizes(kb.home)),
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),
-        fingerprint=asdict(fingerprint) if fingerprint else None,
+        fingerprint=asdict(live.fingerprint) if live else None,
         collections=tuple(KindCountBody.of(row, name=row.collection) for row in rows),
     )
 

@@ -13,7 +13,6 @@ from sqlalchemy import (
     bindparam,
     delete,
     insert,
-    select,
     update,
 )
 
@@ -27,6 +26,12 @@ from wellread.store.catalogue.asking.answer_records import (
     titles_at_rest,
 )
 from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.documents.collection_records import (
+    documents_of_sources,
+    record_sources,
+    touch,
+    touch_documents,
+)
 from wellread.store.catalogue.documents.index_debts import (
     VectorDebt,
     note_deletion,
@@ -34,8 +39,7 @@ from wellread.store.catalogue.documents.index_debts import (
     plan_removals,
     settle,
 )
-from wellread.store.catalogue.documents.source_records import documents_of_sources, record_sources
-from wellread.store.catalogue.documents.vocabularies import touch, touch_documents
+from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema.activity_tables import (
@@ -50,7 +54,7 @@ from wellread.store.schema.catalogue_values import (
     SourceRecord,
     VersionKey,
 )
-from wellread.store.schema.database import chunks, rows_in
+from wellread.store.schema.database import chunks
 from wellread.store.schema.document_tables import (
     PIECE,
     documents,
@@ -68,7 +72,12 @@ FOUND = (mentions, mention_scans)  # in the text of one version
 
 
 def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> None:
-    """Make ``changes`` the live content; see ``Catalogue.commit``."""
+    """Flip whole sources to their new content.
+
+    Documents that a source yielded before and no more are deleted. The write intents of the new
+    versions are settled; replaced and deleted versions become pending removals; answers that rest
+    on them become stale.
+    """
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -76,7 +85,7 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
         for new in change.documents
         for row in [_document_row(change.record, new, now)]
     }
-    before = _hashes(connection, rows)
+    before = live_hashes(connection, rows)
     whole = [change for change in changes if not change.accumulates]
     gone = {key[0]: key[1] for key in _yielded_by(connection, whole) if key[0] not in rows}
     replaced = [
@@ -145,13 +154,6 @@ def _forget_staged(connection: Connection, ids: Sequence[str]) -> None:
     connection.execute(update(next_passages).where(parts).values(context="", speakers=[]))
 
 
-def _hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Document id to version and hash of facts."""
-    columns = (documents.c.id, documents.c.version, documents.c.facts)
-    statement = select(*columns).where(documents.c.id.in_(bindparam("values", expanding=True)))
-    return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
-
-
 def _yielded_by(connection: Connection, changes: Sequence[SourceChange]) -> Iterator[VersionKey]:
     by_collection: dict[str, list[str]] = {}
     for change in changes:
@@ -174,17 +176,7 @@ def _document_row(record: SourceRecord, change: DocumentChange, now: datetime) -
             )
     return {
         "id": known,
-        "collection": document.collection,
-        "uri": document.uri,
-        "kind": document.kind,
-        "title": document.title,
-        "url": document.url,
-        "source_type": document.source_type,
-        "language": document.language,
-        "authors": document.authors,
-        "published_at": document.published_at,
-        "summary": document.summary,
-        "media_url": document.media_url,
+        **{name: getattr(document, name) for name in COPIED},
         "taxonomy": {name: list(values) for name, values in document.taxonomy.items()},
         "version": version,
         "facts": facts_of(document),
@@ -260,16 +252,7 @@ def _marks_rows(change: DocumentChange) -> Iterator[Row]:
 
 
 def _passage_rows(change: DocumentChange) -> Iterator[Row]:
-    for ordinal, passage in enumerate(change.passages):
-        yield {
-            "id": passage.id,
-            "version": passage.version,
-            "ordinal": ordinal,
-            "start": passage.span.start,
-            "end": passage.span.end,
-            "context": passage.context,
-            "speakers": passage.speakers,
-        }
+    return (passage_row(passage, ordinal) for ordinal, passage in enumerate(change.passages))
 
 
 def _entity_rows(change: DocumentChange) -> Iterator[Row]:

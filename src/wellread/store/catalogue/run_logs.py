@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import tagged_hash
 from wellread.store.schema.activity_tables import job_items, jobs, provider_calls
-from wellread.store.schema.database import Database
+from wellread.store.schema.database import CataloguePart
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -67,11 +67,8 @@ class JobItem:
     passages: int = 0
 
 
-class Jobs:
-    """The log of runs. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Jobs(CataloguePart):
+    """The log of runs."""
 
     def start(
         self, action: JobAction, collection: str, inputs: Sequence[str], host: str, pid: int
@@ -226,11 +223,8 @@ class Total:
     seconds: float
 
 
-class Calls:
-    """Calls that were made. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Calls(CataloguePart):
+    """Calls that were made."""
 
     def record(self, call: Call) -> None:
         """Write a call down that has ended."""

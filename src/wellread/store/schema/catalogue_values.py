@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from wellread.types import Document, Kind, Passage, Span
+from wellread.types import Document, Kind, Passage
 
 SourceStatus = Literal["added", "updated", "unchanged", "failed", "skipped"]
 WriteAction = Literal["write", "remove"]
@@ -84,15 +84,6 @@ class PendingWrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectionFacts:
-    """How much a collection holds."""
-
-    name: str
-    documents: int
-    passages: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
     """How many documents and passages of one kind a collection holds."""
 
@@ -101,19 +92,6 @@ class KindCount:
     documents: int
     passages: int
     characters: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageRow:
-    """A live passage without its text."""
-
-    id: str
-    document_id: str
-    version: str
-    ordinal: int
-    span: Span
-    context: str
-    speakers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ BUSY_SECONDS = 30
 READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
 UPGRADE_SECONDS = 600.0
 SCHEMA_LOCK = 0x77656C6C  # any number will do, as long as no other program takes it
+STREAM_ROWS = 5_000
 WRITE_OPTION = "wellread_write"
 # FULL, not NORMAL: once a commit has flipped a version, the old version's rows leave the index.
 # A flip that a power cut could undo would leave a live version without rows.
@@ -154,7 +155,7 @@ def _errors(action: str) -> Iterator[None]:
         ) from error
 
 
-class Part:
+class CataloguePart:
     """A part of the catalogue. Every method of every part raises StoreError on failure."""
 
     def __init__(self, database: Database) -> None:
@@ -169,6 +170,11 @@ class Part:
         """The first column of ``_rows``."""
         return [row[0] for row in self._rows(statement)]
 
+    def _stream(self, statement: Executable) -> Iterator[Row[Any]]:
+        """``_rows`` from one snapshot, a few thousand in memory at a time."""
+        with self._database.read() as connection:
+            yield from connection.execution_options(yield_per=STREAM_ROWS).execute(statement)
+
     def _run(self, *statements: Executable) -> None:
         """Statements that write, in one transaction."""
         with self._database.write() as connection:
@@ -178,24 +184,30 @@ class Part:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Query = Callable[Concatenate[Connection, P], T]
+Method = Callable[Concatenate[CataloguePart, P], T]
 
 
-def reading(query: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+def reading(
+    query: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[CataloguePart, P], T]:
     """``query`` as a method of a part: in a transaction of its own, which only reads."""
 
     @wraps(query)
-    def method(part: Part, /, *args: P.args, **options: P.kwargs) -> T:
+    def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
         with part._database.read() as connection:
             return query(connection, *args, **options)
 
     return method
 
 
-def writing(change: Callable[Concatenate[Connection, P], T]) -> Callable[Concatenate[Part, P], T]:
+def writing(
+    change: Callable[Concatenate[Connection, P], T],
+) -> Callable[Concatenate[CataloguePart, P], T]:
     """``change`` as a method of a part: in a transaction of its own."""
 
     @wraps(change)
-    def method(part: Part, /, *args: P.args, **options: P.kwargs) -> T:
+    def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
         with part._database.write() as connection:
             return change(connection, *args, **options)
 

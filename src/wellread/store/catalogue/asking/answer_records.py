@@ -129,7 +129,7 @@ def find_answer(connection: Connection, answer_id: str) -> Answer | None:
     return from_plain(Answer, row.body) if row else None
 
 
-def list_answers(connection: Connection, limit: int) -> list[StoredAnswer]:
+def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]:
     """Facts about the newest answers, newest first."""
     order = (answers.c.created_at.desc(), answers.c.id)
     return [
@@ -249,7 +249,7 @@ def _asked(body: Plain) -> str:
     return str(body.get("standalone") or body["question"])
 
 
-def list_gaps(connection: Connection, limit: int) -> list[Gap]:
+def list_gaps(connection: Connection, limit: int = 1_000) -> list[Gap]:
     """The newest gaps, newest first."""
     statement = select(gaps).order_by(gaps.c.id.desc()).limit(limit)
     return [Gap(**row._mapping) for row in connection.execute(statement)]

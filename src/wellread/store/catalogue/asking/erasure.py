@@ -17,11 +17,10 @@ from wellread.store.catalogue.asking.answer_records import (
     stored_texts,
 )
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
+from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
-from wellread.store.catalogue.documents.source_records import documents_of_sources
-from wellread.store.catalogue.documents.vocabularies import touch
 from wellread.store.schema.activity_tables import collections, jobs, stories
-from wellread.store.schema.database import BUSY_SECONDS, Database, chunks
+from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
 from wellread.store.schema.document_tables import (
     answer_evidence,
     answers,
@@ -33,11 +32,8 @@ from wellread.store.schema.document_tables import (
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
 
-class Forgetting:
-    """What is left of deleted documents. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Forgetting(CataloguePart):
+    """What is left of deleted documents."""
 
     # --- words ---
 

@@ -29,7 +29,7 @@ from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.reindexing import SWITCHES
 from wellread.store.schema.activity_tables import cached_answers, sessions, vector_debts
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.database import Database, chunks
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.document_tables import answers, properties
 
 TAG = "ans_"  # with which the id of every answer begins
@@ -52,11 +52,8 @@ class SessionFacts:
     seen_at: datetime
 
 
-class Sessions:
-    """The sessions and answers of one owner at a time. StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Sessions(CataloguePart):
+    """The sessions and answers of one owner at a time."""
 
     # --- sessions ---
 
@@ -165,11 +162,8 @@ MOST = 10_000  # entries that are kept, the newest
 KEPT = timedelta(days=2)
 
 
-class AnswerCache:
-    """Keys to answers. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class AnswerCache(CataloguePart):
+    """Keys to answers."""
 
     def find(self, key: str) -> Answer | None:
         """The answer under ``key``, unless there is none or it is stale."""

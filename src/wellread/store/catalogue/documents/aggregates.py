@@ -34,7 +34,7 @@ from sqlalchemy import (
 
 from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
 from wellread.store.schema.activity_tables import mentions
-from wellread.store.schema.database import Database, rows_in
+from wellread.store.schema.database import CataloguePart, rows_in
 from wellread.store.schema.document_tables import documents, passages, texts
 from wellread.types import Filters, Kind
 
@@ -85,11 +85,8 @@ class Totals:
     last: datetime | None
 
 
-class Censuses:
-    """Exhaustive queries. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Censuses(CataloguePart):
+    """Exhaustive queries."""
 
     def totals(self, limits: Limits = ()) -> Totals:
         """How many documents meet the limits, and from when they are."""

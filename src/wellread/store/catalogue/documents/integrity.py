@@ -27,12 +27,11 @@ from sqlalchemy import (
     update,
 )
 
+from wellread.store.catalogue.documents.collection_records import origins, touch_all
 from wellread.store.catalogue.documents.raw_reads import Body, bodies
-from wellread.store.catalogue.documents.source_records import origins
-from wellread.store.catalogue.documents.vocabularies import touch_all
 from wellread.store.schema.activity_tables import mention_scans, mentions, story_items, vector_debts
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.database import Database, chunks
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.document_tables import documents, metadata, passages, sources, texts
 
 DOCUMENTS_AT_ONCE = 50
@@ -51,11 +50,8 @@ class BrokenReference:
     rows: int
 
 
-class Integrity:
-    """Checks and their remedies. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Integrity(CataloguePart):
+    """Checks and their remedies."""
 
     # --- reading everything ---
 

@@ -19,7 +19,7 @@ from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.database import Database, rows_in
+from wellread.store.schema.database import CataloguePart, rows_in
 from wellread.store.schema.document_tables import documents, passages, past_questions
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
@@ -55,7 +55,7 @@ class ListedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentPage:
-    """Part of a list, and how many documents the whole of it has."""
+    """CataloguePart of a list, and how many documents the whole of it has."""
 
     total: int
     documents: tuple[ListedDocument, ...]
@@ -63,7 +63,7 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassagePage:
-    """Part of a list, and how many passages the whole of it has."""
+    """CataloguePart of a list, and how many passages the whole of it has."""
 
     total: int
     passages: tuple[Passage, ...]
@@ -89,11 +89,8 @@ class PassagePlace:
     passages: int
 
 
-class Listings:
-    """Reads for lists and for finding one's place. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Listings(CataloguePart):
+    """Reads for lists and for finding one's place."""
 
     # --- documents ---
 
@@ -286,11 +283,8 @@ class CitedSource:
     updated_at: datetime
 
 
-class PastQuestions:
-    """Reads of past questions. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class PastQuestions(CataloguePart):
+    """Reads of past questions."""
 
     def of(self, document_ids: Iterable[str]) -> dict[str, StoredPastQuestion]:
         """Document id to the past question it holds; other documents are left out."""

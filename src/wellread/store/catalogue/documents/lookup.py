@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import BindParameter, Connection, and_, bindparam, select
+from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
-from wellread.store.base import IndexKey
 from wellread.store.schema.activity_tables import mention_scans, mentions
-from wellread.store.schema.catalogue_values import (
-    PassageRow,
-)
 from wellread.store.schema.database import rows_in
 from wellread.store.schema.document_tables import (
     PIECE,
@@ -24,6 +22,7 @@ from wellread.store.schema.document_tables import (
     marks,
     passages,
     past_questions,
+    properties,
     relations,
     texts,
 )
@@ -38,7 +37,7 @@ from wellread.types import (
     Span,
 )
 
-STREAM_ROWS = 5_000
+MANY = 1_000_000_000
 VALUES: BindParameter[Any] = bindparam("values", expanding=True)
 # A mention counts while the scan that found it read the live version.
 LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_id).join(
@@ -49,21 +48,11 @@ LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_i
     ),
 )
 
-_FACTS = select(  # in the order of ``_document_facts``
-    documents.c.id,
-    documents.c.version,
-    documents.c.collection,
-    documents.c.uri,
-    documents.c.kind,
-    documents.c.title,
-    documents.c.url,
-    documents.c.source_type,
-    documents.c.language,
-    documents.c.authors,
-    documents.c.published_at,
-    documents.c.media_url,
-    documents.c.characters,
-)
+# The facts of a document that have a column of the same name.
+COPIED = tuple(one.name for one in fields(Document) if one.name in documents.c)
+_FACTS = select(*(documents.c[one.name] for one in fields(DocumentFacts)))
+EVERY_DOCUMENT = select(documents.c.id)
+EVERY_PASSAGE = select(passages.c.id, passages.c.document_id, passages.c.version)
 _PASSAGE = (
     passages.c.id,
     passages.c.document_id,
@@ -106,12 +95,6 @@ def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[s
     return {row.id: (row.version, row.facts) for row in rows_in(connection, statement, ids)}
 
 
-def document_ids(connection: Connection) -> Iterator[str]:
-    """The id of every document, streamed."""
-    found = connection.execution_options(yield_per=STREAM_ROWS).execute(select(documents.c.id))
-    yield from found.scalars()
-
-
 def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts]:
     """Document id to its facts; unknown documents are left out."""
     statement = _FACTS.where(documents.c.id.in_(VALUES))
@@ -119,7 +102,7 @@ def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts
 
 
 def list_documents(
-    connection: Connection, collection: str, limit: int, offset: int
+    connection: Connection, collection: str, limit: int = MANY, offset: int = 0
 ) -> list[DocumentFacts]:
     """Facts of a collection's documents, by uri."""
     statement = (
@@ -129,13 +112,6 @@ def list_documents(
         .offset(offset)
     )
     return [_document_facts(row) for row in connection.execute(statement)]
-
-
-def find(connection: Connection, collection: str, uri: str) -> DocumentFacts | None:
-    """Facts of the document known by (collection, uri)."""
-    statement = _FACTS.where(documents.c.collection == collection, documents.c.uri == uri)
-    row = connection.execute(statement).first()
-    return _document_facts(row) if row else None
 
 
 def document(connection: Connection, known: str) -> Document | None:
@@ -148,21 +124,14 @@ def document(connection: Connection, known: str) -> Document | None:
     row = connection.execute(statement).first()
     if row is None:
         return None
+    lists = {
+        "authors": tuple(row.authors),
+        "taxonomy": {name: tuple(values) for name, values in row.taxonomy.items()},
+    }
     return Document(
-        collection=row.collection,
-        uri=row.uri,
-        kind=row.kind,
-        title=row.title,
+        **{name: row._mapping[name] for name in COPIED} | lists,
         text=whole_texts(connection, [known]).get(known, ""),
         marks=marks_from_blob(row.blob),
-        url=row.url,
-        source_type=row.source_type,
-        language=row.language,
-        authors=tuple(row.authors),
-        published_at=row.published_at,
-        summary=row.summary,
-        media_url=row.media_url,
-        taxonomy={name: tuple(values) for name, values in row.taxonomy.items()},
         entity=_entity(connection, known),
         past_question=_past_question(connection, known),
     )
@@ -226,32 +195,33 @@ def neighbours(connection: Connection, passage_id: str, before: int, after: int)
     return list(_passages(connection.execute(statement)))
 
 
-def passage_rows(connection: Connection, known: str) -> list[PassageRow]:
-    """All passages of a document, in reading order."""
-    statement = (
-        select(*_PASSAGE, passages.c.ordinal)
-        .where(passages.c.document_id == known)
-        .order_by(passages.c.ordinal)
-    )
-    return [
-        PassageRow(
-            id=row.id,
-            document_id=row.document_id,
-            version=row.version,
-            ordinal=row.ordinal,
-            span=Span(start=row.start, end=row.end),
-            context=row.context,
-            speakers=tuple(row.speakers),
-        )
-        for row in connection.execute(statement)
-    ]
+def passage_row(passage: Passage, ordinal: int) -> dict[str, Any]:
+    """The row of a live passage, or of one that waits to be."""
+    return {
+        "id": passage.id,
+        "document_id": passage.document_id,
+        "version": passage.version,
+        "ordinal": ordinal,
+        "start": passage.span.start,
+        "end": passage.span.end,
+        "context": passage.context,
+        "speakers": passage.speakers,
+    }
 
 
-def passage_keys(connection: Connection) -> Iterator[IndexKey]:
-    """The key of every live passage, streamed."""
-    statement = select(passages.c.id, passages.c.document_id, passages.c.version)
-    for row in connection.execution_options(yield_per=STREAM_ROWS).execute(statement):
-        yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
+def property_of(connection: Connection, key: str) -> Any:
+    """What is kept under ``key`` beside the tables; None when nothing is."""
+    return connection.execute(select(properties.c.value).where(properties.c.key == key)).scalar()
+
+
+def put_properties(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Keep each value under its key, in place of what was there."""
+    if values:
+        rows = [{"key": key, "value": value} for key, value in values.items()]
+        made = postgresql if connection.dialect.name == "postgresql" else sqlite
+        statement = made.insert(properties)
+        put = {"value": statement.excluded.value}
+        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
 
 
 def all_marks(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[Mark, ...]]:
@@ -266,21 +236,7 @@ def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> lis
 
 
 def _document_facts(row: Any) -> DocumentFacts:
-    return DocumentFacts(
-        id=row[0],
-        version=row[1],
-        collection=row[2],
-        uri=row[3],
-        kind=row[4],
-        title=row[5],
-        url=row[6],
-        source_type=row[7],
-        language=row[8],
-        authors=tuple(row[9]),
-        published_at=row[10],
-        media_url=row[11],
-        characters=row[12],
-    )
+    return DocumentFacts(**{**row._mapping, "authors": tuple(row.authors)})
 
 
 def _passages(rows: Iterable[Any]) -> Iterator[Passage]:

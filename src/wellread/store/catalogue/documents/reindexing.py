@@ -28,10 +28,10 @@ from sqlalchemy import (
 from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
-from wellread.store.catalogue.documents.vocabularies import touch_all
+from wellread.store.catalogue.documents.collection_records import touch_all
 from wellread.store.schema.activity_tables import next_documents, next_passages, vector_debts
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.database import Database, chunks
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.document_tables import documents, index_writes, passages, properties
 from wellread.types import Document, Passage
 
@@ -74,11 +74,8 @@ class Extent:
     passages: int = 0
 
 
-class Reindexing:
-    """The live index and the next one. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Reindexing(CataloguePart):
+    """The live index and the next one."""
 
     # --- which index is live ---
 

@@ -24,7 +24,7 @@ from rapidfuzz import fuzz, process, utils
 from sqlalchemy import Connection, select
 
 from wellread.identity import tagged_hash
-from wellread.store.catalogue.documents.vocabularies import stamps_of
+from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.catalogue.graph import mention_records as mention_records
 from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes
 from wellread.store.catalogue.graph.mention_records import (
@@ -42,7 +42,7 @@ from wellread.store.catalogue.graph.relation_network import (
     RelationRow,
 )
 from wellread.store.schema.activity_tables import collections as collection_settings
-from wellread.store.schema.database import Database, Part, reading
+from wellread.store.schema.database import CataloguePart, Database, reading
 from wellread.store.schema.document_tables import documents, entities, relations
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
@@ -127,7 +127,7 @@ class EntityMentions:
     places: tuple[Mention, ...]
 
 
-class Graph(Part):
+class Graph(CataloguePart):
     """Entities, relations and mentions."""
 
     def __init__(self, database: Database) -> None:

@@ -23,7 +23,7 @@ from wellread.store.catalogue.documents.lookup import (
 from wellread.store.catalogue.graph.entity_nodes import load_nodes
 from wellread.store.schema.activity_tables import mention_scans, mentions
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.database import Part, chunks, made_of, reading, rows_in, writing
+from wellread.store.schema.database import CataloguePart, chunks, made_of, reading, rows_in, writing
 from wellread.store.schema.document_tables import documents, entities
 from wellread.types import DocumentFacts, Span
 
@@ -254,7 +254,7 @@ def _inside(collection: str) -> Select[Any]:
     return select(documents.c.id).where(documents.c.collection == collection)
 
 
-class MentionScans(Part):
+class MentionScans(CataloguePart):
     """The stored side of the link pass."""
 
     named_entities = reading(load_nodes)

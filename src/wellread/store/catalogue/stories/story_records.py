@@ -32,18 +32,15 @@ from wellread.store.catalogue.stories.story_rows import (
     told_row,
 )
 from wellread.store.schema.activity_tables import stories, story_items
-from wellread.store.schema.database import AT_ONCE, Database, chunks
+from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
 from wellread.store.schema.document_tables import documents, properties
 
 STREAM_ROWS = 2_000
 Choose = Callable[[Sequence[ItemRecord]], Sequence[ItemRecord]]
 
 
-class Stories:
-    """The stored side of stories. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Stories(CataloguePart):
+    """The stored side of stories."""
 
     # --- making ---
 

@@ -1,9 +1,10 @@
-"""The words in which questions may limit themselves: speakers, authors, kinds, taxonomy, titles.
+"""Collections: their sources, their counts and settings, and the words that describe them.
 
-Each collection's words are read as a whole, once, and again only when its documents change, so
-that a question can be understood without a query per word. Every transaction that changes
-documents or settings gives their collections another stamp (``touch``); a reader of any process
-that finds the stamp it knows need not look at a document.
+The words - speakers, authors, kinds, taxonomy, titles - are what questions may limit themselves
+by. Each collection's are read as a whole, once, and again only when its documents change, so that
+a question can be understood without a query per word. Every transaction that changes documents or
+settings gives their collections another stamp (``touch``); a reader of any process that finds the
+stamp it knows need not look at a document.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Text, cast, delete, func, insert, select, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Text, bindparam, cast, delete, func, insert, select, text, update
 
 from wellread.identity import tagged_hash
-from wellread.store.schema.activity_tables import collections
-from wellread.store.schema.database import Database, chunks
-from wellread.store.schema.document_tables import documents, entities, passages, properties
+from wellread.store.catalogue.documents.lookup import VALUES, put_properties
+from wellread.store.schema.activity_tables import collections, job_items
+from wellread.store.schema.catalogue_values import KindCount, SourceRecord
+from wellread.store.schema.database import CataloguePart, Database, chunks, made_of, rows_in
+from wellread.store.schema.document_tables import documents, entities, passages, properties, sources
 from wellread.types import Kind
 
 # The distinct values, from one look into the index for each: DISTINCT reads every row.
@@ -59,11 +61,11 @@ class CollectionWords:
     published: tuple[date, date] | None
 
 
-class Vocabularies:
+class Vocabularies(CataloguePart):
     """The words of each collection that was asked for. May be called from any thread."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._lock = threading.Lock()
         self._held: dict[str, CollectionWords] = {}
 
@@ -170,7 +172,7 @@ def _published(connection: Connection, collection: str) -> tuple[date, date] | N
 
 def stamps_of(connection: Connection) -> dict[str, str]:
     """Collection with documents to its stamp: another one whenever they or its settings change."""
-    names = {_key(name): name for name in connection.execute(_COLLECTIONS).scalars()}
+    names = {_key(name): name for name in collection_names(connection)}
     stamps = dict.fromkeys(names.values(), "")
     for keys in chunks(names):
         rows = connection.execute(select(properties).where(properties.c.key.in_(keys)))
@@ -180,12 +182,7 @@ def stamps_of(connection: Connection) -> dict[str, str]:
 
 def touch(connection: Connection, collections: Iterable[str]) -> None:
     """Give these collections another stamp; part of the transaction that changes them."""
-    rows = [{"key": _key(name), "value": uuid4().hex} for name in sorted(set(collections))]
-    if rows:
-        made = postgresql if connection.dialect.name == "postgresql" else sqlite
-        statement = made.insert(properties)
-        put = {"value": statement.excluded.value}
-        connection.execute(statement.on_conflict_do_update(index_elements=["key"], set_=put), rows)
+    put_properties(connection, {_key(name): uuid4().hex for name in sorted(set(collections))})
 
 
 def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None:
@@ -204,7 +201,7 @@ def touch_documents(connection: Connection, document_ids: Iterable[str]) -> None
 
 def touch_all(connection: Connection) -> None:
     """``touch`` for every collection that has documents."""
-    touch(connection, connection.execute(_COLLECTIONS).scalars())
+    touch(connection, collection_names(connection))
 
 
 def _key(collection: str) -> str:
@@ -212,18 +209,13 @@ def _key(collection: str) -> str:
     return tagged_hash("words", collection)
 
 
-class Collections:
-    """Settings of collections by name. Every method raises StoreError on failure."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
+class Collections(CataloguePart):
+    """Settings of collections by name."""
 
     def settings(self, name: str) -> dict[str, Any] | None:
         """The settings of the collection, or None when it has none."""
-        statement = select(collections.c.settings).where(collections.c.name == name)
-        with self._database.read() as connection:
-            found: dict[str, Any] | None = connection.execute(statement).scalar()
-        return found
+        found = self._values(select(collections.c.settings).where(collections.c.name == name))
+        return found[0] if found else None
 
     def set_settings(self, name: str, settings: Mapping[str, Any]) -> None:
         """Keep these settings; they take the place of earlier ones."""
@@ -238,3 +230,75 @@ class Collections:
         with self._database.write() as connection:
             connection.execute(delete(collections).where(collections.c.name == name))
             touch(connection, [name])
+
+
+def source_records(connection: Connection, collection: str) -> dict[str, SourceRecord]:
+    """Uri to what is known of each source of the collection."""
+    statement = select(sources).where(sources.c.collection == collection)
+    return {record.uri: record for record in made_of(SourceRecord, connection.execute(statement))}
+
+
+def collection_names(connection: Connection) -> list[str]:
+    """The name of every collection, sorted; far cheaper than with its counts."""
+    return sorted(connection.execute(_COLLECTIONS).scalars())
+
+
+def kind_counts(connection: Connection) -> list[KindCount]:
+    """Counts of every kind in every collection, by name."""
+    group = (documents.c.collection, documents.c.kind)
+    sums = (func.sum(documents.c[name]).label(name) for name in ("passages", "characters"))
+    statement = select(*group, func.count().label("documents"), *sums).group_by(*group)
+    return made_of(KindCount, connection.execute(statement.order_by(*group)))
+
+
+def documents_of_sources(
+    connection: Connection, collection: str, uris: Iterable[str]
+) -> dict[str, str]:
+    """Document id to version of everything that the sources yielded."""
+    statement = select(documents.c.id, documents.c.version).where(
+        documents.c.collection == collection,
+        documents.c.source_uri.in_(VALUES),
+    )
+    return {row.id: row.version for row in rows_in(connection, statement, uris)}
+
+
+def origins(connection: Connection, document_ids: Iterable[str]) -> set[tuple[str, str]]:
+    """Collection and address of the sources that the documents are from."""
+    statement = select(documents.c.collection, documents.c.source_uri).where(
+        documents.c.id.in_(VALUES)
+    )
+    return {(row[0], row[1]) for row in rows_in(connection, statement, document_ids)}
+
+
+def leave_out_emptied(connection: Connection, keys: Iterable[tuple[str, str]]) -> None:
+    """Mark those of the sources as skipped of which no document is left."""
+    for collection, uri in sorted(keys):
+        if not documents_of_sources(connection, collection, [uri]):
+            named = (sources.c.collection == collection, sources.c.uri == uri)
+            connection.execute(update(sources).where(*named).values(status="skipped"))
+
+
+def delete_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
+    """Delete the records of the sources themselves, and what job logs quote of them."""
+    for names in chunks(uris):
+        connection.execute(
+            delete(sources).where(sources.c.collection == collection, sources.c.uri.in_(names))
+        )
+        connection.execute(
+            update(job_items)
+            .where(job_items.c.uri.in_(names), job_items.c.reason != "")
+            .values(reason="")
+        )
+
+
+def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> None:
+    """Keep what was seen of each source, in place of what was known of it."""
+    latest = {(record.collection, record.uri): record for record in records}
+    if not latest:
+        return
+    named = (sources.c.collection == bindparam("c"), sources.c.uri == bindparam("u"))
+    keys = [{"c": collection, "u": uri} for collection, uri in latest]
+    connection.execute(delete(sources).where(*named), keys)
+    now = datetime.now(UTC)
+    rows = [asdict(record) | {"seen_at": record.seen_at or now} for record in latest.values()]
+    connection.execute(insert(sources), rows)
