@@ -36,7 +36,7 @@ from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.schema.database import MIGRATIONS
-from wellread.store.schema.document_tables import HEAD
+from wellread.store.schema.tables import HEAD
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

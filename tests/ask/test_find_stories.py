@@ -17,8 +17,8 @@ from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stor
 from wellread.errors import UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.schema.activity_tables import story_items
 from wellread.store.schema.database import Database
+from wellread.store.schema.tables import story_items
 from wellread.testing.embedding import ReadableEmbedder
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)

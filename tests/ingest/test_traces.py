@@ -17,7 +17,7 @@ from wellread.ingest.integrity.purge import Trace, find_traces, needles, said_el
 from wellread.ingest.run import add
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint, IndexRow
-from wellread.store.schema.document_tables import metadata
+from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import HeadingMark, Span
 

@@ -27,7 +27,7 @@ from wellread.store.schema.catalogue_values import (
     SourceRecord,
     VersionKey,
 )
-from wellread.store.schema.document_tables import PIECE
+from wellread.store.schema.tables import PIECE
 from wellread.types import (
     Document,
     EntityFacts,

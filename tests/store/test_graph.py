@@ -587,7 +587,7 @@ def test_mentions_of_a_text_that_changed_do_not_count(catalogue: Catalogue) -> N
 def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> None:
     from sqlalchemy import update
 
-    from wellread.store.schema.activity_tables import mention_scans
+    from wellread.store.schema.tables import mention_scans
 
     note = article("note", "Osprey left.")
     put(catalogue, entity("osprey"), note)
@@ -604,7 +604,7 @@ def test_mentions_of_another_version_are_never_shown(catalogue: Catalogue) -> No
 def stored(catalogue: Catalogue) -> set[tuple[str, str]]:
     from sqlalchemy import select
 
-    from wellread.store.schema.activity_tables import mentions
+    from wellread.store.schema.tables import mentions
 
     with catalogue._database.read() as connection:
         rows = connection.execute(select(mentions.c.document_id, mentions.c.entity_id)).all()

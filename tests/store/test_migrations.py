@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, inspect, text
 from wellread.errors import StoreError
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.database import MIGRATIONS
-from wellread.store.schema.document_tables import HEAD, metadata
+from wellread.store.schema.tables import HEAD, metadata
 
 
 def test_the_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:

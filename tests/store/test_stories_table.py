@@ -18,10 +18,9 @@ from wellread.store.catalogue.stories.story_rows import (
     item_name,
     key_of,
 )
-from wellread.store.schema.activity_tables import stories, story_items
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.database import Database
-from wellread.store.schema.document_tables import documents
+from wellread.store.schema.tables import documents, stories, story_items
 from wellread.types import Document, Span
 
 NEWS = "news"

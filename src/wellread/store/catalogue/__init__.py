@@ -29,7 +29,7 @@ from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, Database, reading, upgrade, writing
-from wellread.store.schema.document_tables import HEAD
+from wellread.store.schema.tables import HEAD
 
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 

@@ -42,12 +42,6 @@ from wellread.store.catalogue.documents.index_debts import (
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
-from wellread.store.schema.activity_tables import (
-    mention_scans,
-    mentions,
-    next_documents,
-    next_passages,
-)
 from wellread.store.schema.catalogue_values import (
     DocumentChange,
     SourceChange,
@@ -55,11 +49,15 @@ from wellread.store.schema.catalogue_values import (
     VersionKey,
 )
 from wellread.store.schema.database import chunks
-from wellread.store.schema.document_tables import (
+from wellread.store.schema.tables import (
     PIECE,
     documents,
     entities,
     marks,
+    mention_scans,
+    mentions,
+    next_documents,
+    next_passages,
     passages,
     past_questions,
     relations,

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import tagged_hash
-from wellread.store.schema.activity_tables import job_items, jobs, provider_calls
 from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.tables import job_items, jobs, provider_calls
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]

@@ -12,10 +12,17 @@ from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.headlines import shortened
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
-from wellread.store.schema.activity_tables import cached_answers, sessions
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
 from wellread.store.schema.database import chunks
-from wellread.store.schema.document_tables import answer_evidence, answers, documents, gaps, texts
+from wellread.store.schema.tables import (
+    answer_evidence,
+    answers,
+    cached_answers,
+    documents,
+    gaps,
+    sessions,
+    texts,
+)
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]

@@ -19,14 +19,16 @@ from wellread.store.catalogue.asking.answer_records import (
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
-from wellread.store.schema.activity_tables import collections, jobs, stories
 from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
-from wellread.store.schema.document_tables import (
+from wellread.store.schema.tables import (
     answer_evidence,
     answers,
+    collections,
     documents,
+    jobs,
     properties,
     sources,
+    stories,
 )
 
 REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")

@@ -27,10 +27,9 @@ from wellread.store.catalogue.asking.answer_records import (
 )
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.reindexing import SWITCHES
-from wellread.store.schema.activity_tables import cached_answers, sessions, vector_debts
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.document_tables import answers, properties
+from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
 
 TAG = "ans_"  # with which the id of every answer begins
 

@@ -14,8 +14,7 @@ from sqlalchemy import Connection, select
 
 from wellread.answers import Related
 from wellread.codec import to_plain
-from wellread.store.schema.activity_tables import story_items
-from wellread.store.schema.document_tables import documents, entities
+from wellread.store.schema.tables import documents, entities, story_items
 from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
 

@@ -33,9 +33,8 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
-from wellread.store.schema.activity_tables import mentions
 from wellread.store.schema.database import CataloguePart, rows_in
-from wellread.store.schema.document_tables import documents, passages, texts
+from wellread.store.schema.tables import documents, mentions, passages, texts
 from wellread.types import Filters, Kind
 
 Limits = Sequence[Filters]

@@ -21,10 +21,17 @@ from sqlalchemy import Connection, Text, bindparam, cast, delete, func, insert, 
 
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
-from wellread.store.schema.activity_tables import collections, job_items
 from wellread.store.schema.catalogue_values import KindCount, SourceRecord
 from wellread.store.schema.database import CataloguePart, Database, chunks, made_of, rows_in
-from wellread.store.schema.document_tables import documents, entities, passages, properties, sources
+from wellread.store.schema.tables import (
+    collections,
+    documents,
+    entities,
+    job_items,
+    passages,
+    properties,
+    sources,
+)
 from wellread.types import Kind
 
 # The distinct values, from one look into the index for each: DISTINCT reads every row.

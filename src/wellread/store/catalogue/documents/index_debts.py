@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select
 
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.schema.activity_tables import vector_debts
 from wellread.store.schema.catalogue_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.database import CataloguePart, chunks, made_of
-from wellread.store.schema.document_tables import index_writes
+from wellread.store.schema.tables import index_writes, vector_debts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,10 +29,19 @@ from sqlalchemy import (
 
 from wellread.store.catalogue.documents.collection_records import origins, touch_all
 from wellread.store.catalogue.documents.raw_reads import Body, bodies
-from wellread.store.schema.activity_tables import mention_scans, mentions, story_items, vector_debts
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.document_tables import documents, metadata, passages, sources, texts
+from wellread.store.schema.tables import (
+    documents,
+    mention_scans,
+    mentions,
+    metadata,
+    passages,
+    sources,
+    story_items,
+    texts,
+    vector_debts,
+)
 
 DOCUMENTS_AT_ONCE = 50
 STREAM_ROWS = 2_000

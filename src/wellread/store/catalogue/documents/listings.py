@@ -20,7 +20,7 @@ from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart, rows_in
-from wellread.store.schema.document_tables import documents, passages, past_questions
+from wellread.store.schema.tables import documents, passages, past_questions
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
 Order = Literal["newest", "oldest", "title", "added"]

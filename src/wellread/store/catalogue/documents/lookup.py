@@ -13,13 +13,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from wellread.codec import from_plain, marks_from_blob, marks_over
 from wellread.errors import StoreError
-from wellread.store.schema.activity_tables import mention_scans, mentions
 from wellread.store.schema.database import rows_in
-from wellread.store.schema.document_tables import (
+from wellread.store.schema.tables import (
     PIECE,
     documents,
     entities,
     marks,
+    mention_scans,
+    mentions,
     passages,
     past_questions,
     properties,

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from wellread.codec import mark_lines
 from wellread.identity import tagged_hash
-from wellread.store.schema.document_tables import PIECE, documents, marks, passages, texts
+from wellread.store.schema.tables import PIECE, documents, marks, passages, texts
 
 _quoted = json.encoder.encode_basestring_ascii
 

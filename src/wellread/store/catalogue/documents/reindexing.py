@@ -29,10 +29,17 @@ from wellread.codec import from_plain, to_plain
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.collection_records import touch_all
-from wellread.store.schema.activity_tables import next_documents, next_passages, vector_debts
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.document_tables import documents, index_writes, passages, properties
+from wellread.store.schema.tables import (
+    documents,
+    index_writes,
+    next_documents,
+    next_passages,
+    passages,
+    properties,
+    vector_debts,
+)
 from wellread.types import Document, Passage
 
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"

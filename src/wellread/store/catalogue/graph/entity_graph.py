@@ -41,9 +41,9 @@ from wellread.store.catalogue.graph.relation_network import (
     RelationNames,
     RelationRow,
 )
-from wellread.store.schema.activity_tables import collections as collection_settings
 from wellread.store.schema.database import CataloguePart, Database, reading
-from wellread.store.schema.document_tables import documents, entities, relations
+from wellread.store.schema.tables import collections as collection_settings
+from wellread.store.schema.tables import documents, entities, relations
 
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
 

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from sqlalchemy import Connection, select
 
-from wellread.store.schema.document_tables import documents, entities
+from wellread.store.schema.tables import documents, entities
 from wellread.text.names import (
     address_key,
     address_keys,

@@ -21,10 +21,9 @@ from wellread.store.catalogue.documents.lookup import (
     whole_texts,
 )
 from wellread.store.catalogue.graph.entity_nodes import load_nodes
-from wellread.store.schema.activity_tables import mention_scans, mentions
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, chunks, made_of, reading, rows_in, writing
-from wellread.store.schema.document_tables import documents, entities
+from wellread.store.schema.tables import documents, entities, mention_scans, mentions
 from wellread.types import DocumentFacts, Span
 
 

@@ -18,8 +18,8 @@ from wellread.store.catalogue.stories.story_rows import (
     place_of,
     story_of,
 )
-from wellread.store.schema.activity_tables import stories, story_items
 from wellread.store.schema.database import rows_in
+from wellread.store.schema.tables import stories, story_items
 from wellread.types import Span
 
 BY_DATE = (

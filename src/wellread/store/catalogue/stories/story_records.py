@@ -31,9 +31,8 @@ from wellread.store.catalogue.stories.story_rows import (
     item_row,
     told_row,
 )
-from wellread.store.schema.activity_tables import stories, story_items
 from wellread.store.schema.database import AT_ONCE, CataloguePart, chunks
-from wellread.store.schema.document_tables import documents, properties
+from wellread.store.schema.tables import documents, properties, stories, story_items
 
 STREAM_ROWS = 2_000
 Choose = Callable[[Sequence[ItemRecord]], Sequence[ItemRecord]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from wellread.store.migrations.making import MOMENT, cascade, filled, make_table
+
 revision = "0001"
 down_revision = None
 
@@ -27,19 +29,9 @@ TABLES = (
 
 def upgrade() -> None:
     """Make all tables, those that others refer to first."""
-    _answers()
-    _documents()
-    _gaps()
-    _index_writes()
-    _properties()
-    _sources()
-    _answer_evidence()
-    _entities()
-    _marks()
-    _passages()
-    _past_questions()
-    _relations()
-    _texts()
+    _own_tables()
+    _document_tables()
+    _more_document_tables()
 
 
 def downgrade() -> None:
@@ -48,204 +40,119 @@ def downgrade() -> None:
         op.drop_table(name)
 
 
-def _answers() -> None:
-    op.create_table(
+def _own_tables() -> None:
+    make_table(
         "answers",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("session_id", sa.String(), nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("answered_by", sa.String(), nullable=False),
-        sa.Column("confidence", sa.Float(), nullable=False),
-        sa.Column("stale", sa.Boolean(), nullable=False),
-        sa.Column("body", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_answers"),
+        *filled(sa.String, "id"),
+        *filled(MOMENT, "created_at"),
+        *filled(sa.String, "session_id"),
+        *filled(sa.Text, "question"),
+        *filled(sa.String, "answered_by"),
+        *filled(sa.Float, "confidence"),
+        *filled(sa.Boolean, "stale"),
+        *filled(sa.JSON, "body"),
+        indexes=("created_at", "session_id"),
     )
-    op.create_index("ix_answers_created_at", "answers", ["created_at"])
-    op.create_index("ix_answers_session_id", "answers", ["session_id"])
-
-
-def _documents() -> None:
-    op.create_table(
+    make_table(
         "documents",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("collection", sa.String(), nullable=False),
-        sa.Column("uri", sa.String(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
-        sa.Column("title", sa.Text(), nullable=False),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("source_type", sa.String(), nullable=False),
-        sa.Column("language", sa.String(), nullable=False),
-        sa.Column("authors", sa.JSON(), nullable=False),
-        sa.Column("published_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("summary", sa.Text(), nullable=False),
-        sa.Column("media_url", sa.Text(), nullable=False),
-        sa.Column("taxonomy", sa.JSON(), nullable=False),
-        sa.Column("version", sa.String(), nullable=False),
-        sa.Column("facts", sa.String(), nullable=False),
-        sa.Column("characters", sa.Integer(), nullable=False),
-        sa.Column("passages", sa.Integer(), nullable=False),
-        sa.Column("source_uri", sa.String(), nullable=False),
-        sa.Column("added_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_documents"),
+        *filled(sa.String, "id", "collection", "uri", "kind"),
+        *filled(sa.Text, "title", "url"),
+        *filled(sa.String, "source_type", "language"),
+        *filled(sa.JSON, "authors"),
+        sa.Column("published_at", MOMENT),
+        *filled(sa.Text, "summary", "media_url"),
+        *filled(sa.JSON, "taxonomy"),
+        *filled(sa.String, "version", "facts"),
+        *filled(sa.Integer, "characters", "passages"),
+        *filled(sa.String, "source_uri"),
+        *filled(MOMENT, "added_at", "updated_at"),
         sa.UniqueConstraint("collection", "uri", name="uq_documents_collection_uri"),
     )
     op.create_index("ix_documents_collection_source_uri", "documents", ["collection", "source_uri"])
-
-
-def _gaps() -> None:
-    op.create_table(
+    make_table(
         "gaps",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_gaps"),
+        *filled(sa.Integer, "id"),
+        *filled(sa.Text, "question", "reason"),
+        *filled(MOMENT, "created_at"),
     )
-
-
-def _index_writes() -> None:
-    op.create_table(
+    make_table(
         "index_writes",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("version", sa.String(), nullable=False),
-        sa.Column("action", sa.String(), nullable=False),
-        sa.Column("run", sa.String(), nullable=False),
-        sa.PrimaryKeyConstraint("document_id", "version", name="pk_index_writes"),
+        *filled(sa.String, "document_id", "version", "action", "run"),
+        key=("document_id", "version"),
     )
-
-
-def _properties() -> None:
-    op.create_table(
-        "properties",
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("value", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("key", name="pk_properties"),
-    )
-
-
-def _sources() -> None:
-    op.create_table(
+    make_table("properties", *filled(sa.String, "key"), *filled(sa.JSON, "value"), key=("key",))
+    make_table(
         "sources",
-        sa.Column("collection", sa.String(), nullable=False),
-        sa.Column("uri", sa.String(), nullable=False),
-        sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("mtime_ns", sa.BigInteger(), nullable=False),
-        sa.Column("digest", sa.String(), nullable=False),
-        sa.Column("loader", sa.String(), nullable=False),
-        sa.Column("status", sa.String(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("collection", "uri", name="pk_sources"),
+        *filled(sa.String, "collection", "uri"),
+        *filled(sa.BigInteger, "size", "mtime_ns"),
+        *filled(sa.String, "digest", "loader", "status"),
+        *filled(sa.Text, "reason"),
+        *filled(MOMENT, "seen_at"),
+        key=("collection", "uri"),
     )
 
 
-def _answer_evidence() -> None:
-    op.create_table(
+def _document_tables() -> None:
+    make_table(
         "answer_evidence",
-        sa.Column("answer_id", sa.String(), nullable=False),
-        sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("version", sa.String(), nullable=False),
-        sa.Column("start", sa.Integer(), nullable=False),
-        sa.Column("end", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["answer_id"], ["answers.id"], name="fk_answer_evidence_answer_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("answer_id", "ordinal", name="pk_answer_evidence"),
+        *filled(sa.String, "answer_id"),
+        *filled(sa.Integer, "ordinal"),
+        *filled(sa.String, "document_id", "version"),
+        *filled(sa.Integer, "start", "end"),
+        cascade("fk_answer_evidence_answer_id", "answer_id", "answers"),
+        key=("answer_id", "ordinal"),
+        indexes=("document_id",),
     )
-    op.create_index("ix_answer_evidence_document_id", "answer_evidence", ["document_id"])
-
-
-def _entities() -> None:
-    op.create_table(
+    make_table(
         "entities",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("entity_id", sa.String(), nullable=False),
-        sa.Column("entity_type", sa.String(), nullable=False),
-        sa.Column("aliases", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["documents.id"], name="fk_entities_document_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("document_id", name="pk_entities"),
+        *filled(sa.String, "document_id", "entity_id", "entity_type"),
+        *filled(sa.JSON, "aliases"),
+        cascade("fk_entities_document_id"),
+        key=("document_id",),
+        indexes=("entity_id",),
     )
-    op.create_index("ix_entities_entity_id", "entities", ["entity_id"])
-
-
-def _marks() -> None:
-    op.create_table(
+    make_table(
         "marks",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("blob", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["documents.id"], name="fk_marks_document_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("document_id", name="pk_marks"),
+        *filled(sa.String, "document_id"),
+        *filled(sa.LargeBinary, "blob"),
+        cascade("fk_marks_document_id"),
+        key=("document_id",),
     )
-
-
-def _passages() -> None:
-    op.create_table(
+    make_table(
         "passages",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("version", sa.String(), nullable=False),
-        sa.Column("ordinal", sa.Integer(), nullable=False),
-        sa.Column("start", sa.Integer(), nullable=False),
-        sa.Column("end", sa.Integer(), nullable=False),
-        sa.Column("context", sa.Text(), nullable=False),
-        sa.Column("speakers", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["documents.id"], name="fk_passages_document_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name="pk_passages"),
+        *filled(sa.String, "id", "document_id", "version"),
+        *filled(sa.Integer, "ordinal", "start", "end"),
+        *filled(sa.Text, "context"),
+        *filled(sa.JSON, "speakers"),
+        cascade("fk_passages_document_id"),
         sa.UniqueConstraint("document_id", "ordinal", name="uq_passages_document_id_ordinal"),
     )
 
 
-def _past_questions() -> None:
-    op.create_table(
+def _more_document_tables() -> None:
+    make_table(
         "past_questions",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("score", sa.Integer(), nullable=True),
-        sa.Column("body", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"],
-            ["documents.id"],
-            name="fk_past_questions_document_id",
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("document_id", name="pk_past_questions"),
+        *filled(sa.String, "document_id"),
+        *filled(sa.Text, "question"),
+        sa.Column("score", sa.Integer),
+        *filled(sa.JSON, "body"),
+        cascade("fk_past_questions_document_id"),
+        key=("document_id",),
     )
-
-
-def _relations() -> None:
-    op.create_table(
+    make_table(
         "relations",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("ordinal", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("source", sa.String(), nullable=False),
-        sa.Column("type", sa.String(), nullable=False),
-        sa.Column("target", sa.String(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["documents.id"], name="fk_relations_document_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("document_id", "ordinal", name="pk_relations"),
+        *filled(sa.String, "document_id"),
+        *filled(sa.Integer, "ordinal"),
+        *filled(sa.String, "source", "type", "target"),
+        cascade("fk_relations_document_id"),
+        key=("document_id", "ordinal"),
+        indexes=("source", "target"),
     )
-    op.create_index("ix_relations_source", "relations", ["source"])
-    op.create_index("ix_relations_target", "relations", ["target"])
-
-
-def _texts() -> None:
-    op.create_table(
+    make_table(
         "texts",
-        sa.Column("document_id", sa.String(), nullable=False),
-        sa.Column("piece", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["document_id"], ["documents.id"], name="fk_texts_document_id", ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("document_id", "piece", name="pk_texts"),
+        *filled(sa.String, "document_id"),
+        *filled(sa.Integer, "piece"),
+        *filled(sa.Text, "text"),
+        cascade("fk_texts_document_id"),
+        key=("document_id", "piece"),
     )

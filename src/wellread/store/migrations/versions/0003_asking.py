@@ -7,6 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
+from wellread.store.migrations.making import MOMENT, cascade, filled, make_table
+
 revision = "0003"
 down_revision = "0002"
 
@@ -16,9 +18,7 @@ ANSWERS = sa.table("answers", sa.column("id", sa.String), sa.column("body", sa.J
 def upgrade() -> None:
     """Add what asking needs; what answers name becomes values of more than one part."""
     op.add_column("answers", sa.Column("owner", sa.String(), nullable=False, server_default=""))
-    _sessions()
-    _provider_calls()
-    _cached_answers()
+    _tables()
     _rewrite(_parts)
 
 
@@ -30,53 +30,32 @@ def downgrade() -> None:
     op.drop_column("answers", "owner")
 
 
-def _sessions() -> None:
-    op.create_table(
+def _tables() -> None:
+    make_table(
         "sessions",
-        sa.Column("id", sa.String(), nullable=False),
-        sa.Column("owner", sa.String(), nullable=False),
-        sa.Column("title", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
+        *filled(sa.String, "id", "owner"),
+        *filled(sa.Text, "title"),
+        *filled(MOMENT, "created_at", "seen_at"),
+        indexes=("owner", "seen_at"),
     )
-    op.create_index(op.f("ix_sessions_owner"), "sessions", ["owner"])
-    op.create_index(op.f("ix_sessions_seen_at"), "sessions", ["seen_at"])
-
-
-def _provider_calls() -> None:
-    op.create_table(
+    make_table(
         "provider_calls",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("purpose", sa.String(), nullable=False),
-        sa.Column("provider", sa.String(), nullable=False),
-        sa.Column("model", sa.String(), nullable=False),
-        sa.Column("input_tokens", sa.Integer(), nullable=False),
-        sa.Column("output_tokens", sa.Integer(), nullable=False),
-        sa.Column("cost", sa.Float(), nullable=False),
-        sa.Column("seconds", sa.Float(), nullable=False),
-        sa.Column("error", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_provider_calls")),
+        *filled(sa.Integer, "id"),
+        *filled(MOMENT, "at"),
+        *filled(sa.String, "purpose", "provider", "model"),
+        *filled(sa.Integer, "input_tokens", "output_tokens"),
+        *filled(sa.Float, "cost", "seconds"),
+        *filled(sa.Text, "error"),
+        indexes=("at",),
     )
-    op.create_index(op.f("ix_provider_calls_at"), "provider_calls", ["at"])
-
-
-def _cached_answers() -> None:
-    op.create_table(
+    make_table(
         "cached_answers",
-        sa.Column("key", sa.String(), nullable=False),
-        sa.Column("answer_id", sa.String(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["answer_id"],
-            ["answers.id"],
-            name=op.f("fk_cached_answers_answer_id_answers"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("key", name=op.f("pk_cached_answers")),
+        *filled(sa.String, "key", "answer_id"),
+        *filled(MOMENT, "created_at"),
+        cascade("fk_cached_answers_answer_id_answers", "answer_id", "answers"),
+        key=("key",),
+        indexes=("answer_id",),
     )
-    op.create_index(op.f("ix_cached_answers_answer_id"), "cached_answers", ["answer_id"])
 
 
 def _rewrite(change: Any) -> None:
