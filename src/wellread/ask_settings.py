@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Style = Literal["number", "auto", "title", "page", "time", "entity"]
+
 
 class Section(BaseModel):
     """One section of the settings: frozen, and nothing unknown in it."""
@@ -63,7 +65,7 @@ class GenerationSettings(Section):
 class CitationSettings(Section):
     """How citations look."""
 
-    style: Literal["number", "auto", "title", "page", "time", "entity"] = Field(
+    style: Style = Field(
         default="number", description="how a citation is rendered; auto: by the kind of source"
     )
     strict: bool = Field(

@@ -189,7 +189,7 @@ async def test_only_the_owner_has_the_answer(kb: KnowledgeBase) -> None:
     given = await ask(kb, PRICE, owner="ann")
     assert verify_again(kb, given.id, "ann").answer == given
     assert stored_answer(kb, "last", "ann")[1] == given
-    for known, owner in ((given.id, ""), (given.id, "bob"), ("ans_9", "ann"), ("last", "bob")):
+    for known, owner in ((given.id, ""), (given.id, "bob"), ("ans_none", "ann"), ("last", "bob")):
         with pytest.raises(UnknownNameError, match="there is no answer"):
             verify_again(kb, known, owner)
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.verify.reported_speech import MarksOver
+from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
 from wellread.types import DocumentFacts, Span
 
-Style = Literal["number", "auto", "title", "page", "time", "entity"]
 _INSIDE = str.maketrans({"[": "(", "]": ")"})
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
 _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")

@@ -20,7 +20,8 @@ from wellread.answers import (
     Sentence,
     Table,
 )
-from wellread.ask.deliver.cite import Style, styled
+from wellread.ask.deliver.cite import styled
+from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.bibtex import bibtex
 from wellread.library.bibliography.works import csl_item, works_of

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer as answered
 from wellread.ask.answer import final
-from wellread.ask.deliver.cite import Style
+from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.export import ENDINGS, MEDIA_TYPES, Export, Format, exported

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from wellread.answers import Answer
-from wellread.ask.deliver.cite import Style
+from wellread.ask_settings import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.bibliography.export import Export, Format, exported
