@@ -1,10 +1,15 @@
-"""Compares the index with the catalogue, row by row, and mends it: the catalogue is the truth."""
+"""Compares the index with the catalogue, row by row, and mends it: the catalogue is the truth.
+
+It is asked small questions as well whose answers are known, as the structures that searches read
+are files of their own beside the rows, and rows that are there may not be found.
+"""
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,23 +17,13 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.ingest.integrity.checks_texts import Expected, number, row_number
-from wellread.ingest.integrity.damage import (
-    DIFFERENT,
-    DUPLICATE,
-    MISSING,
-    NO_VECTOR,
-    ORPHAN,
-    PAID,
-    STAGED,
-    STRAY,
-    UNFINISHED,
-    UNREADABLE,
-    VOID,
-    Problem,
-)
+from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
+from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
+from wellread.text.english import STOP_WORDS
+from wellread.types import DocumentFacts, Filters, Passage
 
 WRITE_DOCUMENTS = 64  # whose rows are written together
 Numbers = NDArray[np.uint64]
@@ -52,7 +47,7 @@ def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Proble
         try:
             held = _held(kb, expected)  # a writer may have replaced files meanwhile
         except StoreError as error:
-            return 0, [Problem(kind=UNREADABLE, subject="index", detail=str(error))]
+            return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=str(error))]
     problems = _differences(kb, expected, held)
     return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
 
@@ -83,20 +78,24 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
     if alone or _idle(kb):
         problems += [
             Problem(
-                kind=UNFINISHED, subject=write.document_id, detail=f"{write.action} {write.version}"
+                kind=damage.UNFINISHED,
+                subject=write.document_id,
+                detail=f"{write.action} {write.version}",
             )
             for write in kb.catalogue.pending()
         ]
     problems += [
-        Problem(kind=STRAY, subject=name, detail="takes up space and may hold removed text")
+        Problem(kind=damage.STRAY, subject=name, detail="takes up space and may hold removed text")
         for name in kb.other_indexes()
     ]
     counts = kb.catalogue.integrity.row_counts()
     staged = counts["next_documents"] + counts["next_passages"]
     if staged and kb.catalogue.reindexing.attempt() is None:
-        problems.append(Problem(kind=STAGED, subject="next_documents", detail=f"{staged} rows"))
+        problems.append(
+            Problem(kind=damage.STAGED, subject="next_documents", detail=f"{staged} rows")
+        )
     problems += [
-        Problem(kind=VOID, subject=known, detail="not its live version")
+        Problem(kind=damage.VOID, subject=known, detail="not its live version")
         for known in kb.catalogue.integrity.void_debts()
     ]
     return problems
@@ -169,7 +168,9 @@ def _differences(kb: KnowledgeBase, expected: Expected, held: _Held) -> list[Pro
     different = np.setdiff1d(both[content[left] != found[right]], twice)
     if not any(map(len, (missing, orphan, twice, different))):
         return []
-    return _named(kb, missing, {ORPHAN: orphan, DUPLICATE: twice, DIFFERENT: different})
+    return _named(
+        kb, missing, {damage.ORPHAN: orphan, damage.DUPLICATE: twice, damage.DIFFERENT: different}
+    )
 
 
 def _named(kb: KnowledgeBase, missing: Numbers, in_index: dict[str, Numbers]) -> list[Problem]:
@@ -185,11 +186,11 @@ def _named(kb: KnowledgeBase, missing: Numbers, in_index: dict[str, Numbers]) ->
     for key in kb.index.keys():  # noqa: SIM118 - an index is no mapping
         one = number(key.passage_id)
         lacking.discard(one)
-        if one in kinds and (kinds[one] != ORPHAN or one not in now):
+        if one in kinds and (kinds[one] != damage.ORPHAN or one not in now):
             rows[kinds[one], key.document_id, key.version] += 1
     gone = Counter(now[one] for one in lacking if one in now)
     found = [
-        Problem(kind=MISSING, subject=document, detail=f"{count} passages of {version}")
+        Problem(kind=damage.MISSING, subject=document, detail=f"{count} passages of {version}")
         for (document, version), count in sorted(gone.items())
     ]
     return found + [
@@ -206,14 +207,14 @@ def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) 
     still = set(kb.catalogue.integrity.owed())
     live = kb.catalogue.live_versions(known for known, _ in bare)
     found = [
-        Problem(kind=NO_VECTOR, subject=known, detail=f"{count} rows of {version}")
+        Problem(kind=damage.NO_VECTOR, subject=known, detail=f"{count} rows of {version}")
         for (known, version), count in sorted(bare.items())
         if known not in owed and known not in still and live.get(known) == version
     ]
     paid = (owed & still).difference(known for known, _ in bare)
     paid &= kb.catalogue.live_versions(paid).keys()
     return found + [
-        Problem(kind=PAID, subject=known, detail="all its rows have vectors")
+        Problem(kind=damage.PAID, subject=known, detail="all its rows have vectors")
         for known in sorted(paid.difference(kb.catalogue.integrity.void_debts()))
     ]
 
@@ -233,3 +234,89 @@ def _idle(kb: KnowledgeBase) -> bool:
         return False
     lock.release()
     return True
+
+
+SAMPLE_DOCUMENTS = 16
+SAMPLE_PASSAGES = 8  # of a document
+# Of a word that every way of cutting and stemming texts finds again.
+_WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,16}(?![^\W_])")
+
+
+def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
+    """Searches that fail, or that do not find what is there.
+
+    Args:
+        unsure: documents whose rows are known to be damaged.
+    """
+    found: dict[str, str] = {}
+    for facts in kb.catalogue.facts(_sample(kb.catalogue.document_ids())).values():
+        if facts.id in unsure:
+            continue
+        for kind, detail in _misses(kb, facts):
+            # Once more, as a writer may have been at work between the looks into the two stores.
+            if kind not in found and (kind, detail) in _misses(kb, facts):
+                found[kind] = detail
+    return [
+        Problem(kind=damage.UNSEARCHABLE, subject=kind, detail=detail)
+        for kind, detail in found.items()
+    ]
+
+
+def _sample(ids: Iterable[str]) -> list[str]:
+    """The same documents every time: those with the smallest ids, which are hashes."""
+    return sorted(ids)[:SAMPLE_DOCUMENTS]
+
+
+def _misses(kb: KnowledgeBase, facts: DocumentFacts) -> list[tuple[str, str]]:
+    """Kind of search and what it lacks, for each that does not find the document."""
+    passages = kb.catalogue.passages_of([facts.id])[:SAMPLE_PASSAGES]
+    alone = Filters(document_ids=(facts.id,))
+    described = Filters(
+        collections=(facts.collection,),
+        kinds=(facts.kind,),
+        document_ids=(facts.id,),
+        languages=(facts.language,) if facts.language else (),
+        source_types=(facts.source_type,) if facts.source_type else (),
+        authors=facts.authors[:1],
+        published_from=facts.published_at,
+        published_to=facts.published_at,
+    )
+    wanted = 0 if facts.id in set(kb.catalogue.integrity.owed()) else len(passages)
+    missed = []
+    try:
+        missing = sum(not _by_word(kb, one, alone) for one in passages)
+        if missing:
+            missed.append(("words", f"{missing} of {len(passages)} passages of {facts.id}"))
+    except StoreError as error:
+        missed.append(("words", str(error)))
+    try:
+        by_vector = _by_vector(kb, alone, wanted)
+        if by_vector < wanted:
+            missed.append(("vectors", f"{by_vector} of {wanted} passages of {facts.id}"))
+        described_count = _by_vector(kb, described, wanted)
+        if described_count < by_vector:
+            missed.append(("filters", f"{described_count} of {by_vector} passages of {facts.id}"))
+    except StoreError as error:
+        missed.append(("vectors", str(error)))
+    try:
+        kb.index.remove([(facts.id, "no version")])  # looks rows up by id, and finds none
+    except StoreError as error:
+        missed.append(("ids", str(error)))
+    return missed
+
+
+def _by_word(kb: KnowledgeBase, passage: Passage, filters: Filters) -> bool:
+    words = [one for one in _WORD.findall(passage.text) if one.lower() not in STOP_WORDS]
+    if not words:
+        return True
+    # The longest are the rarest, so that the passage is not lost among others of its document.
+    hits = kb.index.search_text(max(words, key=len), filters, 1)
+    return bool(hits)
+
+
+def _by_vector(kb: KnowledgeBase, filters: Filters, wanted: int) -> int:
+    if not wanted:
+        return 0
+    dimensions = kb.live().fingerprint.dimensions
+    anywhere = np.full(dimensions, dimensions**-0.5, dtype=np.float32)
+    return len(kb.index.search_vector(anywhere, filters, wanted))

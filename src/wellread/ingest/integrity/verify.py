@@ -9,48 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_file
+from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts, cut_again
 from wellread.ingest.integrity.checks_index import (
     check_index,
     check_notes,
+    check_search,
     drop_orphans,
     fill_again,
     write_again,
 )
-from wellread.ingest.integrity.checks_search import check_search
-from wellread.ingest.integrity.checks_texts import check_texts, cut_again
-from wellread.ingest.integrity.damage import (
-    CACHED,
-    DAMAGED,
-    DEAD_JOB,
-    DIFFERENT,
-    DUPLICATE,
-    EMPTIED,
-    FILE,
-    ITEMS,
-    MARKS,
-    MENTIONS,
-    MISCOUNTED,
-    MISNAMED,
-    MISSING,
-    NO_VECTOR,
-    NOT_STALE,
-    ORPHAN,
-    OUTSIDE,
-    OVERLAPPING,
-    PAID,
-    QUOTING,
-    REFERENCE,
-    STAGED,
-    STRAY,
-    UNCOVERED,
-    UNFINISHED,
-    UNREADABLE,
-    UNSEARCHABLE,
-    UNSOURCED,
-    VOID,
-    Problem,
-)
+from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
@@ -125,10 +94,10 @@ def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
 
 def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
     """``alone``: the caller holds the writers' lock."""
-    problems = [*check_file(kb), *check_notes(kb, alone=alone), *check_catalogue(kb)]
+    problems = [*check_catalogue(kb), *check_notes(kb, alone=alone)]
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
-    if all(problem.kind != UNREADABLE for problem in in_index):
+    if all(problem.kind != damage.UNREADABLE for problem in in_index):
         in_index += check_search(kb, {problem.subject for problem in in_index})
     tables = kb.catalogue.integrity.row_counts()
     counts = {
@@ -153,14 +122,14 @@ def _mend(kb: KnowledgeBase, problems: Sequence[Problem]) -> bool:
     by_kind: dict[str, list[str]] = {}
     for problem in problems:
         by_kind.setdefault(problem.kind, []).append(problem.subject)
-    damaged = by_kind.get(DAMAGED, [])
+    damaged = by_kind.get(damage.DAMAGED, [])
     for kinds, remedy in REMEDIES:
         subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
         if remedy is _cut_again:  # a damaged text is not worth cutting
             subjects = [subject for subject in subjects if subject not in damaged]
         if subjects:
             remedy(kb, list(dict.fromkeys(subjects)))
-    return any(by_kind.get(kind) for kind in OWING)
+    return not OWING.isdisjoint(by_kind)
 
 
 def _embed(kb: KnowledgeBase) -> None:
@@ -195,30 +164,32 @@ def _owe(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
 
 Remedy = Callable[[KnowledgeBase, list[str]], object]
 REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
-    ((FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
-    ((REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
-    ((UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
-    ((MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
-    ((VOID, PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
-    ((STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
-    ((STRAY,), lambda kb, _: kb.drop_other_indexes()),
-    ((UNREADABLE,), lambda kb, _: fill_again(kb)),
-    ((UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),
-    ((UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
-    ((OUTSIDE, OVERLAPPING, UNCOVERED, MISNAMED), _cut_again),
-    ((ORPHAN,), drop_orphans),
-    ((MISSING, DUPLICATE, DIFFERENT), write_again),
-    ((NO_VECTOR,), _owe),
-    ((DAMAGED, MARKS), _read_again),
-    ((EMPTIED,), _read_emptied),
-    ((NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
-    ((QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
-    ((CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),
-    ((MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
-    ((ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
-    ((DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
+    ((damage.FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
+    ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
+    ((damage.UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
+    ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
+    ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
+    ((damage.STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
+    ((damage.STRAY,), lambda kb, _: kb.drop_other_indexes()),
+    ((damage.UNREADABLE,), lambda kb, _: fill_again(kb)),
+    ((damage.UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),
+    ((damage.UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
+    ((damage.OUTSIDE, damage.OVERLAPPING, damage.UNCOVERED, damage.MISNAMED), _cut_again),
+    ((damage.ORPHAN,), drop_orphans),
+    ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), write_again),
+    ((damage.NO_VECTOR,), _owe),
+    ((damage.DAMAGED, damage.MARKS), _read_again),
+    ((damage.EMPTIED,), _read_emptied),
+    ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
+    ((damage.QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
+    ((damage.CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),
+    ((damage.MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
+    ((damage.ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
+    ((damage.DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
 )
-OWING = (
-    MISSING, ORPHAN, DUPLICATE, DIFFERENT, NO_VECTOR, UNREADABLE,
-    OUTSIDE, OVERLAPPING, UNCOVERED, MISNAMED,
-)  # fmt: skip
+OWING = frozenset(  # kinds whose remedy leaves rows without vectors
+    kind
+    for kinds, remedy in REMEDIES
+    if remedy in (write_again, drop_orphans, _cut_again, _owe) or kinds == (damage.UNREADABLE,)
+    for kind in kinds
+)
