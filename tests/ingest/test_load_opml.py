@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.opml import FeedLink, feeds_of
+from wellread.ingest.loaders.text.feeds import FeedLink, feeds_of
 from wellread.ingest.parsing import kinds
 from wellread.testing.loader import source_of
 

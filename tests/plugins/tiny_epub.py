@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders import xml_parts
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.office.archives import open_archive
+from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
 from wellread.types import Document
 
 HEADINGS = ("h1", "h2", "h3")
@@ -19,9 +18,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     title = ""
     with open_archive(source.data, source.uri, limits) as book:
         for name in sorted(name for name in book.namelist() if name.endswith(".xhtml")):
-            for element in xml_parts.parse(book.read(name), source.uri).iter("{*}*"):
+            for element in parse(book.read(name), source.uri).iter("{*}*"):
                 kind, words = (
-                    xml_parts.name_of(element),
+                    name_of(element),
                     "".join(map(str, element.itertext())).strip(),
                 )
                 if kind == "title":

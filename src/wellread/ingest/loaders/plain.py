@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
@@ -153,6 +155,21 @@ def _decode_declared(data: bytes) -> str:
         return ""
 
 
+def json_of(source: Source) -> Any:
+    """What the JSON file holds.
+
+    Raises:
+        SourceError: it is not JSON, or no text.
+    """
+    try:
+        return json.loads(decode(source))
+    except json.JSONDecodeError as error:
+        reason = f"malformed JSON on line {error.lineno}: {error.msg}"
+        raise SourceError(source.uri, reason) from error
+    except (ValueError, RecursionError) as error:
+        raise SourceError(source.uri, f"malformed JSON: {str(error)[:100]}") from error
+
+
 def require_text(source: Source, text: str) -> None:
     """Refuse a document without any character that is not white space.
 
@@ -204,15 +221,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     text = decode(source)
     require_text(source, text)
     blocks = Blocks()
-    lines = text.split("\n")
-    words = whole_words(lines)
-    begun = 0
-    for number in range(len(lines) + 1):
-        if number == len(lines) or not lines[number].strip():
-            joined, later = unwrapped(lines[begun:number], words)
-            places = [(place, begun + index + 1) for place, index in later]
-            blocks.block(joined, begun + 1, later=places)
-            begun = number + 1
+    write_paragraphs(blocks, text, first_line=1)
     stored, marks = blocks.build()
     yield Document(
         collection=source.collection,
@@ -223,6 +232,20 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         marks=marks,
         source_type="text",
     )
+
+
+def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -> None:
+    """Write what blank lines separate; ``first_line`` of the source is that of ``text``."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    words, begun = whole_words(lines), 0
+    for number in [*(at for at, line in enumerate(lines) if not line.strip()), len(lines)]:
+        joined, later = unwrapped(lines[begun:number], words)
+        if first_line is None:
+            blocks.block(joined)
+        else:
+            begins = first_line + begun
+            blocks.block(joined, begins, later=[(place, begins + index) for place, index in later])
+        begun = number + 1
 
 
 def unwrapped(lines: Sequence[str], words: Mapping[str, int]) -> tuple[str, list[tuple[int, int]]]:

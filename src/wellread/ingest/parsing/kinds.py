@@ -29,9 +29,8 @@ from wellread.ingest.loaders.base import (
     Source,
 )
 from wellread.ingest.loaders.office.archives import is_office_binary, names_in
-from wellread.ingest.loaders.text.json_kinds import is_record, kind_of_json
-from wellread.ingest.loaders.text.question_records import asks, delimiter_of
-from wellread.ingest.loaders.timed import markdown_transcripts
+from wellread.ingest.loaders.text import markdown_transcripts
+from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
 
 if TYPE_CHECKING:  # settings are read with a library that takes long to import
@@ -91,12 +90,12 @@ LOADERS = {
     entry.name: entry
     for entry in (
         _entry("markdown", "2", "text.markdown_pages"),
-        _entry("markdown-transcript", "2", "timed.markdown_transcripts"),
+        _entry("markdown-transcript", "2", "text.markdown_transcripts"),
         _entry("html", "2", "html.html"),
         _entry("text", "2", "plain"),
         _entry("pdf", "2", "pdf.pdf"),
-        _entry("captions", "1", "timed.transcripts"),
-        _entry("speech", "1", "timed.speech"),
+        _entry("captions", "1", "text.transcripts"),
+        _entry("speech", "1", "text.speech"),
         _entry("feed", "3", "text.feeds"),
         _entry("records", "2", "text.records"),
         _entry("rst", "1", "text.restructured"),

@@ -22,8 +22,8 @@ from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, moment, scalar, split
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
+from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.templates import strip_templates
-from wellread.ingest.loaders.timed import markdown_transcripts
 from wellread.ingest.settings.collection import CollectionSettings, LinkRule, Pick, Rule
 from wellread.ingest.settings.picking import (
     MOST_VALUES,

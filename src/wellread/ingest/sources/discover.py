@@ -106,7 +106,7 @@ def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
         SourceError: it is not OPML, or names no feed.
     """
     # Brings the XML parser along, which most runs do without.
-    from wellread.ingest.loaders.opml import feeds_of  # noqa: PLC0415
+    from wellread.ingest.loaders.text.feeds import feeds_of  # noqa: PLC0415
 
     found: list[FoundPage | SourceError] = []
     for feed in feeds_of(data, uri):

@@ -15,9 +15,8 @@ from lxml import etree
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
-from wellread.ingest.loaders.office.archives import open_archive
+from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
 from wellread.ingest.loaders.plain import one_line
-from wellread.ingest.loaders.xml_parts import name_of, parse
 
 _RELATIONS = "_rels/.rels"
 _CORE = "/metadata/core-properties"

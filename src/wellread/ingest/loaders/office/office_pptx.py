@@ -20,6 +20,7 @@ from pptx.slide import Slide
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.office.archives import name_of, parse
 from wellread.ingest.loaders.office.office import (
     child_of,
     elements,
@@ -29,7 +30,6 @@ from wellread.ingest.loaders.office.office import (
     value_of,
 )
 from wellread.ingest.loaders.plain import PARAGRAPH, one_line, require_text, title_from_name
-from wellread.ingest.loaders.xml_parts import name_of, parse
 from wellread.types import Document
 
 NOTES = "Notes"

@@ -1,110 +1,113 @@
-"""RSS, Atom and JSON Feed files: one article for each entry."""
+"""RSS, Atom and JSON Feed files: one article for each entry. OPML lists of feeds: no documents."""
 
 from __future__ import annotations
 
 import calendar
 import io
-import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urljoin
 
 import feedparser
+from lxml import etree
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, scalar, strings, web_address
 from wellread.ingest.loaders.html.html import fragment_blocks, markup_text
-from wellread.ingest.loaders.plain import Blocks, decode, one_line, unwrapped, whole_words
-from wellread.ingest.loaders.text.json_kinds import is_feed
+from wellread.ingest.loaders.office.archives import name_of, parse
+from wellread.ingest.loaders.plain import Blocks, json_of, one_line, write_paragraphs
+from wellread.ingest.loaders.text.record_keys import is_feed
 from wellread.types import Document
 
 TITLE_CHARACTERS = 120
+HEAD_BYTES = 4096
+
+_MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
+_MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
+_BARE_AMPERSAND = re.compile(rb"&(?!#?\w{1,31};)")
+
+logger = logging.getLogger(__name__)
 
 Item = Mapping[str, Any]
 
 
-def items_of(source: Source) -> Iterator[Document]:
-    """The items that have any words.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """One entry: its words, what names it, and the further fields of its document."""
 
-    Raises:
-        SourceError: it is not a JSON Feed.
-    """
-    feed = _feed(source)
+    title: str
+    blocks: Blocks
+    link: str
+    id: str
+    facts: Mapping[str, Any]
+
+
+def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
+    """The entries that have any words. A valid feed without entries yields nothing."""
+    is_json = source.data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     taken: set[str] = set()
+    for number, entry in enumerate(_json_items(source) if is_json else _xml_entries(source), 1):
+        if entry.blocks.empty:
+            entry.blocks.block(entry.title)
+        text, marks = entry.blocks.build()
+        if not text.strip():
+            logger.info("%s: entry %d has no words", source.uri, number)
+            continue
+        uri = entry.link or entry.id
+        uri = uri if uri and uri not in taken else f"{source.uri}#{number}"
+        taken.add(uri)
+        yield Document(
+            collection=source.collection,
+            uri=uri,
+            kind="article",
+            title=entry.title or text.partition("\n")[0][:TITLE_CHARACTERS],
+            text=text,
+            marks=marks,
+            url=entry.link,
+            **entry.facts,
+        )
+
+
+# --- JSON Feed -------------------------------------------------------------------------------
+
+
+def _json_items(source: Source) -> Iterator[_Entry]:
+    feed = json_of(source)
+    if not isinstance(feed, dict) or not is_feed(feed):
+        raise SourceError(source.uri, "not a feed: neither RSS nor Atom nor JSON Feed")
     for number, item in enumerate(feed["items"], 1):
         if not isinstance(item, dict):
             raise SourceError(source.uri, f"malformed feed: item {number} is not an object")
-        document = _item_document(source, feed, item, number)
-        if document is None:
-            logger.info("%s: item %d has no words", source.uri, number)
-            continue
-        uri = document.uri if document.uri not in taken else f"{source.uri}#{number}"
-        taken.add(uri)
-        yield replace(document, uri=uri)
+        blocks = Blocks()
+        fragment_blocks(blocks, _words(item, "content_html"))
+        if blocks.empty:
+            write_paragraphs(blocks, _words(item, "content_text") or _words(item, "summary"))
+        yield _Entry(
+            title=one_line(_words(item, "title")),
+            blocks=blocks,
+            link=web_address(scalar(item.get("url")))
+            or web_address(scalar(item.get("external_url"))),
+            id=scalar(item.get("id")),
+            facts={
+                "source_type": "json-feed",
+                "language": (scalar(item.get("language")) or scalar(feed.get("language"))).lower(),
+                "authors": _item_authors(item) or _item_authors(feed),
+                "published_at": moment(item.get("date_published"))
+                or moment(item.get("date_modified")),
+                "summary": one_line(_words(item, "summary")),
+                "media_url": _media(item.get("attachments"), "mime_type", "url"),
+                "taxonomy": _tags(strings(item.get("tags") or [])),
+            },
+        )
 
 
-def _feed(source: Source) -> Item:
-    try:
-        feed = json.loads(decode(source))
-    except json.JSONDecodeError as error:
-        raise SourceError(
-            source.uri, f"malformed JSON on line {error.lineno}: {error.msg}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError(source.uri, f"malformed JSON: {str(error)[:100]}") from error
-    if not isinstance(feed, dict) or not is_feed(feed):
-        raise SourceError(source.uri, "not a feed: neither RSS nor Atom nor JSON Feed")
-    return feed
-
-
-def _item_document(source: Source, feed: Item, item: Item, number: int) -> Document | None:
-    blocks = Blocks()
-    title = one_line(_words(item.get("title")))
-    _write(blocks, item)
-    if blocks.empty:
-        blocks.block(title)
-    text, marks = blocks.build()
-    if not text.strip():
-        return None
-    link = web_address(scalar(item.get("url"))) or web_address(scalar(item.get("external_url")))
-    tags = strings(item.get("tags") or [])
-    return Document(
-        collection=source.collection,
-        uri=link or scalar(item.get("id")) or f"{source.uri}#{number}",
-        kind="article",
-        title=title or text.partition("\n")[0][:TITLE_CHARACTERS],
-        text=text,
-        marks=marks,
-        url=link,
-        source_type="json-feed",
-        language=(scalar(item.get("language")) or scalar(feed.get("language"))).lower(),
-        authors=_item_authors(item) or _item_authors(feed),
-        published_at=moment(item.get("date_published")) or moment(item.get("date_modified")),
-        summary=one_line(_words(item.get("summary"))),
-        media_url=_item_media(item),
-        taxonomy={"tags": tags} if tags else {},
-    )
-
-
-def _write(blocks: Blocks, item: Item) -> None:
-    """The fullest text that the item carries."""
-    if markup := _words(item.get("content_html")):
-        fragment_blocks(blocks, markup)
-    if blocks.empty:
-        plain = _words(item.get("content_text")) or _words(item.get("summary"))
-        lines = plain.replace("\r\n", "\n").split("\n")
-        words, begun = whole_words(lines), 0
-        for at in range(len(lines) + 1):
-            if at == len(lines) or not lines[at].strip():
-                blocks.block(unwrapped(lines[begun:at], words)[0])
-                begun = at + 1
-
-
-def _words(value: object) -> str:
+def _words(item: Item, name: str) -> str:
+    value = item.get(name)
     return value if isinstance(value, str) else ""
 
 
@@ -115,28 +118,22 @@ def _item_authors(holder: Item) -> tuple[str, ...]:
     return strings([one.get("name") for one in listed if isinstance(one, dict)])
 
 
-def _item_media(item: Item) -> str:
-    attached = item.get("attachments")
+def _media(attached: object, kind: str, address: str) -> str:
+    """The address of the first recording, by the names of the fields with its kind and address."""
     for one in attached if isinstance(attached, list) else []:
-        kind = scalar(one.get("mime_type")) if isinstance(one, dict) else ""
-        if kind.startswith(("audio/", "video/")):
-            return web_address(scalar(one.get("url")))
+        if isinstance(one, dict) and scalar(one.get(kind)).startswith(("audio/", "video/")):
+            return web_address(scalar(one.get(address)))
     return ""
 
 
-logger = logging.getLogger(__name__)
-
-HEAD_BYTES = 4096
-
-_MAILED = re.compile(r"\s*[^\s@]{1,64}@[^\s@()]{1,255}\s+\((?P<name>[^()]*[^()\s])\)\s*")
-_MARKUP = re.compile(r"<[A-Za-z/!]|&(?:#\d+|#x[0-9a-f]+|\w+);", re.IGNORECASE)
+def _tags(tags: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return {"tags": tags} if tags else {}
 
 
-def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
-    """The entries that have any words. A valid feed without entries yields nothing."""
-    if source.data[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-        yield from items_of(source)
-        return
+# --- RSS and Atom ----------------------------------------------------------------------------
+
+
+def _xml_entries(source: Source) -> Iterator[_Entry]:
     # A stream, not the bytes: feedparser would take short bytes for a file name. Its sanitiser
     # is left off because only the visible text is kept, never the markup.
     feed = feedparser.parse(io.BytesIO(source.data), sanitize_html=False)
@@ -150,53 +147,28 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     source_type = "atom" if feed.version.startswith("atom") else "rss"
     # An Atom entry without an author is by the feed's (RFC 4287, 4.2.1); RSS has no such rule.
     inherited = _authors(feed.feed) if source_type == "atom" else ()
-    taken: set[str] = set()
-    for number, entry in enumerate(feed.entries, 1):
-        document = _document(source, feed.feed, entry, number)
-        if document is None:
-            logger.info("%s: entry %d has no words", source.uri, number)
-            continue
-        uri = document.uri if document.uri not in taken else f"{source.uri}#{number}"
-        taken.add(uri)
-        yield replace(
-            document,
-            uri=uri,
-            source_type=source_type,
-            authors=document.authors or inherited,
+    for entry in feed.entries:
+        tags = [tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())]
+        yield _Entry(
+            title=" ".join(_plain(entry.get("title", "")).split()),
+            blocks=_content(entry),
+            link=web_address(entry.get("link", "")),
+            id=entry.get("id", ""),
+            facts={
+                "source_type": source_type,
+                "language": _language(entry, feed.feed),
+                "authors": _authors(entry) or inherited,
+                "published_at": _moment(entry),
+                "summary": _plain(entry.get("summary", "")) if entry.get("content") else "",
+                "media_url": _media(entry.get("enclosures"), "type", "href"),
+                "taxonomy": _tags(strings(tags)),
+            },
         )
 
 
-def _document(
-    source: Source, feed: Mapping[str, Any], entry: Mapping[str, Any], number: int
-) -> Document | None:
-    title = " ".join(_plain(entry.get("title", "")).split())
-    blocks = Blocks()
-    _write_content(blocks, entry)
-    if blocks.empty:
-        blocks.block(title)
-    text, marks = blocks.build()
-    if not text.strip():
-        return None
-    link = web_address(entry.get("link", ""))
-    return Document(
-        collection=source.collection,
-        uri=link or entry.get("id", "") or f"{source.uri}#{number}",
-        kind="article",
-        title=title or text.partition("\n")[0][:120],
-        text=text,
-        marks=marks,
-        url=link,
-        language=_language(entry, feed),
-        authors=_authors(entry),
-        published_at=_moment(entry),
-        summary=_plain(entry.get("summary", "")) if entry.get("content") else "",
-        media_url=_media(entry),
-        taxonomy=_tags(entry),
-    )
-
-
-def _write_content(blocks: Blocks, entry: Mapping[str, Any]) -> None:
+def _content(entry: Item) -> Blocks:
     """The fullest text that the entry carries: its content, else its summary."""
+    blocks = Blocks()
     contents = [part for part in entry.get("content", ()) if part.get("value", "").strip()]
     marked = [part for part in contents if "html" in part.get("type", "")]
     chosen = max(marked or contents, key=lambda part: len(part["value"]), default=None)
@@ -206,19 +178,20 @@ def _write_content(blocks: Blocks, entry: Mapping[str, Any]) -> None:
     else:
         for paragraph in re.split(r"\n\s*\n", value):
             blocks.block(" ".join(paragraph.split()))
+    return blocks
 
 
 def _plain(value: str) -> str:
     return markup_text(value) if _MARKUP.search(value) else value.strip()
 
 
-def _language(entry: Mapping[str, Any], feed: Mapping[str, Any]) -> str:
+def _language(entry: Item, feed: Item) -> str:
     details = [*entry.get("content", ()), entry.get("title_detail") or {}]
     own = next((detail["language"] for detail in details if detail.get("language")), "")
     return str(entry.get("language") or own or feed.get("language") or "").lower()
 
 
-def _authors(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _authors(entry: Item) -> tuple[str, ...]:
     mailed = _MAILED.fullmatch(str(entry.get("author", "")))
     if mailed:  # feedparser cuts such a name when the address ends in a long domain
         return (mailed["name"],)
@@ -226,24 +199,88 @@ def _authors(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return strings([name for name in named if name] or entry.get("author", ""))
 
 
-def _moment(entry: Mapping[str, Any]) -> datetime | None:
+def _moment(entry: Item) -> datetime | None:
     """feedparser gives times in UTC."""
     parsed = entry.get("published_parsed") or entry.get("updated_parsed")
-    if parsed is None:
-        return None
     try:
-        return datetime.fromtimestamp(calendar.timegm(parsed), tz=UTC)
+        return datetime.fromtimestamp(calendar.timegm(parsed), tz=UTC) if parsed else None
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _media(entry: Mapping[str, Any]) -> str:
-    for enclosure in entry.get("enclosures", ()):
-        if str(enclosure.get("type", "")).startswith(("audio/", "video/")):
-            return web_address(enclosure.get("href", ""))
-    return ""
+# --- OPML: lists of feeds, as feed readers export them ---------------------------------------
 
 
-def _tags(entry: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    tags = strings([tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())])
-    return {"tags": tags} if tags else {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedLink:
+    """One feed of a list.
+
+    Attributes:
+        url: the feed's address (``xmlUrl``).
+        html_url: the site that the feed is of.
+        categories: the folders it stands in, outermost first, and its own categories.
+    """
+
+    url: str
+    title: str = ""
+    html_url: str = ""
+    categories: tuple[str, ...] = ()
+
+
+def feeds_of(data: bytes, uri: str) -> list[FeedLink]:
+    """The feeds that an OPML file names, each address once, in the file's order.
+
+    Addresses that are neither http nor https are left out, with a warning.
+
+    Raises:
+        SourceError: it is not OPML.
+    """
+    try:
+        root = parse(data, uri)
+    except SourceError as error:
+        # Lists written by hand have addresses with a bare "&" in them.
+        root = parse(_BARE_AMPERSAND.sub(b"&amp;", data), uri, repair=True)
+        logger.warning("%s: the list is damaged (%s)", uri, error.reason)
+    if name_of(root).lower() != "opml":
+        raise SourceError(uri, f"not OPML: the root element is {name_of(root)[:40]}")
+    found: dict[str, FeedLink] = {}
+    for element in root.iter():
+        given = _outline(element)
+        if address := given.get("xmlurl", ""):
+            url = _feed_address(address, uri)
+            if not url:
+                logger.warning("%s: not a web address: %.200s", uri, address)
+                continue
+            around = [_outline(one) for one in reversed([*element.iterancestors()])]
+            folders = [_title(one) for one in around if not one.get("xmlurl")]
+            own = re.split("[,/]", given.get("category", ""))
+            names = (*folders, *(part.strip() for part in own))
+            link = FeedLink(
+                url=url,
+                title=_title(given),
+                html_url=web_address(given.get("htmlurl", "")),
+                categories=tuple(dict.fromkeys(name for name in names if name)),
+            )
+            found.setdefault(url, link)
+    return list(found.values())
+
+
+def _outline(element: etree._Element) -> dict[str, str]:
+    """The attributes of an outline's entry, by names in lower case; none of another element."""
+    if name_of(element).lower() != "outline":
+        return {}
+    return {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
+
+
+def _title(given: Mapping[str, str]) -> str:
+    return " ".join((given.get("title") or given.get("text") or "").split())
+
+
+def _feed_address(address: str, uri: str) -> str:
+    """The web address, also behind ``feed:``, which browsers once used for subscribing."""
+    try:
+        whole = urljoin(uri, address) if web_address(uri) else address
+        rest = re.sub(r"\Afeed:(?://)?", "", whole, flags=re.IGNORECASE)
+        return web_address(rest if rest == whole or "://" in rest else f"https://{rest}")
+    except ValueError:  # a host in brackets that is none
+        return ""

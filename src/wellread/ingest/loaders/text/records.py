@@ -25,7 +25,7 @@ from wellread.ingest.loaders.front_matter import (
     web_address,
 )
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, unwrapped, whole_words
-from wellread.ingest.loaders.text.question_records import (
+from wellread.ingest.loaders.text.record_keys import (
     LANGUAGES,
     MalformedError,
     delimiter_of,

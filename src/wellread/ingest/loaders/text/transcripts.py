@@ -22,7 +22,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import moment, strings, web_address
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
-from wellread.ingest.loaders.timed.markdown_transcripts import LABEL_WORDS, seconds
+from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
 from wellread.types import Document, Mark
 
 LONG_PAUSE = 4.0  # seconds without speech after which a new paragraph begins

@@ -6,7 +6,6 @@ Where a tool gives times for single words, a cue is a sentence of one speaker.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from typing import Any
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, scalar, web_address
-from wellread.ingest.loaders.plain import decode, one_line, title_from_name
-from wellread.ingest.loaders.text.json_kinds import SpeechForm, speech_form
-from wellread.ingest.loaders.timed.transcripts import LONG_PAUSE, SENTENCE_END, Cue, write_cues
+from wellread.ingest.loaders.plain import json_of, one_line, title_from_name
+from wellread.ingest.loaders.text.record_keys import SpeechForm, speech_form
+from wellread.ingest.loaders.text.transcripts import LONG_PAUSE, SENTENCE_END, Cue, write_cues
 from wellread.types import Document
 
 LONGEST_CUE = 40  # words; speech without punctuation still gets times
@@ -49,7 +48,9 @@ class _Word:
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One transcript."""
-    tree = _tree(source)
+    tree = json_of(source)
+    if not isinstance(tree, dict):
+        raise SourceError(source.uri, "not a transcript: the file holds no JSON object")
     form = speech_form(tree)
     if not form:
         raise SourceError(source.uri, "not a transcript of a speech-to-text tool that is known")
@@ -74,20 +75,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         published_at=moment(tree.get("recorded_at") or tree.get("date")),
         media_url=_media(tree),
     )
-
-
-def _tree(source: Source) -> dict[str, Any]:
-    try:
-        tree = json.loads(decode(source))
-    except json.JSONDecodeError as error:
-        raise SourceError(
-            source.uri, f"malformed JSON on line {error.lineno}: {error.msg}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise SourceError(source.uri, f"malformed JSON: {str(error)[:100]}") from error
-    if not isinstance(tree, dict):
-        raise SourceError(source.uri, "not a transcript: the file holds no JSON object")
-    return tree
 
 
 def _language(tree: Node, form: SpeechForm) -> str:

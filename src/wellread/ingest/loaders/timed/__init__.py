@@ -1,1 +1,0 @@
-"""Speech with times: captions, transcripts, what speech-to-text tools write."""
