@@ -22,9 +22,7 @@ RELAXED = 0.6
 class VerdictName(StrEnum):
     """How a sentence stands to its sources, best first; JSON holds the first string of each.
 
-    Attributes:
-        label: the verdict in words.
-        symbol, style: how a terminal shows it.
+    ``label`` is the verdict in words; ``symbol`` and ``style`` are how a terminal shows it.
     """
 
     label: str
@@ -34,8 +32,7 @@ class VerdictName(StrEnum):
     def __new__(cls, value: str, label: str = "", symbol: str = "", style: str = "") -> VerdictName:
         """A verdict with its words, its symbol and its colour."""
         member = str.__new__(cls, value)
-        member._value_ = value
-        member.label, member.symbol, member.style = label, symbol, style
+        member._value_, member.label, member.symbol, member.style = value, label, symbol, style
         return member
 
     SUPPORTED = "supported", "supported", "✓", "green"
@@ -52,7 +49,12 @@ class VerdictName(StrEnum):
     @property
     def supports(self) -> bool:
         """Whether the sentence is supported, be it in part."""
-        return self in (VerdictName.SUPPORTED, VerdictName.PARTIAL)
+        return self.rank <= VerdictName.PARTIAL.rank
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the sentence is supported."""
+        return self.rank <= VerdictName.SUPPORTED.rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,10 +136,8 @@ class CheckedText:
         """Whether every sentence that says something is supported; in part is enough unless
         ``strict``.
         """
-        enough = {VerdictName.SUPPORTED, VerdictName.NOT_CHECKED}
-        if not strict:
-            enough.add(VerdictName.PARTIAL)
-        return all(sentence.verdict.name in enough for sentence in self.sentences)
+        said = {one.verdict.name for one in self.sentences} - {VerdictName.NOT_CHECKED}
+        return all(name.whole if strict else name.supports for name in said)
 
 
 def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> CheckedText:

@@ -109,7 +109,7 @@ def against(
 
 
 def _named(verdict: Verdict, *, cited: bool) -> Verdict:
-    if cited or verdict.name == VerdictName.SUPPORTED:
+    if cited or verdict.name.whole:
         return verdict
     return replace(verdict, name=VerdictName.UNCITED, key="", source=None)
 
@@ -151,13 +151,13 @@ class _Checker:
             return extracted
         told = self._told(claim)
         first = self._settled(claim, told, cited) if cited else None
-        if first is not None and first.verdict.name == VerdictName.SUPPORTED:
+        if first is not None and first.verdict.name.whole:
             return first
         others = [piece for piece in self.evidence if piece.key not in claim.keys]
         found = self._elsewhere(claim, told, others)
         if first is None:
             return found or Settled(claim=claim.text, verdict=_nothing(), passages=())
-        return found if found is not None and found.verdict.name == VerdictName.SUPPORTED else first
+        return found if found is not None and found.verdict.name.whole else first
 
     def best(self, claim: Claim) -> Settled:
         """The verdict by the piece that bears the claim out best, whatever the claim cites."""
@@ -168,7 +168,7 @@ class _Checker:
     def repaired(self, claim: Claim, verdict: Verdict) -> Checked:
         """The claim with the citations that it deserves."""
         known = tuple(piece.key for piece in self.evidence if piece.key in claim.keys)
-        if verdict.name != VerdictName.SUPPORTED or known == (verdict.key,):
+        if not verdict.name.whole or known == (verdict.key,):
             return Checked(claim=claim, verdict=verdict)
         others = [key for key in known if key != verdict.key]
         kept = {key for key in others if self._useful(claim, verdict, known, key)}
@@ -232,10 +232,10 @@ class _Checker:
             return settle(report.text, whole(pieces), self.lexical)
         parts = parts_of(pieces, report.speakers, self._read_marks())
         verdict = settle(report.text, parts, self.lexical) if parts else _nothing()
-        if verdict.name == VerdictName.SUPPORTED:
+        if verdict.name.whole:
             return verdict
         anybody = settle(report.text, whole(pieces), self.lexical)
-        if anybody.name != VerdictName.SUPPORTED:
+        if not anybody.name.whole:
             return verdict
         who = " or ".join(sorted(report.speakers))
         return Verdict(

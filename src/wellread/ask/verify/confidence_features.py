@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wellread.answers import Evidence, Verdict, VerdictName
+from wellread.answers import Evidence, Verdict
 from wellread.models.reader import Excerpt, Ranking, excerpts
 from wellread.models.readers.support_features import worth_of
 from wellread.questions import Analysis
@@ -105,8 +105,8 @@ def support(verdicts: Sequence[Verdict]) -> float:
     """The share of ``verdicts`` that bear out, a partial one counting half; 1 without any."""
     if not verdicts:
         return 1.0
-    counts = {VerdictName.SUPPORTED: 1.0, VerdictName.PARTIAL: PARTIAL}
-    return sum(counts.get(verdict.name, 0.0) for verdict in verdicts) / len(verdicts)
+    names = [verdict.name for verdict in verdicts]
+    return sum(1.0 if one.whole else PARTIAL * one.supports for one in names) / len(names)
 
 
 def _title(piece: Evidence) -> frozenset[str]:

@@ -101,7 +101,7 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
         line.append(f" {counts[name]} {name.label}", style="dim")
     console.print(line)
     for sentence in sentences:
-        if sentence.verdict.name != VerdictName.SUPPORTED and sentence.verdict.reason:
+        if not sentence.verdict.name.whole and sentence.verdict.reason:
             name = sentence.verdict.name
             note = Text.assemble((f"{name.symbol} ", name.style))
             note.append(f"“{shortened(sentence.text, 60)}”: {harmless(sentence.verdict.reason)}")

@@ -71,7 +71,7 @@ def print_check(console: Console, body: CheckResponse) -> None:
         console.print(Text.assemble((f"{sign} ", style), shown))
         for number in sentence.citations:
             console.print(Padding(_passage(citations[number], sentence), (0, 0, 0, INDENT)))
-        if sentence.verdict not in (VerdictName.SUPPORTED, VerdictName.NOT_CHECKED):
+        if not (sentence.verdict.whole or sentence.verdict == VerdictName.NOT_CHECKED):
             reason = Text(f"{harmless(sentence.reason)} ({sentence.method})", style=style)
             console.print(Padding(reason, (0, 0, 0, INDENT)))
     console.print()
@@ -81,7 +81,7 @@ def print_check(console: Console, body: CheckResponse) -> None:
 def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
     quote = shortened(citation.quote, LONGEST_QUOTE)
     place = " · ".join(part for part in (citation.title, citation.locator) if part)
-    word = "" if sentence.verdict == VerdictName.SUPPORTED else "nearest: "
+    word = "" if sentence.verdict.whole else "nearest: "
     lines = Text.assemble((word, "dim"), f"“{quote}”", "\n", (harmless(place), "dim"))
     if citation.link:
         lines.append(f"\n{harmless(citation.link)}", style="dim")
