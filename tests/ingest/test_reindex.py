@@ -32,8 +32,7 @@ from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.parsing.parse import cut_up
-from wellread.ingest.pipeline.batch import ReadSource, Window, write
-from wellread.ingest.pipeline.commit import drop_noted, writing
+from wellread.ingest.pipeline.commit import ReadSource, Window, drop_noted, write, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy

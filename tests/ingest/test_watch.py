@@ -15,10 +15,11 @@ import pytest
 import watchfiles
 
 from wellread.errors import FingerprintError, SourceError, StoreError
-from wellread.ingest.pipeline.job_log import Report, SourceResult
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.sources.discover import FoundFile, find_files
 from wellread.ingest.watch import watch
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -45,7 +46,7 @@ class Sync:
         found = find_files(inputs, kb.settings.sources.exclude, only=only)
         for item in found:
             failed = isinstance(item, SourceError)
-            rows.append(SourceResult(uri=item.uri, status="failed" if failed else "added"))
+            rows.append(JobItem(uri=item.uri, status="failed" if failed else "added"))
             if not isinstance(item, SourceError):
                 kb.catalogue.record_sources([self.record(item.uri, collection, item)])
         there = {item.uri for item in found}

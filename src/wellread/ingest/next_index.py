@@ -19,7 +19,7 @@ from wellread.errors import StoreError
 from wellread.identity import passage_id
 from wellread.ingest.parsing.passages import split
 from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
-from wellread.ingest.pipeline.job_log import Counts, JobLog
+from wellread.ingest.pipeline.job_log import JobLog, Progress
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.base import Index
@@ -202,21 +202,21 @@ class NextIndex:
     def _stopped(self) -> bool:
         if self.should_stop is not None and self.should_stop():
             self.log.cancelled = True
-        return self.log.look(self._counts())
+        return self.log.look(self._progress())
 
     def _count(self) -> None:
         """Take stock from the catalogue: documents come and go while this runs."""
         self._total, self._done = self.state.whole(), self.state.done()
         self.documents = self._done.documents
-        self.log.write(self._counts())
+        self.log.write(self._progress())
         self._tell()
 
-    def _counts(self) -> Counts:
-        return Counts(
-            total=self._total.documents,
-            done=self._done.documents,
-            passages=self.embedded,
-            vectors=self.embedded,
+    def _progress(self) -> Progress:
+        return Progress(
+            sources_total=self._total.documents,
+            sources_done=self._done.documents,
+            passages_done=self.embedded,
+            passages_written=self.embedded,
         )
 
     def _tell(self) -> None:

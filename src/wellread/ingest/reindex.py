@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-
-from filelock import FileLock, Timeout
 
 from wellread.errors import StoreError
 from wellread.ingest.next_index import NextIndex, OnReindexProgress, ShouldStop, drop_stale
+from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.pipeline.job_log import job_log
 from wellread.kb import KnowledgeBase
 from wellread.store.base import Fingerprint
@@ -67,7 +64,12 @@ def reindex(
         ModelError: the embedder failed; what was done stays.
     """
     started = time.perf_counter()
-    with _only_reindexer(kb):
+    with locked(kb.home / REINDEX_LOCK, LOCK_SECONDS) as ours:
+        if not ours:
+            raise StoreError(
+                f"another process is re-indexing {kb.home}",
+                hint="'wellread jobs' shows how far it is",
+            )
         before = (kb.catalogue.reindexing.live() or kb.wanted_live()).fingerprint
         if before == kb.wanted:
             _tidy(kb, keep_attempt=False)
@@ -103,15 +105,9 @@ def tidy(kb: KnowledgeBase) -> None:
     """
     if kb.catalogue.reindexing.live() is None:
         return
-    lock = FileLock(kb.home / REINDEX_LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return
-    try:
-        _tidy(kb, keep_attempt=True)
-    finally:
-        lock.release()
+    with locked(kb.home / REINDEX_LOCK) as ours:
+        if ours:
+            _tidy(kb, keep_attempt=True)
 
 
 def _tidy(kb: KnowledgeBase, *, keep_attempt: bool) -> None:
@@ -130,18 +126,3 @@ def _drop_others(kb: KnowledgeBase) -> None:
     except StoreError as error:
         # The live index is whole; some systems do not let go of files that are being read.
         logger.warning("an old index stays until the next run: %s", error)
-
-
-@contextmanager
-def _only_reindexer(kb: KnowledgeBase) -> Iterator[None]:
-    lock = FileLock(kb.home / REINDEX_LOCK)
-    try:
-        lock.acquire(timeout=LOCK_SECONDS)
-    except Timeout as error:
-        raise StoreError(
-            f"another process is re-indexing {kb.home}", hint="'wellread jobs' shows how far it is"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()

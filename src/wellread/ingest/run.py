@@ -23,23 +23,14 @@ from typing import Literal
 from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline.batch import Window, settled, write
 from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
     absolute,
     gone_sources,
     with_entries,
 )
-from wellread.ingest.pipeline.commit import recover
-from wellread.ingest.pipeline.job_log import (
-    Counts,
-    JobLog,
-    OnProgress,
-    Progress,
-    Report,
-    SourceResult,
-    job_log,
-)
+from wellread.ingest.pipeline.commit import Window, recover, settled, write
+from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.source_rules import settings_for, source_rules
 from wellread.ingest.pipeline.vector_filler import VectorFiller
@@ -48,6 +39,7 @@ from wellread.ingest.remove import remove_sources
 from wellread.ingest.sources.discover import Input, find_files
 from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.run_logs import JobItem
 
 WINDOW_PASSAGES = 512  # written to the index and committed together
 WINDOW_SECONDS = 5.0  # a window that fills slowly is written after that
@@ -163,7 +155,7 @@ class _Run:
         self.known = kb.catalogue.sources(order.collection)
         self.tokens = kb.live().tokens
         self.window = Window(self.tokens)
-        self.results: list[SourceResult] = []
+        self.results: list[JobItem] = []
         self.written = self.vectors = self.unfolded = 0
         paths = [given for given in order.inputs if isinstance(given, str)]
         settings = settings_for(kb, order.collection, paths, order.settings)
@@ -206,7 +198,7 @@ class _Run:
         only = None if self.asked.only is None else Selection(self.asked.only)
         found = [*self.found, *self.readers.came_up]
         gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
-        gone += [SourceResult(uri=uri, status="removed") for uri in self.changes.gone]
+        gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
         for result in gone:
@@ -217,7 +209,7 @@ class _Run:
         self._flush()
         self.filler.no_more()
         while not self.filler.wait(LOOK_SECONDS):
-            self._tell("")
+            self._tell()
             if self._stopped():
                 self.filler.stop()
         if not self.log.cancelled:
@@ -226,8 +218,8 @@ class _Run:
         if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
-        self._tell("")
-        self.log.write(self._counts())
+        self._tell()
+        self.log.write(self._progress())
 
     def _collect(self) -> None:
         """Take what has been read, and write when it is enough."""
@@ -258,32 +250,29 @@ class _Run:
         if self.unfolded >= FOLD_PASSAGES:
             self.kb.live().index.optimize()
             self.unfolded = 0
-        self._tell("")
+        self._tell()
 
     def _embedded(self, passages: int) -> None:
         self.vectors += passages
 
-    def _note(self, result: SourceResult) -> None:
+    def _note(self, result: JobItem) -> None:
         self.results.append(result)
         self.log.note(result)
 
     def _stopped(self) -> bool:
-        return self.log.look(self._counts())
+        return self.log.look(self._progress())
 
-    def _counts(self) -> Counts:
+    def _progress(self, current: str = "") -> Progress:
         done = len(self.results) + len(self.window.results)
         total = max(len(self.found) + len(self.readers.came_up), done)
-        return Counts(total=total, done=done, passages=self.written, vectors=self.vectors)
+        return Progress(
+            sources_total=total,
+            sources_done=done,
+            passages_done=self.vectors,
+            passages_written=self.written,
+            current=current,
+        )
 
-    def _tell(self, current: str) -> None:
+    def _tell(self, current: str = "") -> None:
         if self.on_progress:
-            counts = self._counts()
-            self.on_progress(
-                Progress(
-                    sources_total=counts.total,
-                    sources_done=counts.done,
-                    passages_done=counts.vectors,
-                    passages_written=counts.passages,
-                    current=current,
-                )
-            )
+            self.on_progress(self._progress(current))

@@ -13,14 +13,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
-from wellread.ingest.pipeline.commit import index_rows
+from wellread.ingest.pipeline.commit import index_rows, locked
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
@@ -227,13 +226,8 @@ def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbe
 
 def _idle(kb: KnowledgeBase) -> bool:
     """Whether no process is writing just now."""
-    lock = FileLock(kb.home / INGEST_LOCK)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    lock.release()
-    return True
+    with locked(kb.home / INGEST_LOCK) as ours:
+        return ours
 
 
 SAMPLE_DOCUMENTS = 16

@@ -73,10 +73,15 @@ class ParsedDocument:
     version: str
     cuts: tuple[Cut, ...] = ()
 
+    @property
+    def id(self) -> str:
+        """The document's."""
+        return document_id(self.document.collection, self.document.uri)
+
     def passages(self) -> list[Passage]:
         """The passages themselves, in reading order."""
         text = self.document.text
-        known = document_id(self.document.collection, self.document.uri)
+        known = self.id
         return [_passage(known, self.version, cut, text) for cut in self.cuts]
 
 

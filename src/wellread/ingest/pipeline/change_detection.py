@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from wellread.errors import SourceError
 from wellread.ingest.parsing.parse import LEFT_OUT, is_current
-from wellread.ingest.pipeline.batch import ReadSource
-from wellread.ingest.pipeline.job_log import SourceResult, Status
+from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
 from wellread.ingest.pipeline.source_rules import CollectionRules
 from wellread.ingest.sources.discover import Found, FoundBytes, FoundFile, Input, local_path, uri_of
 from wellread.ingest.sources.selection import Selection
 from wellread.ingest.sources.web.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.web.entries import ENTRY_LOADER
+from wellread.store.catalogue.run_logs import ItemStatus, JobItem
 from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
 
-Judged = tuple[SourceResult, list[ReadSource], list[SourceRecord]]
+Judged = tuple[JobItem, list[ReadSource], list[SourceRecord]]
 
 
 class ChangeDetector:
@@ -38,26 +38,26 @@ class ChangeDetector:
         self._rules = rules
         self.gone: list[str] = []  # addresses whose server says so
 
-    def at_once(self, item: Found) -> SourceResult | None:
+    def at_once(self, item: Found) -> JobItem | None:
         """The result of a source that need not be read; None when it has to be."""
         if isinstance(item, SourceError):
-            return SourceResult(uri=item.uri, status="failed", reason=item.reason)
+            return JobItem(uri=item.uri, status="failed", reason=item.reason)
         if reason := self._rules.failed.get(item.uri):
-            return SourceResult(uri=item.uri, status="failed", reason=reason)
+            return JobItem(uri=item.uri, status="failed", reason=reason)
         known = self._known.get(item.uri)
         if not isinstance(item, FoundFile) or known is None or not known.digest or known.reason:
             return None
         if (known.size, known.mtime_ns) != (item.size, item.mtime_ns):
             return None
         current = is_current(known.loader, self._rules.by_uri.get(item.uri))
-        return SourceResult(uri=item.uri, status="unchanged") if current else None
+        return JobItem(uri=item.uri, status="unchanged") if current else None
 
     def of(self, item: Found, outcome: Outcome) -> Judged:
         """The result of a source that was read, what is to be written, and what was only seen."""
         parsed = outcome.parsed
         held = self._held(item.uri)
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
-        status: Status
+        status: ItemStatus
         sources: list[ReadSource] = []
         seen: list[SourceRecord] = []
         if parsed.status == "parsed":
@@ -79,7 +79,7 @@ class ChangeDetector:
                 seen.append(self._record(item, outcome, status))
         if outcome.gone and held:
             self.gone.append(item.uri)
-        result = SourceResult(
+        result = JobItem(
             uri=item.uri,
             status=status,
             reason=parsed.reason,
@@ -133,7 +133,7 @@ def gone_sources(
     known: Mapping[str, SourceRecord],
     only: Selection | None = None,
     lists: Collection[str] = (),
-) -> list[SourceResult]:
+) -> list[JobItem]:
     """What is to be removed (``removed``), and inputs under which nothing may be (``failed``).
 
     A source is gone when it belongs to one of the ``inputs``, was read before and was not found
@@ -147,7 +147,7 @@ def gone_sources(
     there = {item.uri for item in found}
     opened = [item for item in found if not isinstance(item, SourceError)]
     failed = [item.uri for item in found if isinstance(item, SourceError)]
-    results: list[SourceResult] = []
+    results: list[JobItem] = []
     for given in dict.fromkeys(inputs):
         root = given.uri if isinstance(given, FoundBytes) else root_of(given)
         gone = [
@@ -164,9 +164,9 @@ def gone_sources(
         looked = only is None or only.covers(root)
         if gone and looked and not any(_found_under(root, item) for item in opened):
             reason = EMPTY.format(count=len(gone))
-            results.append(SourceResult(uri=root, status="failed", reason=reason))
+            results.append(JobItem(uri=root, status="failed", reason=reason))
             continue
-        results += [SourceResult(uri=uri, status="removed") for uri in gone]
+        results += [JobItem(uri=uri, status="removed") for uri in gone]
     return list({result.uri: result for result in results}.values())
 
 

@@ -9,24 +9,67 @@ The order of writes is what keeps a home whole at any kill:
 4. the index drops the old versions, and the catalogue clears those notes (``settle``).
 
 Until 3 the old version is live and its rows are all there; a search never shows a row whose
-version is not live. All four happen under one lock, held for a moment per window. So whoever
-holds it and finds notes knows that their writer was killed, and may drop what they name.
+version is not live. All four happen under one lock, held for a moment per window of sources. So
+whoever holds it and finds notes knows that their writer was killed, and may drop what they name.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from wellread.errors import StoreError
+from wellread.identity import facts_of, version_of
+from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.store.base import Index, IndexRow
-from wellread.store.schema.catalogue_values import SourceChange, VersionKey
+from wellread.store.catalogue.run_logs import JobItem
+from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, Passage
+
+logger = logging.getLogger(__name__)
+
+LOCK_SECONDS = 600.0
+
+
+@contextmanager
+def locked(path: Path, seconds: float = 0.0) -> Iterator[bool]:
+    """Hold a lock between processes while inside, and whether it was free within ``seconds``.
+
+    The system frees it when the process dies.
+    """
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+@contextmanager
+def writing(kb: KnowledgeBase) -> Iterator[None]:
+    """Hold the home's writers' lock.
+
+    Raises:
+        StoreError: another process has held it for ten minutes.
+    """
+    with locked(kb.home / INGEST_LOCK, LOCK_SECONDS) as ours:
+        if not ours:
+            raise StoreError(
+                f"another process has been writing to {kb.home} for {LOCK_SECONDS:.0f} seconds",
+                hint="wait until it has ended, or stop it",
+            )
+        yield
 
 
 def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow]:
@@ -55,40 +98,6 @@ def index_rows(document: Document, passages: Sequence[Passage]) -> list[IndexRow
     ]
 
 
-logger = logging.getLogger(__name__)
-
-LOCK_SECONDS = 600.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fresh:
-    """A document whose rows are not in the index yet."""
-
-    document: Document
-    passages: Sequence[Passage]
-
-
-@contextmanager
-def writing(kb: KnowledgeBase) -> Iterator[None]:
-    """Hold the home's writers' lock; the system frees it when the process dies.
-
-    Raises:
-        StoreError: another process has held it for ten minutes.
-    """
-    lock = FileLock(kb.home / INGEST_LOCK)
-    try:
-        lock.acquire(timeout=LOCK_SECONDS)
-    except Timeout as error:
-        raise StoreError(
-            f"another process has been writing to {kb.home} for {LOCK_SECONDS:.0f} seconds",
-            hint="wait until it has ended, or stop it",
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def recover(kb: KnowledgeBase) -> int:
     """Drop the index rows that a killed run left behind; how many versions were noted."""
     with writing(kb):
@@ -96,26 +105,6 @@ def recover(kb: KnowledgeBase) -> int:
     if left:
         logger.info("dropped %d versions that an interrupted run had left", left)
     return left
-
-
-def write_window(
-    kb: KnowledgeBase, index: Index, changes: Sequence[SourceChange], fresh: Sequence[Fresh]
-) -> None:
-    """Make ``changes`` the live content; ``fresh`` of their documents need rows.
-
-    The caller holds the writers' lock and took ``index`` from ``kb.live()`` under it.
-
-    Raises:
-        StoreError: a store refused; the old content stays.
-    """
-    rows = [row for new in fresh for row in index_rows(new.document, new.passages)]
-    keys: list[VersionKey] = list(dict.fromkeys((row.document_id, row.version) for row in rows))
-    drop_noted(kb, index)
-    kb.catalogue.intend(keys)
-    if rows:
-        index.write(rows, None)
-    kb.catalogue.commit(changes)
-    drop_noted(kb, index)
 
 
 def drop_noted(kb: KnowledgeBase, index: Index) -> int:
@@ -128,3 +117,143 @@ def drop_noted(kb: KnowledgeBase, index: Index) -> int:
     index.remove([key for key in keys if live.get(key[0]) != key[1]])
     kb.catalogue.settle(keys)
     return len(keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSource:
+    """A source that was read: its record and everything that it yields."""
+
+    record: SourceRecord
+    documents: Sequence[ParsedDocument]
+    accumulates: bool = False
+
+
+@dataclass(slots=True)
+class Window:
+    """Read sources that are written together; ``tokens`` is the size their passages were cut to.
+
+    Attributes:
+        seen: records of sources without a change of documents.
+        results: of the sources, true once they are written.
+    """
+
+    tokens: int
+    sources: list[ReadSource] = field(default_factory=list)
+    seen: list[SourceRecord] = field(default_factory=list)
+    results: list[JobItem] = field(default_factory=list)
+    passages: int = 0
+    opened: float = field(default_factory=time.monotonic)
+
+    def add(self, source: ReadSource) -> None:
+        """One more; of two documents with the same address in one source the last counts."""
+        by_id = {each.id: each for each in source.documents}
+        self.sources.append(replace(source, documents=tuple(by_id.values())))
+        self.passages += sum(len(each.cuts) for each in by_id.values())
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not (self.sources or self.seen)
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was opened."""
+        return time.monotonic() - self.opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """How many passages went into the index; and the sources that no store takes, with why."""
+
+    passages: int = 0
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def write(kb: KnowledgeBase, window: Window) -> Written:
+    """Write a window into the stores; source by source where one holds what no store takes.
+
+    Raises:
+        StoreError: a store refused whatever the content is (disk full); the old content stays.
+    """
+    if window.seen:
+        kb.catalogue.record_sources(window.seen)
+    try:
+        return Written(passages=_write(kb, window, window.sources))
+    except (StoreError, ValueError, TypeError, ArithmeticError) as error:
+        if not _is_of_content(error):
+            raise
+    passages, refused = 0, {}
+    for source in window.sources:
+        try:
+            passages += _write(kb, window, [source])
+        except (StoreError, ValueError, TypeError, ArithmeticError) as error:
+            if not _is_of_content(error):
+                raise
+            logger.warning("%s: refused by a store", source.record.uri, exc_info=True)
+            refused[source.record.uri] = f"cannot be stored: {error.__cause__ or error}"
+    recover(kb)  # no row stays of what was refused
+    return Written(passages=passages, refused=refused)
+
+
+def settled(window: Window, written: Written) -> list[JobItem]:
+    """How the window's sources fared, now that they were written."""
+    refused = [
+        JobItem(uri=uri, status="failed", reason=reason) for uri, reason in written.refused.items()
+    ]
+    return [result for result in window.results if result.uri not in written.refused] + refused
+
+
+def _is_of_content(error: Exception) -> bool:
+    """Whether it is what was to be written that a store cannot take, and not the store's state."""
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    return isinstance(cause, ValueError | TypeError | ArithmeticError)
+
+
+def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> int:
+    """The four writes; how many passages went into the index."""
+    if not sources:
+        return 0
+    with writing(kb):
+        parts = kb.live()
+        if window.tokens != parts.tokens:  # the index was switched to another size of passages
+            sources = [_cut_anew(source, parts.tokens) for source in sources]
+        live = kb.catalogue.live_hashes(each.id for source in sources for each in source.documents)
+        changes = [
+            SourceChange(
+                record=source.record,
+                documents=tuple(
+                    DocumentChange(
+                        document=each.document,
+                        passages=each.passages(),
+                        owes_vectors=parts.outdated_cuts or live.get(each.id) != _hashes(each),
+                    )
+                    for each in source.documents
+                ),
+                accumulates=source.accumulates,
+            )
+            for source in sources
+        ]
+        rows = [
+            row
+            for change in changes
+            for each in change.documents
+            if each.owes_vectors
+            for row in index_rows(each.document, each.passages)
+        ]
+        drop_noted(kb, parts.index)
+        kb.catalogue.intend(list(dict.fromkeys((row.document_id, row.version) for row in rows)))
+        if rows:
+            parts.index.write(rows, None)
+        kb.catalogue.commit(changes)
+        drop_noted(kb, parts.index)
+    return len(rows)
+
+
+def _cut_anew(source: ReadSource, tokens: int) -> ReadSource:
+    return replace(source, documents=[cut_up(each.document, tokens) for each in source.documents])
+
+
+def _hashes(parsed: ParsedDocument) -> tuple[str, str]:
+    document = parsed.document
+    version = parsed.version or version_of(document.text, document.marks)
+    return version, facts_of(document)

@@ -11,40 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
-
-from filelock import FileLock, Timeout
+from typing import get_args
 
 from wellread.errors import WellreadError
+from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.sources.web.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.run_logs import Job, JobAction, JobItem
-
-Status = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
-STATUSES: tuple[Status, ...] = (
-    "added",
-    "updated",
-    "unchanged",
-    "skipped",
-    "failed",
-    "removed",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceResult:
-    """How one source fared; ``reason`` says why it was skipped or failed.
-
-    Attributes:
-        seconds: that it took to parse.
-    """
-
-    uri: str
-    status: Status
-    reason: str = ""
-    documents: int = 0
-    passages: int = 0
-    seconds: float = 0.0
+from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +46,7 @@ class Report:
         cancelled: it was asked to stop, and what is not in ``rows`` was not looked at.
     """
 
-    rows: tuple[SourceResult, ...]
+    rows: tuple[JobItem, ...]
     passages: int
     seconds: float
     job_id: str = ""
@@ -81,7 +54,7 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """How many sources ended in each status."""
-        counts: dict[str, int] = dict.fromkeys(STATUSES, 0)
+        counts: dict[str, int] = dict.fromkeys(get_args(ItemStatus), 0)
         for row in self.rows:
             counts[row.status] += 1
         return counts
@@ -92,16 +65,6 @@ OnProgress = Callable[[Progress], None]
 
 JOBS_FOLDER = "jobs"
 SECONDS_BETWEEN = 0.5  # between two looks into the catalogue
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """How far a run is; ``vectors`` of its ``passages`` are found by meaning as well."""
-
-    total: int = 0
-    done: int = 0
-    passages: int = 0
-    vectors: int = 0
 
 
 class JobLog:
@@ -115,26 +78,17 @@ class JobLog:
         self._looked = 0.0
         self.cancelled = False
 
-    def note(self, result: SourceResult) -> None:
+    def note(self, result: JobItem) -> None:
         """A source is done."""
-        self._waiting.append(
-            JobItem(
-                uri=result.uri,
-                status=result.status,
-                reason=result.reason,
-                seconds=result.seconds,
-                documents=result.documents,
-                passages=result.passages,
-            )
-        )
+        self._waiting.append(result)
 
-    def look(self, counts: Counts) -> bool:
+    def look(self, progress: Progress) -> bool:
         """Write down how far it is, now and then; whether the job is to stop."""
         if time.monotonic() - self._looked >= SECONDS_BETWEEN:
-            self.write(counts)
+            self.write(progress)
         return self.cancelled
 
-    def write(self, counts: Counts) -> None:
+    def write(self, progress: Progress) -> None:
         """Write down how far it is."""
         jobs = self._kb.catalogue.jobs
         waiting, self._waiting = self._waiting, []
@@ -142,10 +96,10 @@ class JobLog:
         self._noted += len(waiting)
         self.cancelled |= jobs.progress(
             self.job.id,
-            total=counts.total,
-            done=counts.done,
-            passages=counts.passages,
-            vectors=counts.vectors,
+            total=progress.sources_total,
+            done=progress.sources_done,
+            passages=progress.passages_written,
+            vectors=progress.passages_done,
         )
         self._looked = time.monotonic()
 
@@ -160,23 +114,20 @@ def job_log(
     job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
     folder = kb.home / JOBS_FOLDER
     folder.mkdir(exist_ok=True)
-    # Held while the process lives: this is how others see that it was killed.
-    lock = FileLock(folder / f"{job.id}.lock")
-    lock.acquire(timeout=0)
     log = JobLog(kb, job)
-    try:
-        yield log
-        state = "cancelled" if log.cancelled else "done"
-        kb.catalogue.jobs.finish(job.id, "cancelled" if state == "cancelled" else "done")
-    except KeyboardInterrupt:
-        kb.catalogue.jobs.finish(job.id, "cancelled", "stopped from the keyboard")
-        raise
-    except WellreadError as error:
-        kb.catalogue.jobs.finish(job.id, "failed", str(error))
-        raise
-    finally:
-        lock.release()
-        (folder / f"{job.id}.lock").unlink(missing_ok=True)
+    # Held while the process lives: this is how others see that it was killed.
+    with locked(folder / f"{job.id}.lock"):
+        try:
+            yield log
+            kb.catalogue.jobs.finish(job.id, "cancelled" if log.cancelled else "done")
+        except KeyboardInterrupt:
+            kb.catalogue.jobs.finish(job.id, "cancelled", "stopped from the keyboard")
+            raise
+        except WellreadError as error:
+            kb.catalogue.jobs.finish(job.id, "failed", str(error))
+            raise
+        finally:
+            (folder / f"{job.id}.lock").unlink(missing_ok=True)
 
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
@@ -196,12 +147,8 @@ def dead_jobs(kb: KnowledgeBase) -> list[Job]:
 def _lives(kb: KnowledgeBase, job: Job) -> bool:
     if job.host != platform.node():
         return True  # another machine's; its lock says nothing here
-    lock = FileLock(kb.home / JOBS_FOLDER / f"{job.id}.lock")
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
+        with locked(kb.home / JOBS_FOLDER / f"{job.id}.lock") as ours:
+            return not ours
     except OSError:
         return False  # not even a folder of locks
-    lock.release()
-    return False

@@ -20,7 +20,7 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing.parse import Parsed, ParseRequest, cut_up, is_current
 from wellread.ingest.parsing.workers import WorkerPool
-from wellread.ingest.pipeline.batch import ReadSource
+from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.sources.discover import (
     Found,

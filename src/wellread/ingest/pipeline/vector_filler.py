@@ -11,10 +11,9 @@ import threading
 from collections.abc import Callable
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from wellread.errors import WellreadError
-from wellread.ingest.pipeline.commit import writing
+from wellread.ingest.pipeline.commit import locked, writing
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.index_debts import VectorDebt
 from wellread.types import Passage
@@ -92,22 +91,15 @@ class VectorFiller:
 
     def _fill(self) -> bool:
         """Embed all that is owed; False when another process is at it."""
-        lock = FileLock(self._kb.home / VECTORS_LOCK)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-        try:
-            while not self._stop.is_set():
+        with locked(self._kb.home / VECTORS_LOCK) as ours:
+            while ours and not self._stop.is_set():
                 owed = self._kb.catalogue.vectors.passages_owed()
                 size = min(max(BATCH_PASSAGES, owed // BATCH_SHARE), LARGEST_BATCH)
                 debts = self._kb.catalogue.vectors.owed(size)
                 if not debts:
                     break
                 self._pay(debts)
-        finally:
-            lock.release()
-        return True
+        return ours
 
     def _pay(self, debts: list[VectorDebt]) -> None:
         parts = self._kb.live()
