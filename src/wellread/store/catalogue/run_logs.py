@@ -8,15 +8,15 @@ ends. A process that dies in between leaves the amount set aside: a budget errs 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, bindparam, case, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Select, case, delete, func, insert, select, text, update
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import tagged_hash
-from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.database import CataloguePart, chunks, made_of
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 
 JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import"]
@@ -42,17 +42,17 @@ class Job:
     action: JobAction
     collection: str
     inputs: tuple[str, ...]
-    state: JobState
-    reason: str
+    state: JobState = "running"
+    reason: str = ""
     started_at: datetime
-    finished_at: datetime | None
+    finished_at: datetime | None = None
     host: str
     pid: int
-    cancel: bool
-    total: int
-    done: int
-    passages: int
-    vectors: int
+    cancel: bool = False
+    total: int = 0
+    done: int = 0
+    passages: int = 0
+    vectors: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,28 +75,23 @@ class Jobs(CataloguePart):
     ) -> Job:
         """A new running job; the oldest ended ones are forgotten."""
         now = datetime.now(UTC)
-        known = tagged_hash("job", action, collection, *inputs, now.isoformat(), host, pid)
-        row = {
-            "id": known,
-            "action": action,
-            "collection": collection,
-            "inputs": list(inputs),
-            "state": "running",
-            "reason": "",
-            "started_at": now,
-            "finished_at": None,
-            "host": host,
-            "pid": pid,
-            "cancel": False,
-            "total": 0,
-            "done": 0,
-            "passages": 0,
-            "vectors": 0,
-        }
+        job = Job(
+            id=tagged_hash("job", action, collection, *inputs, now.isoformat(), host, pid),
+            action=action,
+            collection=collection,
+            inputs=tuple(inputs),
+            started_at=now,
+            host=host,
+            pid=pid,
+        )
+        newest = select(jobs.c.id).order_by(jobs.c.started_at.desc(), jobs.c.id)
         with self._database.write() as connection:
-            _forget_old(connection)
-            connection.execute(insert(jobs), row)
-        return _job(row)
+            old = list(connection.execute(newest.offset(KEPT_JOBS - 1)).scalars())
+            for ids in chunks(old):
+                ended = (jobs.c.id.in_(ids), jobs.c.state != "running")
+                connection.execute(delete(jobs).where(*ended))
+            connection.execute(insert(jobs), asdict(job))
+        return job
 
     def progress(self, job_id: str, *, total: int, done: int, passages: int, vectors: int) -> bool:
         """Keep how far a job is; whether it was asked to stop."""
@@ -109,29 +104,18 @@ class Jobs(CataloguePart):
 
     def note(self, job_id: str, first: int, items: Sequence[JobItem]) -> None:
         """Keep how sources fared; ``first`` is the place of the first of them in the job."""
-        if not items:
-            return
         rows = [
-            {
-                "job_id": job_id,
-                "ordinal": first + place,
-                "uri": item.uri,
-                "status": item.status,
-                "reason": item.reason,
-                "seconds": item.seconds,
-                "documents": item.documents,
-                "passages": item.passages,
-            }
-            for place, item in enumerate(items)
+            {"job_id": job_id, "ordinal": place, **asdict(item)}
+            for place, item in enumerate(items, first)
         ]
-        with self._database.write() as connection:
-            connection.execute(insert(job_items), rows)
+        if rows:
+            with self._database.write() as connection:
+                connection.execute(insert(job_items), rows)
 
     def finish(self, job_id: str, state: JobState, reason: str = "") -> None:
         """The job has ended."""
         values = {"state": state, "reason": reason, "finished_at": datetime.now(UTC)}
-        with self._database.write() as connection:
-            connection.execute(update(jobs).where(jobs.c.id == job_id).values(**values))
+        self._run(update(jobs).where(jobs.c.id == job_id).values(**values))
 
     def cancel(self, job_id: str) -> bool:
         """Ask a running job to stop; whether there was one."""
@@ -142,8 +126,7 @@ class Jobs(CataloguePart):
     def get(self, job_id: str) -> Job | None:
         """The job of that id, or the only one whose id begins so; else None."""
         statement = select(jobs).where(jobs.c.id.startswith(job_id, autoescape=True)).limit(2)
-        with self._database.read() as connection:
-            found = [_job(row._mapping) for row in connection.execute(statement)]
+        found = [_job(row) for row in self._rows(statement)]
         return found[0] if len(found) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
@@ -151,8 +134,7 @@ class Jobs(CataloguePart):
         statement = select(jobs).order_by(jobs.c.started_at.desc(), jobs.c.id).limit(limit)
         if state is not None:
             statement = statement.where(jobs.c.state == state)
-        with self._database.read() as connection:
-            return [_job(row._mapping) for row in connection.execute(statement)]
+        return [_job(row) for row in self._rows(statement)]
 
     def items(
         self, job_id: str, status: ItemStatus | None = None, limit: int = 100, offset: int = 0
@@ -167,30 +149,17 @@ class Jobs(CataloguePart):
         )
         if status is not None:
             statement = statement.where(job_items.c.status == status)
-        with self._database.read() as connection:
-            return [JobItem(**row._mapping) for row in connection.execute(statement)]
+        return made_of(JobItem, self._rows(statement))
 
     def counts(self, job_id: str) -> dict[str, int]:
         """How many sources of a job ended in each status."""
-        statement = (
-            select(job_items.c.status, func.count().label("number"))
-            .where(job_items.c.job_id == job_id)
-            .group_by(job_items.c.status)
-        )
-        with self._database.read() as connection:
-            return {row.status: row.number for row in connection.execute(statement)}
-
-
-def _forget_old(connection: Connection) -> None:
-    newest = select(jobs.c.id).order_by(jobs.c.started_at.desc(), jobs.c.id).offset(KEPT_JOBS - 1)
-    old = [{"known": known} for known in connection.execute(newest).scalars()]
-    if old:
-        ended = jobs.c.state != "running"
-        connection.execute(delete(jobs).where(jobs.c.id == bindparam("known"), ended), old)
+        status = job_items.c.status
+        statement = select(status, func.count()).where(job_items.c.job_id == job_id)
+        return dict(self._rows(statement.group_by(status)))
 
 
 def _job(row: Any) -> Job:
-    return Job(**{**row, "inputs": tuple(row["inputs"])})
+    return Job(**{**row._mapping, "inputs": tuple(row.inputs)})
 
 
 KEPT_CALLS = timedelta(days=400)  # older calls are forgotten
@@ -240,80 +209,49 @@ class Calls(CataloguePart):
             if connection.dialect.name == "postgresql":
                 connection.execute(_ALONE)
             for limit in limits:
-                left = limit.dollars - _spent(connection, limit.since)
+                left = limit.dollars - (connection.execute(_spent(limit.since)).scalar() or 0.0)
                 if left <= 0 or expected.cost > left:
                     return limit
-            running = {**asdict(expected), "error": RUNNING}
-            return self._insert(connection, Call(**running))
+            return self._insert(connection, replace(expected, error=RUNNING))
 
     def settle(self, number: int, call: Call) -> None:
         """Put what a call did cost in the place of what was set aside for it."""
         statement = update(provider_calls).where(provider_calls.c.id == number)
-        with self._database.write() as connection:
-            connection.execute(statement.values(**asdict(call)))
+        self._run(statement.values(**asdict(call)))
 
     def spent(self, since: datetime) -> float:
         """US dollars that answering questions has cost since then; reading material in is not."""
-        with self._database.read() as connection:
-            return _spent(connection, since)
+        return float(self._values(_spent(since))[0] or 0.0)
 
     def newest(self, limit: int) -> list[Call]:
         """The newest calls, newest first."""
         columns = [provider_calls.c[name] for name in Call.__dataclass_fields__]
         statement = select(*columns).order_by(provider_calls.c.id.desc()).limit(limit)
-        with self._database.read() as connection:
-            return [Call(**row._mapping) for row in connection.execute(statement)]
+        return made_of(Call, self._rows(statement))
 
     def forget(self) -> None:
         """Forget all calls, and with them what is spent."""
-        with self._database.write() as connection:
-            connection.execute(delete(provider_calls))
+        self._run(delete(provider_calls))
 
     def totals(self, since: datetime) -> list[Total]:
         """What was called since then, by day (newest first), cost, purpose and model."""
         at, error = provider_calls.c.at, provider_calls.c.error
         elsewhere = self._database.engine.dialect.name == "postgresql"  # has a zone per session
-        day = func.date(func.timezone("UTC", at) if elsewhere else at)
-        groups = (
-            day,
-            provider_calls.c.purpose,
-            provider_calls.c.provider,
-            provider_calls.c.model,
-        )
-        sums = (
-            func.sum(provider_calls.c.input_tokens),
-            func.sum(provider_calls.c.output_tokens),
-            func.sum(provider_calls.c.cost),
-            func.sum(provider_calls.c.seconds),
-        )
-        failed = func.sum(case((error != "", 1), else_=0))
-        statement = (
-            select(*groups, func.count(), failed, *sums).where(at >= since).group_by(*groups)
-        )
-        with self._database.read() as connection:
-            rows = connection.execute(statement).all()
-        found = [
-            Total(
-                day=date.fromisoformat(str(row[0])),
-                purpose=row[1],
-                provider=row[2],
-                model=row[3],
-                calls=row[4],
-                failed=int(row[5]),
-                input_tokens=int(row[6]),
-                output_tokens=int(row[7]),
-                cost=float(row[8]),
-                seconds=float(row[9]),
-            )
-            for row in rows
-        ]
+        day = func.date(func.timezone("UTC", at) if elsewhere else at).label("day")
+        groups = (day, *(provider_calls.c[name] for name in ("purpose", "provider", "model")))
+        failed = func.sum(case((error != "", 1), else_=0)).label("failed")
+        summed = ("input_tokens", "output_tokens", "cost", "seconds")
+        sums = (func.sum(provider_calls.c[name]).label(name) for name in summed)
+        statement = select(*groups, func.count().label("calls"), failed, *sums)
+        rows = self._rows(statement.where(at >= since).group_by(*groups))
+        found = [Total(**{**row._mapping, "day": date.fromisoformat(str(row.day))}) for row in rows]
         return sorted(
             found, key=lambda one: (-one.day.toordinal(), -one.cost, one.purpose, one.model)
         )
 
     def _insert(self, connection: Connection, call: Call) -> int:
         now = datetime.now(UTC)
-        row: dict[str, Any] = {**asdict(call), "at": now}
+        row = asdict(call) | {"at": now}
         made = connection.execute(insert(provider_calls), row).inserted_primary_key
         number = int(made[0]) if made else 0
         if number % SWEEP == 0:
@@ -321,8 +259,6 @@ class Calls(CataloguePart):
         return number
 
 
-def _spent(connection: Connection, since: datetime) -> float:
-    statement = select(func.sum(provider_calls.c.cost)).where(
-        provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE
-    )
-    return float(connection.execute(statement).scalar() or 0.0)
+def _spent(since: datetime) -> Select[Any]:
+    asked = (provider_calls.c.at >= since, provider_calls.c.purpose != EMBED_PASSAGE)
+    return select(func.sum(provider_calls.c.cost)).where(*asked)

@@ -194,7 +194,7 @@ class CataloguePart:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def _rows(self, statement: Executable) -> Sequence[Row[Any]]:
+    def _rows(self, statement: Executable) -> Sequence[Any]:
         """All rows of one statement that only reads."""
         with self._database.read() as connection:
             return connection.execute(statement).all()
@@ -203,7 +203,12 @@ class CataloguePart:
         """The first column of ``_rows``."""
         return [row[0] for row in self._rows(statement)]
 
-    def _stream(self, statement: Executable) -> Iterator[Row[Any]]:
+    def _rows_in(self, statement: Select[Any], values: Iterable[str]) -> list[Any]:
+        """``rows_in``, in a transaction of its own."""
+        with self._database.read() as connection:
+            return list(rows_in(connection, statement, values))
+
+    def _stream(self, statement: Executable) -> Iterator[Any]:
         """``_rows`` from one snapshot, a few thousand in memory at a time."""
         with self._database.read() as connection:
             yield from connection.execution_options(yield_per=STREAM_ROWS).execute(statement)

@@ -26,9 +26,10 @@ from wellread.store.catalogue.asking.answer_records import (
     rewrite_answer,
 )
 from wellread.store.catalogue.documents.index_debts import note_deletion
+from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
 
 TAG = "ans_"  # with which the id of every answer begins
@@ -58,23 +59,19 @@ class Sessions(CataloguePart):
 
     def known(self, session_id: str, owner: str) -> bool:
         """Whether the owner has a session with this id."""
-        with self._database.read() as connection:
-            return connection.execute(_of(session_id, owner)).first() is not None
+        return bool(self._rows(_of(session_id, owner)))
 
     def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
         """The owner's sessions, the one used last first."""
         order = (sessions.c.seen_at.desc(), sessions.c.id)
         statement = _facts().where(sessions.c.owner == owner).order_by(*order)
-        with self._database.read() as connection:
-            rows = connection.execute(statement.limit(limit).offset(offset)).all()
-        return [SessionFacts(**row._mapping) for row in rows]
+        return made_of(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
 
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
         mine = (sessions.c.id == session_id, sessions.c.owner == owner)
-        with self._database.read() as connection:
-            row = connection.execute(_facts().where(*mine)).first()
-        return SessionFacts(**row._mapping) if row else None
+        found = made_of(SessionFacts, self._rows(_facts().where(*mine)))
+        return found[0] if found else None
 
     def turns(self, session_id: str, owner: str, most: int) -> list[Answer]:
         """The first turn and those after it up to the newest, ``most`` in all, oldest first."""
@@ -88,12 +85,8 @@ class Sessions(CataloguePart):
             first = connection.execute(mine.order_by(*order).limit(1)).scalar()
             if first is not None and first not in ids:
                 ids[0] = first
-            found = {
-                row.id: from_plain(Answer, row.body)
-                for row in connection.execute(
-                    select(answers.c.id, answers.c.body).where(answers.c.id.in_(ids))
-                )
-            }
+            bodies = select(answers.c.id, answers.c.body).where(answers.c.id.in_(ids))
+            found = {row.id: from_plain(Answer, row.body) for row in connection.execute(bodies)}
         return [found[known] for known in ids]
 
     def remove(self, session_id: str, owner: str) -> int | None:
@@ -119,9 +112,7 @@ class Sessions(CataloguePart):
         """Facts about the owner's answers, newest first."""
         order = (answers.c.created_at.desc(), answers.c.id)
         statement = select(*FACTS).where(answers.c.owner == owner).order_by(*order)
-        with self._database.read() as connection:
-            rows = connection.execute(statement.limit(limit).offset(offset)).all()
-        return [StoredAnswer(**row._mapping) for row in rows]
+        return made_of(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
 
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
         """The owner's answer of that id, or the only one whose id begins so, with its facts."""
@@ -132,10 +123,7 @@ class Sessions(CataloguePart):
             whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
         return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
 
-    def rewrite(self, answer: Answer, *, stale: bool) -> None:
-        """Keep an answer as it was found to be when it was checked again."""
-        with self._database.write() as connection:
-            rewrite_answer(connection, answer, stale=stale)
+    rewrite = writing(rewrite_answer)
 
 
 def _of(session_id: str, owner: str) -> Select[tuple[str]]:
@@ -171,9 +159,8 @@ class AnswerCache(CataloguePart):
             .join(cached_answers, cached_answers.c.answer_id == answers.c.id)
             .where(cached_answers.c.key == key, answers.c.stale.is_(False))
         )
-        with self._database.read() as connection:
-            body = connection.execute(statement).scalar()
-        return from_plain(Answer, body) if body is not None else None
+        found = self._values(statement)
+        return from_plain(Answer, found[0]) if found else None
 
     def record(self, answer: Answer, key: str) -> None:
         """Keep an answer as ``Catalogue.record_answer`` does, to be given again under ``key``.
@@ -210,27 +197,21 @@ class AnswerCache(CataloguePart):
         """What joins the documents of the collection (stories, mentions) has changed."""
         key = _counter(collection)
         with self._database.write() as connection:
-            before = connection.execute(
-                select(properties.c.value).where(properties.c.key == key)
-            ).scalar()
-            connection.execute(delete(properties).where(properties.c.key == key))
-            connection.execute(insert(properties), {"key": key, "value": int(before or 0) + 1})
+            before = property_of(connection, key) or 0
+            put_properties(connection, {key: int(before) + 1})
 
     def clear(self) -> None:
         """Give no answer again that was given until now."""
-        with self._database.write() as connection:
-            connection.execute(delete(cached_answers))
+        self._run(delete(cached_answers))
 
     def outdated(self) -> list[str]:
         """Answers that are stale and have an entry all the same."""
         statement = select(cached_answers.c.answer_id).where(_stale()).distinct()
-        with self._database.read() as connection:
-            return sorted(connection.execute(statement).scalars())
+        return sorted(self._values(statement))
 
     def drop_outdated(self) -> None:
         """Drop the entries of answers that are stale."""
-        with self._database.write() as connection:
-            connection.execute(delete(cached_answers).where(_stale()))
+        self._run(delete(cached_answers).where(_stale()))
 
 
 def _stale() -> ColumnElement[bool]:

@@ -8,19 +8,17 @@ says what that index may hold, and a killed attempt can be taken up where it end
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
     Connection,
+    FromClause,
     and_,
     bindparam,
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
@@ -43,9 +41,7 @@ from wellread.store.schema.tables import (
 from wellread.types import Document, Passage
 
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
-STREAM_ROWS = 5_000
 UNFINISHED = ""  # in place of a version: not all rows are in the index yet
-VALUES: BindParameter[Any] = bindparam("values", expanding=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,31 +100,29 @@ class Reindexing(CataloguePart):
     def attempt(self) -> Fingerprint | None:
         """What is being made, or was being made when it was stopped or killed."""
         with self._database.read() as connection:
-            plain = _property(connection, NEXT)
+            plain = lookup.property_of(connection, NEXT)
         return from_plain(Fingerprint, plain) if plain is not None else None
 
     def begin(self, fingerprint: Fingerprint) -> None:
         """An index of ``fingerprint`` is going to be made; what was staged is forgotten."""
         with self._database.write() as connection:
-            _clear(connection)
-            _set(connection, NEXT, to_plain(fingerprint))
+            for statement in _CLEARED:
+                connection.execute(statement)
+            lookup.put_properties(connection, {NEXT: to_plain(fingerprint)})
 
     def abandon(self) -> None:
         """No index is being made any more; what was staged is forgotten."""
-        with self._database.write() as connection:
-            _clear(connection)
+        self._run(*_CLEARED)
 
     # --- how far it is ---
 
     def whole(self) -> Extent:
         """All live documents."""
-        with self._database.read() as connection:
-            return _extent(connection, None)
+        return self._extent(documents)
 
     def done(self) -> Extent:
         """The live documents that are in the next index already."""
-        with self._database.read() as connection:
-            return _extent(connection, _CURRENT)
+        return self._extent(documents.join(next_documents, _CURRENT))
 
     def missing(self, after: str, limit: int) -> list[str]:
         """Ids of live documents that are not listed, in order, beyond ``after``."""
@@ -141,8 +135,7 @@ class Reindexing(CataloguePart):
             .order_by(documents.c.id)
             .limit(limit)
         )
-        with self._database.read() as connection:
-            return list(connection.execute(statement).scalars())
+        return self._values(statement)
 
     def stale(self, limit: int) -> dict[str, list[str]]:
         """Listed documents that are not (any more) as they are live, with their staged versions."""
@@ -155,7 +148,7 @@ class Reindexing(CataloguePart):
         )
         staged = (
             select(next_passages.c.document_id, next_passages.c.version)
-            .where(next_passages.c.document_id.in_(VALUES))
+            .where(next_passages.c.document_id.in_(lookup.VALUES))
             .distinct()
         )
         with self._database.read() as connection:
@@ -187,16 +180,7 @@ class Reindexing(CataloguePart):
             for edition, _ in new
         ]
         rows = [
-            {
-                "id": passage.id,
-                "document_id": passage.document_id,
-                "version": passage.version,
-                "ordinal": ordinal,
-                "start": passage.span.start,
-                "end": passage.span.end,
-                "context": passage.context,
-                "speakers": passage.speakers,
-            }
+            lookup.passage_row(passage, ordinal)
             for _, parts in new
             for ordinal, passage in enumerate(parts)
         ]
@@ -234,11 +218,14 @@ class Reindexing(CataloguePart):
 
     def passage_keys(self) -> Iterator[IndexKey]:
         """The key of every passage that the next index should hold, streamed."""
-        rows = next_passages.c
-        statement = select(rows.id, rows.document_id, rows.version)
-        with self._database.read() as connection:
-            for row in connection.execution_options(yield_per=STREAM_ROWS).execute(statement):
-                yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
+        columns = (next_passages.c[name] for name in ("id", "document_id", "version"))
+        for row in self._stream(select(*columns)):
+            yield IndexKey(passage_id=row.id, document_id=row.document_id, version=row.version)
+
+    def _extent(self, which: FromClause) -> Extent:
+        sums = (func.sum(documents.c.characters), func.sum(documents.c.passages))
+        ((count, characters, parts),) = self._rows(select(func.count(), *sums).select_from(which))
+        return Extent(documents=count, characters=int(characters or 0), passages=int(parts or 0))
 
     # --- the switch ---
 
@@ -262,35 +249,25 @@ class Reindexing(CataloguePart):
             connection.execute(insert(passages).from_select(columns, staged))
             connection.execute(update(documents).values(passages=count))
             touch_all(connection)
-            _clear(connection)
-            new = LiveIndex(
-                fingerprint=live.fingerprint,
-                embedder=live.embedder,
-                switches=before.switches + 1 if before else 0,
-            )
+            for statement in _CLEARED:
+                connection.execute(statement)
+            new = replace(live, switches=before.switches + 1 if before else 0)
             _make_live(connection, new)
         return new
 
 
 # Asked before and after every search.
-_LIVE = select(properties).where(
-    or_(*(properties.c.key == key for key in (FINGERPRINT, EMBEDDER, SWITCHES)))
+_LIVE = select(properties).where(properties.c.key.in_((FINGERPRINT, EMBEDDER, SWITCHES)))
+_CLEARED = (
+    delete(next_passages),
+    delete(next_documents),
+    delete(properties).where(properties.c.key == NEXT),
 )
 _CURRENT = and_(
     next_documents.c.document_id == documents.c.id,
     next_documents.c.version == documents.c.version,
     next_documents.c.facts == documents.c.facts,
 )
-
-
-def _extent(connection: Connection, listed: ColumnElement[bool] | None) -> Extent:
-    statement = select(
-        func.count(), func.sum(documents.c.characters), func.sum(documents.c.passages)
-    ).select_from(documents)
-    if listed is not None:
-        statement = statement.join(next_documents, listed)
-    count, characters, parts = connection.execute(statement).one()
-    return Extent(documents=count, characters=int(characters or 0), passages=int(parts or 0))
 
 
 def _live(connection: Connection) -> LiveIndex | None:
@@ -309,22 +286,12 @@ def _live(connection: Connection) -> LiveIndex | None:
 
 
 def _make_live(connection: Connection, live: LiveIndex) -> None:
-    _set(connection, FINGERPRINT, to_plain(live.fingerprint))
     made_with = {"identity": live.fingerprint.embedder, "settings": dict(live.embedder)}
-    _set(connection, EMBEDDER, made_with)
-    _set(connection, SWITCHES, live.switches)
-
-
-def _clear(connection: Connection) -> None:
-    for table in (next_passages, next_documents):
-        connection.execute(delete(table))
-    connection.execute(delete(properties).where(properties.c.key == NEXT))
-
-
-def _property(connection: Connection, key: str) -> Any:
-    return connection.execute(select(properties.c.value).where(properties.c.key == key)).scalar()
-
-
-def _set(connection: Connection, key: str, value: Any) -> None:
-    connection.execute(delete(properties).where(properties.c.key == key))
-    connection.execute(insert(properties), {"key": key, "value": value})
+    lookup.put_properties(
+        connection,
+        {
+            FINGERPRINT: to_plain(live.fingerprint),
+            EMBEDDER: made_with,
+            SWITCHES: live.switches,
+        },
+    )

@@ -1,13 +1,19 @@
-"""The values of stories, and how they become rows."""
+"""Stories and their news items: the values, their rows, and reading them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
+from sqlalchemy import Connection, Exists, Select, exists, func, select
+
+from wellread.headlines import HEAD, headline
+from wellread.store.catalogue.documents import lookup
+from wellread.store.schema.database import CataloguePart, reading
+from wellread.store.schema.tables import stories, story_items
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)
@@ -23,11 +29,10 @@ class WaitingDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemRecord:
-    """A news item as it is kept: the part ``span`` of a version of a document.
+class ItemPlace:
+    """Where a news item stands - the part ``span`` of a version of a document -, and its story.
 
     Attributes:
-        vector, fingerprint: what ``ingest/joining/story_words.py`` packs of its words.
         repeats: the item of which this one is a near-duplicate.
     """
 
@@ -35,9 +40,6 @@ class ItemRecord:
     version: str
     span: Span
     story_id: str
-    published_at: datetime | None
-    vector: bytes
-    fingerprint: bytes
     repeats: ItemKey | None = None
 
     @property
@@ -47,19 +49,16 @@ class ItemRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemPlace:
-    """Where a news item stands, and in which story."""
+class ItemRecord(ItemPlace):
+    """A news item as it is kept.
 
-    document_id: str
-    version: str
-    span: Span
-    story_id: str
-    repeats: ItemKey | None
+    Attributes:
+        vector, fingerprint: what ``ingest/joining/story_words.py`` packs of its words.
+    """
 
-    @property
-    def key(self) -> ItemKey:
-        """Names the item in its collection."""
-        return self.document_id, self.span.start
+    published_at: datetime | None
+    vector: bytes
+    fingerprint: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,44 +143,34 @@ class Material:
     documents: dict[str, DocumentFacts]
 
 
+# Two columns are called otherwise than what they hold now.
+_RENAMED = {"centroid": "centre", "embedder": "scheme"}
+_STORIES = select(*(one.label(_RENAMED.get(one.name, one.name)) for one in stories.c)).where(
+    stories.c.title != ""
+)
+BY_DATE = (
+    story_items.c.published_at.asc().nulls_last(),
+    story_items.c.document_id,
+    story_items.c.start,
+)
+Item = TypeVar("Item", bound=ItemPlace)
+
+
 def item_row(item: ItemRecord) -> dict[str, Any]:
     """The row of an item."""
-    return {
-        "document_id": item.document_id,
+    named = ("document_id", "version", "story_id", "published_at", "vector", "fingerprint")
+    return {name: getattr(item, name) for name in named} | {
         "start": item.span.start,
         "end": item.span.end,
-        "version": item.version,
-        "story_id": item.story_id,
-        "published_at": item.published_at,
-        "vector": item.vector,
-        "fingerprint": item.fingerprint,
         "repeats": item_name(item.repeats) if item.repeats else "",
     }
 
 
-def item_of(row: Any) -> ItemRecord:
-    """The item of a row."""
-    return ItemRecord(
-        document_id=row.document_id,
-        version=row.version,
-        span=Span(start=row.start, end=row.end),
-        story_id=row.story_id,
-        published_at=row.published_at,
-        vector=row.vector,
-        fingerprint=row.fingerprint,
-        repeats=key_of(row.repeats),
-    )
-
-
-def place_of(row: Any) -> ItemPlace:
-    """The place of an item of a row."""
-    return ItemPlace(
-        document_id=row.document_id,
-        version=row.version,
-        span=Span(start=row.start, end=row.end),
-        story_id=row.story_id,
-        repeats=key_of(row.repeats),
-    )
+def item_of(row: Any, kind: type[Item]) -> Item:
+    """The item, or its place, of a row."""
+    plain = dict(row._mapping)
+    span = Span(start=plain.pop("start"), end=plain.pop("end"))
+    return kind(**plain | {"span": span, "repeats": key_of(plain["repeats"])})
 
 
 def item_name(key: ItemKey) -> str:
@@ -195,44 +184,21 @@ def key_of(name: str) -> ItemKey | None:
     return (document_id, int(start)) if document_id else None
 
 
-def story_of(row: Any) -> Story:
-    """The story of a row of its table."""
-    return Story(
-        id=row.id,
-        collection=row.collection,
-        title=row.title,
-        summary=_summary_of(row.summary),
-        terms=tuple(row.terms),
-        first_at=row.first_at,
-        last_at=row.last_at,
-        items=row.items,
-        sources=row.sources,
-        novelty=row.novelty,
-        dirty=row.dirty,
-        centre=row.centroid,
-        scheme=row.embedder,
-    )
-
-
-def summary_text(summary: Sequence[SummarySentence]) -> str:
-    """The sentences of a summary as they are stored."""
-    lines = [[one.document_id, one.span.start, one.span.end, one.text] for one in summary]
-    return json.dumps(lines, ensure_ascii=False)
-
-
-def _summary_of(stored: str) -> tuple[SummarySentence, ...]:
-    return tuple(
+def _story_of(row: Any) -> Story:
+    summary = tuple(
         SummarySentence(document_id=known, span=Span(start=start, end=end), text=text)
-        for known, start, end, text in json.loads(stored)
+        for known, start, end, text in json.loads(row.summary)
     )
+    return Story(**{**row._mapping, "summary": summary, "terms": tuple(row.terms)})
 
 
 def told_row(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
     """The columns of a story that is told of these items."""
     dates = [item.published_at for item in items if item.published_at]
+    lines = [[one.document_id, one.span.start, one.span.end, one.text] for one in text.summary]
     return {
         "title": text.title,
-        "summary": summary_text(text.summary),
+        "summary": json.dumps(lines, ensure_ascii=False),
         "terms": list(text.terms),
         "centroid": text.centre,
         "embedder": text.scheme,
@@ -245,14 +211,107 @@ def told_row(items: Sequence[ItemRecord], text: StoryText) -> dict[str, Any]:
     }
 
 
-def blank(*, dirty: bool = True) -> dict[str, Any]:
-    """The columns of a story that hold words of its sources, emptied."""
-    return {
-        "title": "",
-        "summary": "[]",
-        "terms": [],
-        "centroid": b"",
-        "embedder": "",
-        "novelty": 0.0,
-        "dirty": dirty,
-    }
+def items_of(connection: Connection, story_id: str) -> list[ItemRecord]:
+    """The items of a story, by date."""
+    statement = select(story_items).where(story_items.c.story_id == story_id).order_by(*BY_DATE)
+    return [item_of(row, ItemRecord) for row in connection.execute(statement)]
+
+
+def _shown(connection: Connection, story_id: str) -> list[StoryItem]:
+    """The items of a story, by date, with their documents and headlines."""
+    records = items_of(connection, story_id)
+    facts = lookup.facts(connection, {item.document_id for item in records})
+    heads = [
+        (item.document_id, replace(item.span, end=min(item.span.end, item.span.start + HEAD)))
+        for item in records
+    ]
+    return [
+        StoryItem(
+            document=document,
+            span=item.span,
+            title=headline(item.span, head, document.title, document.characters),
+            published_at=item.published_at,
+            repeats=item.repeats,
+        )
+        for item, head in zip(records, lookup.span_texts(connection, heads), strict=True)
+        for document in [facts[item.document_id]]
+    ]
+
+
+def has_items(since: datetime | None = None, until: datetime | None = None) -> Exists:
+    """Whether a story has items, of a time window where one is given."""
+    which = [story_items.c.story_id == stories.c.id]
+    if since:
+        which.append(story_items.c.published_at >= since)
+    if until:
+        which.append(story_items.c.published_at <= until)
+    return exists().where(*which)
+
+
+class StoryReads(CataloguePart):
+    """Stories as they are shown and asked for."""
+
+    items = reading(_shown)
+
+    def latest(
+        self,
+        collections: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Story]:
+        """Stories with news in the window, of some collections or of all; the latest first."""
+        statement = _of(collections)
+        if since:
+            statement = statement.where(stories.c.last_at >= since)
+        if until:
+            statement = statement.where(stories.c.first_at <= until)
+        if since or until:
+            statement = statement.where(has_items(since, until))
+        order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
+        return list(map(_story_of, self._rows(statement.order_by(*order).limit(limit))))
+
+    def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
+        """Stories whose id is or begins with ``prefix``, at most two."""
+        statement = _of(collections).where(stories.c.id.startswith(prefix, autoescape=True))
+        return list(map(_story_of, self._rows(statement.order_by(stories.c.id).limit(2))))
+
+    def told(self, story_ids: Sequence[str]) -> list[Story]:
+        """Those of the stories that have their text, in no particular order."""
+        statement = _STORIES.where(stories.c.id.in_(lookup.VALUES))
+        return list(map(_story_of, self._rows_in(statement, story_ids)))
+
+    def places(self, document_ids: Iterable[str]) -> dict[str, list[ItemPlace]]:
+        """Document id to the items of it that are in stories, in reading order."""
+        columns = ("document_id", "start", "end", "version", "story_id", "repeats")
+        inside = (story_items.c.document_id.in_(lookup.VALUES), story_items.c.story_id.is_not(None))
+        statement = select(*(story_items.c[name] for name in columns)).where(*inside)
+        in_order = statement.order_by(story_items.c.document_id, story_items.c.start)
+        found: dict[str, list[ItemPlace]] = {}
+        for row in self._rows_in(in_order, document_ids):
+            found.setdefault(row.document_id, []).append(item_of(row, ItemPlace))
+        return found
+
+    def dates(self, story_ids: Sequence[str]) -> dict[str, list[datetime]]:
+        """Story id to the dates of its items, ascending; items without a date are left out."""
+        when = story_items.c.published_at
+        dated = (story_items.c.story_id.in_(lookup.VALUES), when.is_not(None))
+        statement = select(story_items.c.story_id, when).where(*dated).order_by(when)
+        found: dict[str, list[datetime]] = {known: [] for known in story_ids}
+        for story_id, moment in self._rows_in(statement, story_ids):
+            found[story_id].append(moment)
+        return found
+
+    def count(self, collection: str) -> tuple[int, int]:
+        """How many stories the collection has, and how many items are in them."""
+        statement = (
+            select(func.count(stories.c.id.distinct()), func.count())
+            .join_from(stories, story_items, story_items.c.story_id == stories.c.id)
+            .where(stories.c.collection == collection)
+        )
+        many, inside = self._rows(statement)[0]
+        return many, inside
+
+
+def _of(collections: Sequence[str]) -> Select[Any]:
+    return _STORIES.where(stories.c.collection.in_(collections)) if collections else _STORIES
