@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from wellread.codec import storable
+from wellread.errors import SourceError
 from wellread.types import (
     Box,
     Document,
@@ -22,6 +23,8 @@ from wellread.types import (
 
 ENTRIES = "entries"  # stands for the loader of data files whose entries are documents by a rule
 ENTRIES_VERSION = "1"
+
+Built = tuple[str, tuple[Mark, ...]]  # a whole text and all marks on it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,26 @@ class Source:
     data: bytes
     collection: str
     path: Path | None = None
+
+    def require(self, text: str) -> None:
+        """Refuse a document without any character that is not white space.
+
+        Raises:
+            SourceError: there is no text.
+        """
+        if not text.strip():
+            raise SourceError(self.uri, "no text")
+
+    def document(self, built: Built, **fields: Any) -> Document:
+        """A document that was read from it; ``fields``: the other fields of a ``Document``.
+
+        Raises:
+            SourceError: it has no text.
+        """
+        text, marks = built
+        self.require(text)
+        own = {"collection": self.collection, "uri": self.uri, "text": text, "marks": marks}
+        return Document(**{**own, **fields})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +152,7 @@ class TextBuilder:
         """``span`` stands in ``box`` of ``page``."""
         self._marks.append(PageMark(start=span.start, end=span.end, page=page, box=box))
 
-    def build(self) -> tuple[str, tuple[Mark, ...]]:
+    def build(self) -> Built:
         """The whole text and all marks, by start."""
         for sort in tuple(self._open):
             self._finish(sort)

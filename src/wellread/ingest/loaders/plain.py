@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
-from wellread.types import Document, Mark
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
+from wellread.types import Document
 
 PARAGRAPH = "\n\n"
 TITLE_CHARACTERS = 200
@@ -109,7 +109,7 @@ class Blocks:
         self._marked = None  # a new turn gets a mark of its own, also of the same speaker
         self._time = begin if begin is not None else self._time
 
-    def build(self) -> tuple[str, tuple[Mark, ...]]:
+    def build(self) -> Built:
         """The whole text and all marks."""
         return self._builder.build()
 
@@ -170,16 +170,6 @@ def json_of(source: Source) -> Any:
         raise SourceError(source.uri, f"malformed JSON: {str(error)[:100]}") from error
 
 
-def require_text(source: Source, text: str) -> None:
-    """Refuse a document without any character that is not white space.
-
-    Raises:
-        SourceError: there is no text.
-    """
-    if not text.strip():
-        raise SourceError(source.uri, "no text")
-
-
 def one_line(text: str) -> str:
     """``text`` with single spaces, ligatures taken apart and control characters dropped."""
     return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
@@ -218,20 +208,11 @@ def title_from_name(name: str) -> str:
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page. Blank lines separate paragraphs; the lines of a wrapped one are joined."""
-    text = decode(source)
-    require_text(source, text)
     blocks = Blocks()
-    write_paragraphs(blocks, text, first_line=1)
-    stored, marks = blocks.build()
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind="page",
-        title=_title(stored, source.name),
-        text=stored,
-        marks=marks,
-        source_type="text",
-    )
+    write_paragraphs(blocks, decode(source), first_line=1)
+    built = blocks.build()
+    title = _title(built[0], source.name)
+    yield source.document(built, kind="page", title=title, source_type="text")
 
 
 def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -> None:

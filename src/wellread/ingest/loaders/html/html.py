@@ -26,8 +26,8 @@ from wellread.ingest.loaders.front_matter import moment, web_address
 from wellread.ingest.loaders.html.html_blocks import Block, blocks_of, write_blocks
 from wellread.ingest.loaders.html.html_elements import tag_of, visible_text
 from wellread.ingest.loaders.html.html_main import main_blocks, visible_blocks
-from wellread.ingest.loaders.plain import Blocks, require_text, title_from_name
-from wellread.types import Document, Kind
+from wellread.ingest.loaders.plain import Blocks, title_from_name
+from wellread.types import Document
 
 AUTHOR_CHARACTERS = 80  # of a name; longer ones are sentences
 JSON_CHARACTERS = 500_000  # of all JSON-LD of a page
@@ -259,22 +259,15 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     every = blocks_of(tree)
     title = best_title(facts, every)
     chosen = main_blocks(tree, every, (title, *facts.titles), article=facts.article)
-    source_type = "html" if chosen else "html-full"
     blocks = Blocks()
     write_blocks(blocks, chosen or visible_blocks(every))
-    text, marks = blocks.build()
-    require_text(source, text)
-    kind: Kind = "article" if facts.published_at and facts.article else "page"
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind=kind,
+    yield source.document(
+        blocks.build(),
+        kind="article" if facts.published_at and facts.article else "page",
         title=title or title_from_name(source.name),
-        text=text,
-        marks=marks,
         # The source's own address on the web, else the canonical one that the page names.
         url=web_address(source.uri) or facts.url,
-        source_type=source_type,
+        source_type="html" if chosen else "html-full",
         language=facts.language,
         authors=facts.authors,
         published_at=facts.published_at,

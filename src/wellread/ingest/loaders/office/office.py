@@ -7,16 +7,17 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment
 from wellread.ingest.loaders.office.archives import name_of, open_archive, parse
-from wellread.ingest.loaders.plain import one_line
+from wellread.ingest.loaders.plain import one_line, title_from_name
+from wellread.types import Document
 
 _RELATIONS = "_rels/.rels"
 _CORE = "/metadata/core-properties"
@@ -30,28 +31,21 @@ _PROGRAMS = frozenset({"python-docx", "openpyxl", "microsoft office user", "user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfficeFacts:
-    """The core properties, without what programs fill in by themselves."""
-
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    published_at: datetime | None = None
-    language: str = ""
-    summary: str = ""
-    keywords: tuple[str, ...] = ()
-
-    @property
-    def taxonomy(self) -> dict[str, tuple[str, ...]]:
-        """The keywords as a dimension."""
-        return {"tags": self.keywords} if self.keywords else {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OfficeFile:
-    """A file that was checked: what is known about it, and the bytes for the library."""
+    """A file that was checked: the bytes for the library, and its core properties without what
+    programs fill in by themselves.
+    """
 
-    facts: OfficeFacts
     data: bytes
+    title: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def page(self, source: Source, built: Built, *, source_type: str, title: str) -> Document:
+        """The one document that the file is; ``title``: when the file has none of its own."""
+        title = title or title_from_name(source.name)
+        return source.document(
+            built, kind="page", title=title, source_type=source_type, **self.facts
+        )
 
 
 def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
@@ -62,26 +56,48 @@ def open_office(source: Source, limits: LoaderLimits) -> OfficeFile:
     """
     with open_archive(source.data, source.uri, limits) as archive:
         try:
-            return OfficeFile(facts=_facts(archive), data=_mended(source.data, archive))
+            found, data = _core_properties(archive), _mended(source.data, archive)
         except (zipfile.BadZipFile, etree.LxmlError) as error:
             raise SourceError(source.uri, f"damaged file: {error}") from error
+    title = found.get("title", "")
+    people = _listed(found.get("creator", ""), ";")
+    keywords = _listed(found.get("keywords", ""), "[;,]")
+    comment = found.get("description", "")
+    about = comment or found.get("subject", "")
+    return OfficeFile(
+        data=data,
+        title="" if _NO_TITLE.fullmatch(title) else title,
+        facts={
+            "authors": tuple(name for name in people if name.lower() not in _PROGRAMS),
+            "published_at": moment(found.get("created")) or moment(found.get("modified")),
+            "language": found.get("language", "").lower(),
+            # not what a program says about itself
+            "summary": "" if comment.startswith("generated ") else about,
+            "taxonomy": {"tags": keywords} if keywords else {},
+        },
+    )
 
 
-def _facts(archive: zipfile.ZipFile) -> OfficeFacts:
+def _core_properties(archive: zipfile.ZipFile) -> dict[str, str]:
     try:
         root = parse(archive.read(_core_part(archive)), _RELATIONS)
     except (KeyError, SourceError):  # the text can be read all the same
-        return OfficeFacts()
-    found = {name_of(child): one_line(child.text or "") for child in root}
-    title = found.get("title", "")
-    return OfficeFacts(
-        title="" if _NO_TITLE.fullmatch(title) else title,
-        authors=tuple(_people(found.get("creator", ""))),
-        published_at=moment(found.get("created")) or moment(found.get("modified")),
-        language=found.get("language", "").lower(),
-        summary=_summary(found),
-        keywords=tuple(_listed(found.get("keywords", ""), r"[;,]")),
-    )
+        return {}
+    return {name_of(child): one_line(child.text or "") for child in root}
+
+
+def _core_part(archive: zipfile.ZipFile) -> str:
+    """The name of the part with the core properties."""
+    try:
+        root = parse(archive.read(_RELATIONS), _RELATIONS)
+    except (KeyError, SourceError):
+        return "docProps/core.xml"
+    targets = (value_of(one, "Target") for one in root if value_of(one, "Type").endswith(_CORE))
+    return next((posixpath.normpath(target.lstrip("/")) for target in targets), "")
+
+
+def _listed(value: str, between: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in re.split(between, value) if part.strip()))
 
 
 def _mended(data: bytes, archive: zipfile.ZipFile) -> bytes:
@@ -129,12 +145,8 @@ def elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 def value_of(element: etree._Element | None, name: str) -> str:
     """The attribute ``name`` of ``element``, whatever its namespace; empty when not there."""
-    if element is None:
-        return ""
-    for key, value in element.attrib.items():
-        if str(key).rpartition("}")[2] == name:
-            return str(value)
-    return ""
+    given = element.attrib.items() if element is not None else ()
+    return next((str(value) for key, value in given if str(key).rpartition("}")[2] == name), "")
 
 
 def child_of(element: etree._Element | None, *path: str) -> etree._Element | None:
@@ -152,43 +164,13 @@ def shown(element: etree._Element) -> Iterator[etree._Element]:
         if name_of(child) != "AlternateContent":
             yield child
             continue
-        branch = child_of(child, "Choice")
-        if branch is None:
-            branch = child_of(child, "Fallback")
+        branches = (child_of(child, name) for name in ("Choice", "Fallback"))
+        branch = next((one for one in branches if one is not None), None)
         if branch is not None:
             yield from shown(branch)
 
 
 def table_row(cells: Sequence[str]) -> str:
     """The cells in one line, without the empty ones at its end."""
-    count = len(cells)
-    while count and not cells[count - 1]:
-        count -= 1
+    count = max((number for number, cell in enumerate(cells, 1) if cell), default=0)
     return " | ".join(cells[:count])
-
-
-def _core_part(archive: zipfile.ZipFile) -> str:
-    """The name of the part with the core properties."""
-    try:
-        root = parse(archive.read(_RELATIONS), _RELATIONS)
-    except (KeyError, SourceError):
-        return "docProps/core.xml"
-    for element in root:
-        if value_of(element, "Type").endswith(_CORE):
-            return posixpath.normpath(value_of(element, "Target").lstrip("/"))
-    return ""
-
-
-def _summary(found: Mapping[str, str]) -> str:
-    """The comment or the subject; not what a program says about itself."""
-    given = found.get("description", "")
-    return "" if given.startswith("generated ") else given or found.get("subject", "")
-
-
-def _people(names: str) -> Iterator[str]:
-    return (name for name in _listed(names, ";") if name.lower() not in _PROGRAMS)
-
-
-def _listed(value: str, between: str) -> Iterator[str]:
-    parts = (part.strip() for part in re.split(between, value))
-    return iter(dict.fromkeys(part for part in parts if part))

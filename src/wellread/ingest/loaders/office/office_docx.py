@@ -29,7 +29,7 @@ from wellread.ingest.loaders.office.office import (
     table_row,
     value_of,
 )
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line, require_text, title_from_name
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
 from wellread.types import Document
 
 # python-docx knows plain documents alone; in those with macros and in templates the part is the
@@ -55,6 +55,7 @@ _UNREAD = frozenset(
 )
 _BLOCK_HOLDERS = frozenset({"sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag"})
 _HOLDERS = _BLOCK_HOLDERS | {"tbl", "tr", "tc"}
+_SIGNS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 _MARK_OF_NOTE = "* "
 
@@ -68,20 +69,36 @@ class _Style:
     listed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Paragraph:
-    """A paragraph's words, and what hangs on it."""
-
-    text: str
-    boxes: tuple[etree._Element, ...] = ()
-    notes: tuple[tuple[str, str], ...] = ()
-
-
 @dataclass(slots=True)
-class _Gathered:
+class _Paragraph:
+    """A paragraph's words, and the text boxes and notes that hang on it."""
+
     pieces: list[str] = field(default_factory=list)
     boxes: list[etree._Element] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The words, with line breaks."""
+        return "".join(self.pieces)
+
+    def gather(self, element: etree._Element) -> _Paragraph:
+        """Add what stands in ``element``."""
+        for child in shown(element):
+            name = name_of(child)
+            if name == "t":
+                self.pieces.append(child.text or "")
+            elif name in _SIGNS:
+                self.pieces.append(_SIGNS[name])
+            elif name == "txbxContent":
+                self.boxes.append(child)
+            elif name in _NOTES:
+                self.notes.append((_NOTES[name], value_of(child, "id")))
+            elif name not in _UNREAD and not (
+                name == "r" and _is_on(child_of(child, "rPr", "vanish"))
+            ):
+                self.gather(child)
+        return self
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
@@ -92,25 +109,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     body = child_of(part.element, "body")
     if body is not None:
         writer.walk(body)
-    text, marks = writer.blocks.build()
-    require_text(source, text)
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind="page",
-        title=writer.title
-        or file.facts.title
-        or writer.first_heading
-        or title_from_name(source.name),
-        text=text,
-        marks=marks,
-        source_type="docx",
-        language=file.facts.language,
-        authors=file.facts.authors,
-        published_at=file.facts.published_at,
-        summary=file.facts.summary,
-        taxonomy=file.facts.taxonomy,
-    )
+    title = writer.title or file.title or writer.first_heading
+    yield file.page(source, writer.blocks.build(), source_type="docx", title=title)
 
 
 def _main_part(data: bytes, uri: str) -> DocumentPart:
@@ -194,54 +194,31 @@ class _Writer:
 
     def _write_table(self, table: etree._Element) -> None:
         self._listing = False
-        rows = [_cells(row) for row in _inside(table, "tr")]
+        rows = [
+            [] if child_of(row, "trPr", "del") is not None else list(_inside(row, "tc"))
+            for row in _inside(table, "tr")
+        ]
         if len(rows) == 1 and len(rows[0]) == 1:  # a frame around text, no table
             self.walk(rows[0][0])
             return
         gap = PARAGRAPH
-        hanging: list[_Paragraph] = []
+        hanging = _Paragraph()
         for row in rows:
             words = []
             for cell in row:
                 found = [_paragraph(one) for one in _paragraphs(cell)]
-                hanging += [one for one in found if one.notes]
+                hanging.notes += [note for one in found for note in one.notes]
                 words.append(
                     "" if _goes_on(cell) else one_line(" ".join(one.text for one in found))
                 )
             if line := table_row(words):
                 self.blocks.block(line, gap=gap)
                 gap = "\n"
-        for one in hanging:
-            self._write_hanging(_Paragraph(text="", notes=one.notes))
+        self._write_hanging(hanging)
 
 
 def _paragraph(element: etree._Element) -> _Paragraph:
-    gathered = _Gathered()
-    _gather(element, gathered)
-    return _Paragraph(
-        text="".join(gathered.pieces),
-        boxes=tuple(gathered.boxes),
-        notes=tuple(gathered.notes),
-    )
-
-
-def _gather(element: etree._Element, gathered: _Gathered) -> None:
-    for child in shown(element):
-        name = name_of(child)
-        if name == "t":
-            gathered.pieces.append(child.text or "")
-        elif name in ("br", "cr"):
-            gathered.pieces.append("\n")
-        elif name in ("tab", "ptab"):
-            gathered.pieces.append("\t")
-        elif name == "noBreakHyphen":
-            gathered.pieces.append("-")
-        elif name == "txbxContent":
-            gathered.boxes.append(child)
-        elif name in _NOTES:
-            gathered.notes.append((_NOTES[name], value_of(child, "id")))
-        elif name not in _UNREAD and not (name == "r" and _is_hidden(child)):
-            _gather(child, gathered)
+    return _Paragraph().gather(element)
 
 
 def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
@@ -255,10 +232,6 @@ def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
             yield from _paragraphs(child)
 
 
-def _is_hidden(run: etree._Element) -> bool:
-    return _is_on(child_of(run, "rPr", "vanish"))
-
-
 def _is_on(element: etree._Element | None) -> bool:
     return element is not None and value_of(element, "val").lower() not in ("0", "false", "off")
 
@@ -270,11 +243,6 @@ def _inside(holder: etree._Element, name: str) -> Iterator[etree._Element]:
             yield child
         elif name_of(child) in _BLOCK_HOLDERS:
             yield from _inside(child, name)
-
-
-def _cells(row: etree._Element) -> list[etree._Element]:
-    deleted = child_of(row, "trPr", "del") is not None
-    return [] if deleted else list(_inside(row, "tc"))
 
 
 def _goes_on(cell: etree._Element) -> bool:

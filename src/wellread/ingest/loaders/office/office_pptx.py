@@ -29,7 +29,7 @@ from wellread.ingest.loaders.office.office import (
     table_row,
     value_of,
 )
-from wellread.ingest.loaders.plain import PARAGRAPH, one_line, require_text, title_from_name
+from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
 NOTES = "Notes"
@@ -57,23 +57,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     slides = _slides(file.data, source.uri, limits)
     writer = _Writer(source.uri)
     titles = [writer.write(number, slide) for number, slide in enumerate(slides, 1)]
-    require_text(source, writer.words)
-    text, marks = writer.builder.build()
-    first = titles[0] if titles else ""
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind="page",
-        title=file.facts.title or first or title_from_name(source.name),
-        text=text,
-        marks=marks,
-        source_type="pptx",
-        language=file.facts.language,
-        authors=file.facts.authors,
-        published_at=file.facts.published_at,
-        summary=file.facts.summary,
-        taxonomy=file.facts.taxonomy,
-    )
+    source.require(writer.words)
+    title = file.title or next(iter(titles), "")
+    yield file.page(source, writer.builder.build(), source_type="pptx", title=title)
 
 
 def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
@@ -83,9 +69,9 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
         if not isinstance(part, PresentationPart):
             raise SourceError(uri, f"not a presentation: its content is {part.content_type}")
         listed = child_of(part.presentation.element, "sldIdLst")
-        ids = [] if listed is None else [value_of(one, "id") for one in _ids(listed)]
-        if len(ids) > limits.max_pages:
-            raise SourceError(uri, f"too many slides: {len(ids)}, the limit is {limits.max_pages}")
+        count = sum(name_of(one) == "sldId" for one in listed) if listed is not None else 0
+        if count > limits.max_pages:
+            raise SourceError(uri, f"too many slides: {count}, the limit is {limits.max_pages}")
         return list(part.presentation.slides)
     except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise SourceError(uri, f"damaged presentation: {error}") from error
@@ -93,10 +79,6 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
         raise SourceError(
             uri, f"not a presentation that can be read: save it as .pptx ({error})"
         ) from error
-
-
-def _ids(listed: etree._Element) -> Iterator[etree._Element]:
-    return (one for one in listed if name_of(one) == "sldId")
 
 
 class _Writer:
@@ -114,8 +96,7 @@ class _Writer:
         title = next((shape for shape in titles if _holder(shape) in _TITLES), None)
         words = " ".join(_lines(title)) if title is not None else ""
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
-        if self.builder.length:
-            self.builder.add(PARAGRAPH)
+        self.builder.add(PARAGRAPH if number > 1 else "")
         self.builder.page(number)
         self.builder.heading((heading,))
         self.builder.add(heading)
@@ -183,8 +164,7 @@ def _paragraphs(shape: etree._Element) -> list[str]:
     body = child_of(shape, "txBody")
     if body is None:
         return []
-    found = [(one, _text(one)) for one in body if name_of(one) == "p"]
-    found = [(one, words) for one, words in found if words]
+    found = [(one, _text(one)) for one in body if name_of(one) == "p" and _text(one)]
     is_list = _holder(shape) in _BODIES and len(found) > 1
     return [_item(one, words, is_list=is_list) for one, words in found]
 

@@ -11,6 +11,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime, time
 from xml.etree.ElementTree import ParseError
 
@@ -23,7 +24,7 @@ from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.office.office import open_office, table_row
-from wellread.ingest.loaders.plain import PARAGRAPH, one_line, title_from_name
+from wellread.ingest.loaders.plain import PARAGRAPH, one_line
 from wellread.types import Document
 
 LAST_ROW = 1_048_576  # of a sheet, by the format
@@ -53,41 +54,21 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         with warnings.catch_warnings():
             # Of parts that are of no interest here: data validation, default styles, headers.
             warnings.simplefilter("ignore")
-            _write_workbook(file.data, writer)
+            book: Workbook = load_workbook(
+                io.BytesIO(file.data), read_only=True, data_only=True, keep_links=False
+            )
+            with closing(book):
+                for sheet in book.worksheets:
+                    # The size that a sheet claims may be that of the whole grid.
+                    sheet.reset_dimensions()
+                    writer.write(sheet)
     except _ERRORS as error:
         raise SourceError(
             source.uri, f"damaged workbook: {type(error).__name__}: {one_line(str(error))[:120]}"
         ) from error
     if not writer.cells:
         raise SourceError(source.uri, "no text: every cell is empty")
-    text, marks = writer.builder.build()
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind="page",
-        title=file.facts.title or title_from_name(source.name),
-        text=text,
-        marks=marks,
-        source_type="xlsx",
-        language=file.facts.language,
-        authors=file.facts.authors,
-        published_at=file.facts.published_at,
-        summary=file.facts.summary,
-        taxonomy=file.facts.taxonomy,
-    )
-
-
-def _write_workbook(data: bytes, writer: _Writer) -> None:
-    book: Workbook = load_workbook(
-        io.BytesIO(data), read_only=True, data_only=True, keep_links=False
-    )
-    try:
-        for sheet in book.worksheets:
-            # The size that a sheet claims may be that of the whole grid.
-            sheet.reset_dimensions()
-            writer.write(sheet)
-    finally:
-        book.close()
+    yield file.page(source, writer.builder.build(), source_type="xlsx", title=file.title)
 
 
 class _Writer:
@@ -110,27 +91,20 @@ class _Writer:
             line = table_row(cells)
             if not line:
                 continue
-            self._count(cells)
+            self.cells += sum(bool(cell) for cell in cells)
+            if self.cells > self._most_cells:
+                raise SourceError(self._uri, f"more than {self._most_cells:,} filled cells")
             if not begun:
-                self._open(name)
                 begun = True
+                self.builder.add(PARAGRAPH if self.builder.length else "")
+                self.builder.heading((name,))
+                self.builder.add(name)
             self.builder.add("\n" if named else PARAGRAPH)
             self.builder.line(number)
             self.builder.add(line)
             if not named and _names_columns([cell.value for cell in row]):
                 named = True
                 self.builder.heading((name, _short(line)))
-
-    def _open(self, name: str) -> None:
-        if self.builder.length:
-            self.builder.add(PARAGRAPH)
-        self.builder.heading((name,))
-        self.builder.add(name)
-
-    def _count(self, cells: Sequence[str]) -> None:
-        self.cells += sum(bool(cell) for cell in cells)
-        if self.cells > self._most_cells:
-            raise SourceError(self._uri, f"more than {self._most_cells:,} filled cells")
 
 
 def _names_columns(values: Sequence[object]) -> bool:
@@ -151,10 +125,9 @@ def _words(value: object, form: str) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).upper()
-    if isinstance(value, datetime) and value.time() != time():
-        return value.isoformat(" ", "seconds")
     if isinstance(value, datetime):
-        return value.date().isoformat()
+        whole_day = value.time() == time()
+        return value.date().isoformat() if whole_day else value.isoformat(" ", "seconds")
     if isinstance(value, int | float) and _PERCENT.fullmatch(form):
         return f"{value * 100:.{DIGITS}g}%"
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else one_line(str(value))

@@ -213,13 +213,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     given = given_title(file.fields)
     title = title_rows(given, rows, body)
     paper = paper_text(rows, headings_of(rows, body, file.outline, title))
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
+    yield source.document(
+        (paper.text, paper.marks),
         kind="paper",
         title=title_of(given, rows, title) or plain.title_from_name(source.name),
-        text=paper.text,
-        marks=paper.marks,
         source_type="pdf",
         authors=authors_of(file.fields, rows, title),
         published_at=published(file.fields, stamps[0] if stamps else "", rows),

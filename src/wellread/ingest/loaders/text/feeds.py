@@ -61,15 +61,9 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         uri = entry.link or entry.id
         uri = uri if uri and uri not in taken else f"{source.uri}#{number}"
         taken.add(uri)
-        yield Document(
-            collection=source.collection,
-            uri=uri,
-            kind="article",
-            title=entry.title or text.partition("\n")[0][:TITLE_CHARACTERS],
-            text=text,
-            marks=marks,
-            url=entry.link,
-            **entry.facts,
+        title = entry.title or text.partition("\n")[0][:TITLE_CHARACTERS]
+        yield source.document(
+            (text, marks), uri=uri, kind="article", title=title, url=entry.link, **entry.facts
         )
 
 

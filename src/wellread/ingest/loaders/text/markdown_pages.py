@@ -26,9 +26,9 @@ from wellread.ingest.loaders.front_matter import (
     taxonomy_of,
 )
 from wellread.ingest.loaders.html.html import markup_text
-from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, require_text, title_from_name
+from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
 from wellread.ingest.loaders.text.templates import strip_templates
-from wellread.types import Document, Kind
+from wellread.types import Document
 
 _NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
@@ -41,7 +41,7 @@ _MACHINE_FIELDS = frozenset(
     "title date published published_at updated updated_at modified created media media_url video "
     "audio draft weight".split()
 )
-_PAGE_KINDS: dict[str, Kind] = {"article": "article", "page": "page", "paper": "paper"}
+_PAGE_KINDS = ("article", "page", "paper")
 
 _parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -58,18 +58,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     write(blocks, tokens, first_line=matter.body_line)
     if blocks.empty:
         _write_fields(blocks, matter)
-    text, marks = blocks.build()
-    require_text(source, text)
-    kind: Kind = (
-        "entity" if entity else _PAGE_KINDS.get(matter.words("kind", "type").lower(), "page")
-    )
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
-        kind=kind,
+    named = matter.words("kind", "type").lower()
+    yield source.document(
+        blocks.build(),
+        kind="entity" if entity else named if named in _PAGE_KINDS else "page",
         title=title_of(matter, tokens, source.name),
-        text=text,
-        marks=marks,
         url=matter.link("url", "link", "canonical", "permalink"),
         source_type=matter.words("source_type") or "markdown",
         language=matter.words("language", "lang"),

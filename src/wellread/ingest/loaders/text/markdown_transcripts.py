@@ -17,7 +17,7 @@ import yaml
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import FrontMatter, split, taxonomy_of
-from wellread.ingest.loaders.plain import Blocks, decode, require_text
+from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text.templates import strip_templates
 from wellread.types import Document
@@ -124,16 +124,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         blocks.turn(turn.speaker, turn.begin)
         chunk, first_line = [turn.rest], number
     _write_chunk(blocks, chunk, first_line)
-    text, marks = blocks.build()
-    require_text(source, text)
-    untitled = not matter.words("title")
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
+    tokens = [] if matter.words("title") else markdown.parse(body)
+    yield source.document(
+        blocks.build(),
         kind="transcript",
-        title=markdown.title_of(matter, markdown.parse(body) if untitled else [], source.name),
-        text=text,
-        marks=marks,
+        title=markdown.title_of(matter, tokens, source.name),
         url=matter.link("url", "link", "canonical", "permalink"),
         source_type=matter.words("source_type") or "markdown",
         language=matter.words("language", "lang"),

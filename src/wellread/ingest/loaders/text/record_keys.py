@@ -214,6 +214,18 @@ def _flag(value: object) -> bool:
 JsonKind = Literal["feed", "records", "speech", ""]
 SpeechForm = Literal["whisper", "whisper.cpp", "assemblyai", "deepgram", "aws", ""]
 
+# Each form by the object inside the tree, its list, and the keys of the list's first entry.
+_SPEECH_FORMS: tuple[tuple[SpeechForm, str, str, frozenset[str]], ...] = (
+    ("whisper", "", "segments", frozenset({"text", "start"})),
+    ("whisper", "", "segments", frozenset({"text", "words"})),
+    ("whisper.cpp", "", "transcription", frozenset({"text", "offsets"})),
+    ("assemblyai", "", "utterances", frozenset({"text", "start"})),
+    ("assemblyai", "", "words", frozenset({"text", "end"})),
+    ("deepgram", "results", "channels", frozenset({"alternatives"})),
+    ("deepgram", "results", "utterances", frozenset({"transcript", "start"})),
+    ("aws", "results", "items", frozenset({"alternatives", "type"})),
+    ("aws", "results", "audio_segments", frozenset({"transcript"})),
+)
 FIRST_BYTES = 1 << 16
 _WORDS = frozenset({"text", "content", "body", "question"})
 _FEED = "jsonfeed.org/version/"
@@ -261,32 +273,13 @@ def is_feed(tree: dict[str, Any]) -> bool:
 
 def speech_form(tree: dict[str, Any]) -> SpeechForm:
     """Which tool wrote the transcript; empty when it is none."""
-    if _begins(tree.get("segments"), "text", "start") or _begins(
-        tree.get("segments"), "text", "words"
-    ):
-        return "whisper"
-    if _begins(tree.get("transcription"), "text", "offsets"):
-        return "whisper.cpp"
-    said = _begins(tree.get("utterances"), "text", "start") or _begins(
-        tree.get("words"), "text", "end"
-    )
-    if said:
-        return "assemblyai"
-    results = tree.get("results")
-    if not isinstance(results, dict):
-        return ""
-    if _begins(results.get("channels"), "alternatives") or _begins(
-        results.get("utterances"), "transcript", "start"
-    ):
-        return "deepgram"
-    spoken = _begins(results.get("items"), "alternatives", "type")
-    return "aws" if spoken or _begins(results.get("audio_segments"), "transcript") else ""
-
-
-def _begins(value: object, *keys: str) -> bool:
-    """Whether ``value`` is a list whose first entry is an object with these keys."""
-    entry = value[0] if isinstance(value, list) and value else None
-    return isinstance(entry, dict) and all(key in entry for key in keys)
+    for form, inside, name, keys in _SPEECH_FORMS:
+        holder = tree.get(inside) if inside else tree
+        value = holder.get(name) if isinstance(holder, dict) else None
+        entry = value[0] if isinstance(value, list) and value else None
+        if isinstance(entry, dict) and keys <= entry.keys():
+            return form
+    return ""
 
 
 def _first_of_list(data: bytes) -> dict[str, Any]:

@@ -15,12 +15,11 @@ from dataclasses import replace
 from typing import Any
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
     FrontMatter,
     moment,
-    scalar,
     taxonomy_of,
     web_address,
 )
@@ -35,21 +34,30 @@ from wellread.ingest.loaders.text.record_keys import (
     past_question,
     plain_name,
 )
-from wellread.types import KINDS, Document, Kind, Mark
+from wellread.types import KINDS, Document
 
 Record = Mapping[str, Any]
 
 TITLE_CHARACTERS = 120
-_KINDS: dict[str, Kind] = {kind: kind for kind in KINDS if kind not in ("entity", "qa")}
+_KINDS = frozenset(KINDS) - {"entity", "qa"}
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _SPACE = re.compile(r"[ \t\r\n]*")
+_COMMA = re.compile(r"[ \t\r\n]*(?:,[ \t\r\n]*)?")
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One document a record; the first malformed one refuses the whole file."""
     text = decode(source)
+    listed = False
+    if source.name.lower().endswith(".csv"):
+        records = _csv_records(source.uri, text)
+    elif listed := text.lstrip().startswith("["):
+        records = _listed_records(source.uri, text)
+    else:
+        records = _json_records(source.uri, text)
     documents: list[Document] = []
-    for line, key, record in _records(source, text):
+    for number, (line, record) in enumerate(records, 1):
+        key = str(number) if listed else f"L{line}"  # what its uri ends in
         try:
             asked = named(record)
             documents.append(
@@ -60,19 +68,6 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         except MalformedError as error:
             raise _at_line(source.uri, line, str(error)) from error
     yield from documents
-
-
-def _records(source: Source, text: str) -> Iterator[tuple[int, str, Record]]:
-    """Each record with its line and what its uri ends in."""
-    if source.name.lower().endswith(".csv"):
-        for line, record in _csv_records(source.uri, text):
-            yield line, f"L{line}", record
-    elif text.lstrip().startswith("["):
-        for number, (line, record) in enumerate(_listed_records(source.uri, text), 1):
-            yield line, str(number), record
-    else:
-        for line, record in _json_records(source.uri, text):
-            yield line, f"L{line}", record
 
 
 def _at_line(uri: str, line: int, what: str) -> SourceError:
@@ -98,17 +93,14 @@ def _listed_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
     """The objects of one JSON list, each with the line on which it begins."""
     decoder = json.JSONDecoder()
     at = text.index("[") + 1
-    line, counted, first = 1, 0, True
-    while True:
-        at = _past_space(text, at)
+    line, counted, before = 1, 0, _SPACE
+    while found := before.match(text, at):
+        at, comma = found.end(), "," in found.group()
         line, counted = line + text.count("\n", counted, at), at
-        if text[at : at + 1] == "]" and not text[at + 1 :].strip():
+        if not comma and text[at : at + 1] == "]" and not text[at + 1 :].strip():
             return
-        if not first:
-            if text[at : at + 1] != ",":
-                raise _at_line(uri, line, "expected a comma or the end of the list")
-            at = _past_space(text, at + 1)
-            line, counted = line + text.count("\n", counted, at), at
+        if before is _COMMA and not comma:
+            raise _at_line(uri, line, "expected a comma or the end of the list")
         try:
             record, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -118,12 +110,7 @@ def _listed_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
         if not isinstance(record, dict):
             raise _at_line(uri, line, "not an object")
         yield line, record
-        first = False
-
-
-def _past_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return space.end() if space else at
+        before = _COMMA
 
 
 def _csv_records(uri: str, text: str) -> Iterator[tuple[int, Record]]:
@@ -152,16 +139,14 @@ def _item(source: Source, record: Record, line: int, key: str) -> Document:
         raise MalformedError("neither text nor a question with an answer")
     if not isinstance(body, str) or not body.strip():
         raise MalformedError("text is not words")
-    text, marks = _blocks(_joined(body), line)
+    built = _blocks(_joined(body), line)
     matter = FrontMatter(fields=record, body="")
     link = matter.link("url", "link")
-    return Document(
-        collection=source.collection,
+    return source.document(
+        built,
         uri=link or matter.words("uri", "id", "guid") or f"{source.uri}#{key}",
-        kind=_KINDS.get(matter.words("kind"), "article"),
-        title=matter.words("title", "headline") or _first_words(text),
-        text=text,
-        marks=marks,
+        kind=matter.words("kind") if matter.words("kind") in _KINDS else "article",
+        title=matter.words("title", "headline") or _first_words(built[0]),
         url=link,
         source_type=matter.words("source_type", "type") or "jsonl",
         language=matter.words("language", "lang").lower(),
@@ -183,18 +168,15 @@ def _qa(source: Source, record: Record, line: int, key: str) -> Document:
     past = past_question(record)
     question, answer = _joined(past.question), _joined(past.answer)
     past = replace(past, question=PARAGRAPH.join(question), answer=PARAGRAPH.join(answer))
-    text, marks = _blocks([*question, *answer], line)
-    language = next((found for name in LANGUAGES if (found := scalar(record.get(name)))), "")
-    return Document(
-        collection=source.collection,
+    fields = FrontMatter(fields=record, body="")
+    return source.document(
+        _blocks([*question, *answer], line),
         uri=f"{source.uri}#{key}",
         kind="qa",
         title=_first_words(past.question),
-        text=text,
-        marks=marks,
         url=web_address(past.citation_url),
-        source_type=scalar(record.get("source_type")) or "qa",
-        language=language.lower(),
+        source_type=fields.words("source_type") or "qa",
+        language=fields.words(*LANGUAGES).lower(),
         published_at=moment(record.get("published_at") or record.get("date")),
         past_question=past,
     )
@@ -207,7 +189,7 @@ def _joined(text: str) -> list[str]:
     return [unwrapped(part.split("\n"), words)[0] for part in paragraphs if part]
 
 
-def _blocks(paragraphs: list[str], line: int) -> tuple[str, tuple[Mark, ...]]:
+def _blocks(paragraphs: list[str], line: int) -> Built:
     blocks = Blocks()
     for paragraph in paragraphs:
         blocks.block(paragraph, line)

@@ -21,7 +21,6 @@ from wellread.ingest.loaders.plain import (
     Blocks,
     decode,
     one_line,
-    require_text,
     title_from_name,
 )
 from wellread.ingest.loaders.text.rst_words import SourceLines, words_kept
@@ -62,22 +61,17 @@ _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page. The fields in front of the text give its facts."""
     text = decode(source)
-    require_text(source, text)
+    source.require(text)
     settings = {**_SETTINGS, "warning_stream": io.StringIO()}
     with words_kept(text):
         tree = publish_doctree(text, settings_overrides=settings)
     facts, title = _facts(tree), _title(tree)
     writer = _Writer(SourceLines(text.split("\n")))
     writer.walk(tree)
-    stored, marks = writer.blocks.build()
-    require_text(source, stored)
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
+    yield source.document(
+        writer.blocks.build(),
         kind="page",
         title=title or facts.title or title_from_name(source.name),
-        text=stored,
-        marks=marks,
         source_type="rst",
         language=facts.language,
         authors=facts.authors,

@@ -7,13 +7,15 @@ Where a tool gives times for single words, a cue is a sentence of one speaker.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from babel import Locale
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import moment, scalar, web_address
+from wellread.ingest.loaders.front_matter import FrontMatter, moment, scalar
 from wellread.ingest.loaders.plain import json_of, one_line, title_from_name
 from wellread.ingest.loaders.text.record_keys import SpeechForm, speech_form
 from wellread.ingest.loaders.text.transcripts import LONG_PAUSE, SENTENCE_END, Cue, write_cues
@@ -26,24 +28,15 @@ Node = Mapping[str, Any]
 
 _NUMBERED = re.compile(r"(?:speaker|spk)?[ _-]*0*(\d{1,3})", re.IGNORECASE)
 _LETTERED = re.compile(r"(?:speaker[ _-]*)?([A-Z])")
-_ENGLISH_NAMES = {  # Whisper writes languages out when asked for all details
-    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
-    "portuguese": "pt", "dutch": "nl", "polish": "pl", "russian": "ru", "ukrainian": "uk",
-    "chinese": "zh", "japanese": "ja", "korean": "ko", "arabic": "ar", "turkish": "tr",
-    "swedish": "sv", "norwegian": "no", "danish": "da", "finnish": "fi", "czech": "cs",
-    "greek": "el", "hebrew": "he", "hindi": "hi", "hungarian": "hu", "romanian": "ro",
-    "indonesian": "id", "vietnamese": "vi", "thai": "th", "catalan": "ca",
-}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Word:
+class _Word(NamedTuple):
     """One spoken word with its punctuation. Times in seconds; None where the tool gives none."""
 
     text: str
     begin: float | None
     finish: float | None
-    speaker: str | None = None
+    speaker: str | None
 
 
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
@@ -62,39 +55,31 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         ) from error
     if not cues:
         raise SourceError(source.uri, "no text: nothing was said")
-    text, marks = write_cues(sorted(cues, key=lambda cue: cue.begin))
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
+    given = FrontMatter(fields=tree, body="")
+    yield source.document(
+        write_cues(sorted(cues, key=lambda cue: cue.begin)),
         kind="transcript",
-        title=one_line(scalar(tree.get("title"))) or title_from_name(source.name),
-        text=text,
-        marks=marks,
+        title=one_line(given.words("title")) or title_from_name(source.name),
         source_type=form,
         language=_language(tree, form),
         published_at=moment(tree.get("recorded_at") or tree.get("date")),
-        media_url=_media(tree),
+        media_url=given.link("media_url", "audio_url", "video_url", "source_url", "url"),
     )
 
 
 def _language(tree: Node, form: SpeechForm) -> str:
-    results = tree.get("results")
-    within: Node = results if isinstance(results, dict) else {}
-    result = tree.get("result")
-    channels = _objects(within.get("channels")) if form == "deepgram" else []
+    """The code of the language, which Whisper writes out when asked for all details."""
+    results, result = _object(tree.get("results")), _object(tree.get("result"))
+    channels = _objects(results.get("channels")) if form == "deepgram" else []
     named = (
         scalar(tree.get("language"))
         or scalar(tree.get("language_code"))
-        or scalar(within.get("language_code"))
-        or (scalar(result.get("language")) if isinstance(result, dict) else "")
+        or scalar(results.get("language_code"))
+        or scalar(result.get("language"))
         or (scalar(channels[0].get("detected_language")) if channels else "")
     ).lower()
-    return _ENGLISH_NAMES.get(named, named.replace("_", "-"))
-
-
-def _media(tree: Node) -> str:
-    names = ("media_url", "audio_url", "video_url", "source_url", "url")
-    return next((found for name in names if (found := web_address(scalar(tree.get(name))))), "")
+    codes = {name.lower(): code for code, name in Locale("en").languages.items()}
+    return str(codes.get(named, named)).replace("_", "-")
 
 
 # --- one reader for each tool ----------------------------------------------------------------
@@ -116,22 +101,11 @@ def _whisper(tree: Node) -> Iterator[Cue]:
 
 
 def _whisper_cpp(tree: Node) -> Iterator[Cue]:
-    turned = 0  # with speaker turns on, the tool marks a change and gives no names
+    turned = False  # with speaker turns on, the tool marks a change and gives no names
     for segment in _objects(tree.get("transcription")):
-        offsets = segment["offsets"]
-        begin, finish = (
-            _seconds(offsets["from"], MILLISECONDS),
-            _seconds(offsets["to"], MILLISECONDS),
-        )
-        speaker = _speaker(segment.get("speaker"))
-        cue = _cue(scalar(segment["text"]), _known(begin), finish, speaker)
-        yield Cue(
-            begin=cue.begin,
-            finish=cue.finish,
-            lines=cue.lines,
-            speaker=cue.speaker,
-            fresh=bool(turned),
-        )
+        times = {"start": segment["offsets"]["from"], "end": segment["offsets"]["to"]}
+        for cue in _said({**segment, **times}, "text", unit=MILLISECONDS):
+            yield replace(cue, fresh=turned)
         turned = bool(segment.get("speaker_turn_next"))
 
 
@@ -139,99 +113,54 @@ def _assemblyai(tree: Node) -> Iterator[Cue]:
     utterances = _objects(tree.get("utterances"))
     if not utterances:
         yield from _sentences(_words(tree.get("words"), ("text",), MILLISECONDS), None)
-    for said in utterances:
-        speaker = _speaker(said.get("speaker"))
-        words = _words(said.get("words"), ("text",), MILLISECONDS)
-        if words:
-            yield from _sentences(words, speaker)
-        else:
-            begin = _known(_seconds(said["start"], MILLISECONDS))
-            yield _cue(
-                scalar(said["text"]), begin, _seconds(said.get("end"), MILLISECONDS), speaker
-            )
+    for one in utterances:
+        yield from _said(one, "text", ("text",), MILLISECONDS)
 
 
 def _deepgram(tree: Node) -> Iterator[Cue]:
-    results = tree["results"]
+    results, names = tree["results"], ("punctuated_word", "word")
     utterances = _objects(results.get("utterances"))
-    for said in utterances:
-        speaker = _speaker(said.get("speaker"))
-        words = _words(said.get("words"), ("punctuated_word", "word"), 1.0)
-        if words:
-            yield from _sentences(words, speaker)
-        else:
-            begin = _known(_seconds(said["start"]))
-            yield _cue(scalar(said["transcript"]), begin, _seconds(said.get("end")), speaker)
-    if utterances:
-        return
-    channels = _objects(results.get("channels"))
+    for one in utterances:
+        yield from _said(one, "transcript", names)
+    channels = _objects(results.get("channels")) if not utterances else []
     for number, channel in enumerate(channels):
         # Without other speakers, each channel of a call is one of them.
         caller = f"Speaker {number}" if len(channels) > 1 else None
         for best in _objects(channel.get("alternatives"))[:1]:
-            paragraphs = best.get("paragraphs")
-            listed = _objects(paragraphs.get("paragraphs")) if isinstance(paragraphs, dict) else []
-            words = _words(best.get("words"), ("punctuated_word", "word"), 1.0)
-            if any(_objects(one.get("sentences")) for one in listed):
-                yield from _paragraphs(listed, caller)
-            elif words:
+            paragraphs = _objects(_object(best.get("paragraphs")).get("paragraphs"))
+            words = _words(best.get("words"), names, 1.0)
+            if not any(_objects(one.get("sentences")) for one in paragraphs):
                 yield from _sentences(words, caller)
-
-
-def _paragraphs(listed: Sequence[Node], caller: str | None) -> Iterator[Cue]:
-    for paragraph in listed:
-        speaker = _speaker(paragraph.get("speaker")) or caller
-        for said in _objects(paragraph.get("sentences")):
-            begin = _known(_seconds(said["start"]))
-            yield _cue(scalar(said["text"]), begin, _seconds(said.get("end")), speaker)
+                continue
+            for paragraph in paragraphs:
+                speaker = paragraph.get("speaker")
+                speaker = caller if _speaker(speaker) is None else speaker
+                for one in _objects(paragraph.get("sentences")):
+                    yield from _said({**one, "speaker": speaker}, "text")
 
 
 def _aws(tree: Node) -> Iterator[Cue]:
     results = tree["results"]
-    items = _objects(results.get("items"))
-    if items:
-        yield from _sentences(_aws_words(items, _aws_speakers(results)), None)
-        return
-    for said in _objects(results.get("audio_segments")):
-        speaker = _speaker(said.get("speaker_label"))
-        begin = _known(_seconds(said["start_time"]))
-        yield _cue(scalar(said["transcript"]), begin, _seconds(said.get("end_time")), speaker)
-
-
-def _aws_words(items: Iterable[Node], speakers: Mapping[str, str]) -> list[_Word]:
-    """Punctuation is an item of its own, without a time."""
-    found: list[_Word] = []
-    for item in items:
-        best = next(iter(_objects(item.get("alternatives"))), {})
-        text = scalar(best.get("content"))
-        if item.get("type") == "punctuation" and found:
-            last = found[-1]
-            found[-1] = _Word(
-                text=last.text + text, begin=last.begin, finish=last.finish, speaker=last.speaker
-            )
-            continue
-        begin = scalar(item.get("start_time"))
-        found.append(
-            _Word(
-                text=text,
-                begin=_seconds(begin or None),
-                finish=_seconds(item.get("end_time")),
-                speaker=_speaker(item.get("speaker_label") or speakers.get(begin)),
-            )
-        )
-    return found
-
-
-def _aws_speakers(results: Node) -> dict[str, str]:
-    """Speakers by the time at which one of their words begins."""
-    labels = results.get("speaker_labels")
-    if not isinstance(labels, dict):
-        return {}
-    return {
+    labels = _object(results.get("speaker_labels"))
+    speakers = {
         scalar(item.get("start_time")): scalar(item.get("speaker_label"))
         for segment in _objects(labels.get("segments"))
         for item in _objects(segment.get("items"))
     }
+    words: list[_Word] = []
+    for item in _objects(results.get("items")):
+        best = next(iter(_objects(item.get("alternatives"))), {})
+        text = scalar(best.get("content"))
+        if item.get("type") == "punctuation" and words:  # an item of its own, without a time
+            words[-1] = words[-1]._replace(text=words[-1].text + text)
+            continue
+        begin, finish = scalar(item.get("start_time")), _seconds(item.get("end_time"))
+        speaker = _speaker(item.get("speaker_label") or speakers.get(begin))
+        words.append(_Word(text, _seconds(begin or None), finish, speaker))
+    yield from _sentences(words, None)
+    for one in _objects(results.get("audio_segments")) if not words else ():
+        times = {"start": one["start_time"], "end": one.get("end_time")}
+        yield from _said({**one, **times, "speaker": one.get("speaker_label")}, "transcript")
 
 
 _READERS: Mapping[SpeechForm, Callable[[Node], Iterator[Cue]]] = {
@@ -251,17 +180,33 @@ def _objects(value: object) -> list[Node]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def _object(value: object) -> Node:
+    return value if isinstance(value, dict) else {}
+
+
 def _words(value: object, names: Sequence[str], unit: float) -> list[_Word]:
     return [
         _Word(
-            text=text,
-            begin=_seconds(one.get("start"), unit),
-            finish=_seconds(one.get("end"), unit),
-            speaker=_speaker(one.get("speaker")),
+            text,
+            _seconds(one.get("start"), unit),
+            _seconds(one.get("end"), unit),
+            _speaker(one.get("speaker")),
         )
         for one in _objects(value)
         if (text := next((found for name in names if (found := scalar(one.get(name)))), ""))
     ]
+
+
+def _said(piece: Node, text: str, names: Sequence[str] = (), unit: float = 1.0) -> Iterator[Cue]:
+    """What one piece says, by ``names`` of its words' texts or as a whole, under ``text``."""
+    speaker = _speaker(piece.get("speaker"))
+    if words := _words(piece.get("words"), names, unit):
+        yield from _sentences(words, speaker)
+        return
+    begin = _seconds(piece["start"], unit)
+    if begin is None:
+        raise ValueError("a piece without a time")
+    yield _cue(scalar(piece[text]), begin, _seconds(piece.get("end"), unit), speaker)
 
 
 def _sentences(words: Sequence[_Word], speaker: str | None) -> Iterator[Cue]:
@@ -311,12 +256,6 @@ def _seconds(value: object, unit: float = 1.0) -> float | None:
     seconds = round(float(value) * unit, 3)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"not a time: {value!r:.40}")
-    return seconds
-
-
-def _known(seconds: float | None) -> float:
-    if seconds is None:
-        raise ValueError("a piece without a time")
     return seconds
 
 

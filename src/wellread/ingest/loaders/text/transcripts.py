@@ -19,11 +19,11 @@ from webvtt import WebVTT
 from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
-from wellread.ingest.loaders.base import LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import moment, strings, web_address
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
-from wellread.types import Document, Mark
+from wellread.types import Document
 
 LONG_PAUSE = 4.0  # seconds without speech after which a new paragraph begins
 PARAGRAPH_CUES = 10  # where no speaker is named, a paragraph ends at a sentence after so many
@@ -73,23 +73,19 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     cues = _read(source.uri, form, text)
     if not cues:
         raise SourceError(source.uri, "no text: the file has no captions")
-    stored, marks = write_cues(_with_speakers(_without_repeats(cues)))
-    if not stored.strip():
+    built = write_cues(_with_speakers(_without_repeats(cues)))
+    if not built[0].strip():
         raise SourceError(source.uri, "no text: every caption is empty")
     facts = _facts(text) if form == "vtt" else {}
-    address = web_address(facts.get("url", ""))
-    yield Document(
-        collection=source.collection,
-        uri=source.uri,
+    yield source.document(
+        built,
         kind="transcript",
         title=facts.get("title") or title_from_name(source.name),
-        text=stored,
-        marks=marks,
         source_type=form,
         language=facts.get("language", "").lower(),
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
         published_at=moment(facts.get("date", "").replace("/", "-")),
-        media_url=address,
+        media_url=web_address(facts.get("url", "")),
     )
 
 
@@ -204,7 +200,7 @@ def _cased(name: str | None) -> str | None:
     return name.title() if name and name.isupper() and len(name) > 3 else name
 
 
-def write_cues(cues: Sequence[Cue]) -> tuple[str, tuple[Mark, ...]]:
+def write_cues(cues: Sequence[Cue]) -> Built:
     """The text of all cues and its marks: turns, and what long pauses part, are paragraphs."""
     builder = TextBuilder()
     before: Cue | None = None
@@ -213,15 +209,11 @@ def write_cues(cues: Sequence[Cue]) -> tuple[str, tuple[Mark, ...]]:
         if not cue.text:
             continue
         turn = before is None or cue.speaker != before.speaker or (cue.fresh and not cue.speaker)
-        pause = before is not None and cue.begin - before.finish > LONG_PAUSE
-        full = (
-            before is not None
-            and cue.speaker is None
-            and run >= PARAGRAPH_CUES
-            and SENTENCE_END.search(before.text) is not None
-        )
-        apart = turn or pause or full
+        apart = turn
         if before is not None:
+            pause = cue.begin - before.finish > LONG_PAUSE
+            full = run >= PARAGRAPH_CUES and SENTENCE_END.search(before.text)
+            apart = turn or pause or bool(full and cue.speaker is None)
             builder.add(PARAGRAPH if apart else " ")
         if turn:
             builder.speaker(cue.speaker)
