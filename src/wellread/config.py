@@ -11,10 +11,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, ValidationError
 
 from wellread.ask_settings import (
     BudgetSettings,
@@ -26,10 +26,12 @@ from wellread.ask_settings import (
     QaSettings,
     ReaderSettings,
     Section,
+    setting,
 )
 from wellread.errors import SettingsError
 
 SETTINGS_FILE = "wellread.yaml"
+NewsKind = Literal["article", "page", "paper", "transcript"]
 ALIASES: Mapping[str, tuple[str, str]] = {
     "QA_ENABLED": ("qa", "enabled"),
     "QA_MODEL": ("generation", "model"),
@@ -48,167 +50,108 @@ GONE: Mapping[str, str] = {
 
 
 def _split(given: object) -> object:
+    """An environment variable holds several values in one line, with commas between them."""
     if not isinstance(given, str):
         return given
     return tuple(part for part in (each.strip() for each in given.split(",")) if part)
 
 
+_Many = BeforeValidator(_split)
+
+
 class EmbeddingSettings(Section):
-    backend: str = Field(
-        default="local",
+    backend: str = setting(
+        "local",
+        "which embedder: local (the built-in model), static (its fast form), http, or the "
+        "name of a plug-in",
         min_length=1,
-        description="which embedder: local (the built-in model), static (its fast form), http, or "
-        "the name of a plug-in",
     )
-    model_path: str = Field(
-        default="", description="model file to use instead of the installed package's"
-    )
-    url: str = Field(default="", description="base URL of an OpenAI-compatible server (…/v1)")
-    model: str = Field(default="", description="model name to ask the HTTP server for")
-    api_key_env: str = Field(
-        "OPENAI_API_KEY", description="environment variable that holds the server's key"
-    )
-    timeout: float = Field(default=60.0, gt=0, description="seconds to wait for one HTTP call")
-    threads: int = Field(
-        default=0, ge=0, description="threads of the local model; 0 takes all cores"
-    )
+    model_path: str = setting("", "model file to use instead of the installed package's")
+    url: str = setting("", "base URL of an OpenAI-compatible server (…/v1)")
+    model: str = setting("", "model name to ask the HTTP server for")
+    api_key_env: str = setting("OPENAI_API_KEY", "environment variable that holds the server's key")
+    timeout: float = setting(60.0, "seconds to wait for one HTTP call", gt=0)
+    threads: int = setting(0, "threads of the local model; 0 takes all cores", ge=0)
 
 
 class IndexSettings(Section):
-    backend: str = Field(
-        default="lancedb",
-        description="which search index: the built-in one, or one that an installed package adds",
+    backend: str = setting(
+        "lancedb", "which search index: the built-in one, or one that an installed package adds"
     )
 
 
 class ChunkingSettings(Section):
-    tokens: int = Field(default=200, ge=20, le=2000, description="size of a passage in word pieces")
+    tokens: int = setting(200, "size of a passage in word pieces", ge=20, le=2000)
 
 
 class SourceSettings(Section):
-    max_bytes: int = Field(default=200_000_000, gt=0, description="largest file that is read")
-    max_pages: int = Field(default=5_000, gt=0, description="most pages of one PDF")
-    max_unpacked: int = Field(
-        default=1 << 30, gt=0, description="most bytes that an Office file may unpack to"
+    max_bytes: int = setting(200_000_000, "largest file that is read", gt=0)
+    max_pages: int = setting(5_000, "most pages of one PDF", gt=0)
+    max_unpacked: int = setting(1 << 30, "most bytes that an Office file may unpack to", gt=0)
+    max_cells: int = setting(2_000_000, "most filled cells of one workbook", gt=0)
+    max_seconds: float = setting(120.0, "longest that a parser may take for one source", gt=0)
+    max_memory: int = setting(3072, "MiB that a parser process may take; 0: no limit (Linux)", ge=0)
+    rescan_minutes: float = setting(
+        60.0, "minutes between two full looks at watched folders; 0: only what changes", ge=0
     )
-    max_cells: int = Field(default=2_000_000, gt=0, description="most filled cells of one workbook")
-    max_seconds: float = Field(
-        default=120.0, gt=0, description="longest that a parser may take for one source"
+    exclude: Annotated[tuple[str, ...], _Many] = setting(
+        (".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
+        "patterns that are never read, in the form of .gitignore",
     )
-    max_memory: int = Field(
-        default=3072, ge=0, description="MiB that a parser process may take; 0: no limit (Linux)"
-    )
-    rescan_minutes: float = Field(
-        default=60.0,
-        ge=0,
-        description="minutes between two full looks at watched folders; 0: only what changes",
-    )
-    exclude: tuple[str, ...] = Field(
-        default=(".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
-        description="patterns that are never read, in the form of .gitignore",
-    )
-
-    @field_validator("exclude", mode="before")
-    @classmethod
-    def _from_one_line(cls, given: object) -> object:
-        """An environment variable holds the patterns in one line, with commas between them."""
-        return _split(given)
 
 
 class WebSettings(Section):
-    max_bytes: int = Field(
-        default=50_000_000, gt=0, description="largest answer of a web server, unpacked"
+    max_bytes: int = setting(50_000_000, "largest answer of a web server, unpacked", gt=0)
+    connect_timeout: float = setting(10.0, "seconds to wait for a connection", gt=0)
+    read_timeout: float = setting(20.0, "seconds to wait for the next piece of an answer", gt=0)
+    timeout: float = setting(60.0, "seconds that one answer may take, all in all", gt=0)
+    max_redirects: int = setting(5, "most redirects that are followed", ge=0, le=20)
+    allow_private: bool = setting(
+        False, "whether addresses of an intranet and of this machine are read"
     )
-    connect_timeout: float = Field(
-        default=10.0, gt=0, description="seconds to wait for a connection"
+    any_port: bool = setting(False, "whether other ports than 80, 443, 8080 and 8443 are asked")
+    use_proxy: bool = setting(
+        False, "whether the system's proxy is used; it then decides what may be reached"
     )
-    read_timeout: float = Field(
-        default=20.0, gt=0, description="seconds to wait for the next piece of an answer"
+    user_agent: str = setting(
+        "", "how Wellread calls itself to web servers; empty: name and version", pattern=r"^[ -~]*$"
     )
-    timeout: float = Field(
-        default=60.0, gt=0, description="seconds that one answer may take, all in all"
-    )
-    max_redirects: int = Field(
-        default=5, ge=0, le=20, description="most redirects that are followed"
-    )
-    allow_private: bool = Field(
-        default=False, description="whether addresses of an intranet and of this machine are read"
-    )
-    any_port: bool = Field(
-        default=False, description="whether other ports than 80, 443, 8080 and 8443 are asked"
-    )
-    use_proxy: bool = Field(
-        default=False,
-        description="whether the system's proxy is used; it then decides what may be reached",
-    )
-    user_agent: str = Field(
-        default="",
-        pattern=r"^[ -~]*$",
-        description="how Wellread calls itself to web servers; empty: name and version",
-    )
-    robots: bool = Field(
-        default=True, description="whether robots.txt is obeyed for pages (feeds are for programs)"
-    )
-    interval: float = Field(
-        default=1.0, ge=0, description="least seconds between two requests to one host"
-    )
-    follow_entries: bool = Field(
-        default=True, description="whether the page behind a feed's short entry is read"
-    )
-    max_entries: int = Field(
-        default=50, ge=0, description="most pages that are read for one feed in one run"
-    )
-    poll_minutes: float = Field(
-        default=30.0, gt=0, description="minutes between two looks at a watched feed or page"
-    )
+    robots: bool = setting(True, "whether robots.txt is obeyed for pages (feeds are for programs)")
+    interval: float = setting(1.0, "least seconds between two requests to one host", ge=0)
+    follow_entries: bool = setting(True, "whether the page behind a feed's short entry is read")
+    max_entries: int = setting(50, "most pages that are read for one feed in one run", ge=0)
+    poll_minutes: float = setting(30.0, "minutes between two looks at a watched feed or page", gt=0)
 
 
 class RetrievalSettings(Section):
-    top_k: int = Field(default=12, ge=1, le=200, description="passages that a question works with")
-    candidates: int = Field(default=100, ge=1, le=1000, description="depth of each ranked list")
-    fusion: Literal["weighted", "rrf", "text", "vector"] = Field(
-        default="weighted", description="how the ranked lists are joined"
+    top_k: int = setting(12, "passages that a question works with", ge=1, le=200)
+    candidates: int = setting(100, "depth of each ranked list", ge=1, le=1000)
+    fusion: Literal["weighted", "rrf", "text", "vector"] = setting(
+        "weighted", "how the ranked lists are joined"
     )
-    vector_weight: float = Field(
-        default=0.5, ge=0, le=1, description="weight of vectors in 'weighted'"
+    vector_weight: float = setting(0.5, "weight of vectors in 'weighted'", ge=0, le=1)
+    closeness: float = setting(
+        0.65, "share of how the words stand; 0: off; not in 'rrf'", ge=0, le=1
     )
-    closeness: float = Field(
-        default=0.65, ge=0, le=1, description="share of how the words stand; 0: off; not in 'rrf'"
-    )
-    min_similarity: float = Field(
-        default=0.3, ge=-1, le=1, description="least cosine of a story and a question"
-    )
-    diversity: float = Field(
-        default=0.85, ge=0, le=1, description="1 ranks by relevance alone; less avoids repeats"
-    )
+    min_similarity: float = setting(0.3, "least cosine of a story and a question", ge=-1, le=1)
+    diversity: float = setting(0.85, "1 ranks by relevance alone; less avoids repeats", ge=0, le=1)
 
 
 class StorySettings(Section):
-    enabled: bool = Field(default=True, description="whether runs build stories of news")
-    kinds: tuple[Literal["article", "page", "paper", "transcript"], ...] = Field(
-        default=("article",), min_length=1, description="kinds of documents that hold news"
+    enabled: bool = setting(True, "whether runs build stories of news")
+    kinds: Annotated[tuple[NewsKind, ...], _Many] = setting(
+        ("article",), "kinds of documents that hold news", min_length=1
     )
-    join_threshold: float = Field(
-        default=0.12,
-        gt=0,
-        le=1,
-        description="least similarity (weighted words) at which news joins a story",
+    join_threshold: float = setting(
+        0.12, "least similarity (weighted words) at which news joins a story", gt=0, le=1
     )
-    window_days: int = Field(
-        default=730, ge=0, description="a story without news for longer is over; 0: it never is"
-    )
-
-    @field_validator("kinds", mode="before")
-    @classmethod
-    def _from_one_line(cls, given: object) -> object:
-        """An environment variable holds the kinds in one line, with commas between them."""
-        return _split(given)
+    window_days: int = setting(730, "a story without news for longer is over; 0: it never is", ge=0)
 
 
 class ServeSettings(Section):
-    host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: int = Field(default=8756, ge=0, le=65535, description="port to listen on")
-    max_request_bytes: int = Field(default=1_000_000, gt=0, description="largest request body")
+    host: str = setting("127.0.0.1", "address to listen on")
+    port: int = setting(8756, "port to listen on", ge=0, le=65535)
+    max_request_bytes: int = setting(1_000_000, "largest request body", gt=0)
 
 
 class Settings(Section):
@@ -244,21 +187,16 @@ class SettingRow:
 
 def settings_table() -> list[SettingRow]:
     """Every setting with its default, its environment variable and what it does."""
-    rows = []
-    for section, section_field in Settings.model_fields.items():
-        model = section_field.annotation
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            raise TypeError(f"{section} is not a section")
-        rows += [
-            SettingRow(
-                name=f"{section}.{name}",
-                default=field.default,
-                variable=_variable(section, name),
-                help=field.description or "",
-            )
-            for name, field in model.model_fields.items()
-        ]
-    return rows
+    return [
+        SettingRow(
+            name=f"{section}.{name}",
+            default=field.default,
+            variable=_variable(section, name),
+            help=field.description or "",
+        )
+        for section, defaults in Settings()
+        for name, field in type(defaults).model_fields.items()
+    ]
 
 
 def default_home(environ: Mapping[str, str] | None = None) -> Path:
@@ -277,12 +215,12 @@ def load_settings(
     Raises:
         SettingsError: unknown name, value out of range, or a file that is not YAML.
     """
+    environ = os.environ if environ is None else environ
     values = _from_file(home / SETTINGS_FILE)
-    for section, names in _from_environment(os.environ if environ is None else environ).items():
-        values.setdefault(section, {}).update(names)
-    for section, given in (overrides or {}).items():
-        values.setdefault(section, {}).update(given)
-    _refuse_gone(values, os.environ if environ is None else environ)
+    for given in (_from_environment(environ), overrides or {}):
+        for section, names in given.items():
+            values.setdefault(section, {}).update(names)
+    _refuse_gone(values, environ)
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
@@ -298,10 +236,9 @@ def _refuse_gone(values: Mapping[str, object], environ: Mapping[str, str]) -> No
     """Name what took the place of a section that there is no more: silence would turn it off."""
     for section, today in GONE.items():
         prefix = _variable(section, "")
-        found = section in values or any(
-            environ.get(name) for name in environ if name.startswith(prefix)
-        )
-        if found:
+        if section in values or any(
+            value for name, value in environ.items() if name.startswith(prefix)
+        ):
             raise SettingsError(
                 f"the settings of {section} are part of reader now",
                 hint=f"{today} (docs/settings.md)",
@@ -334,11 +271,8 @@ def _from_file(path: Path) -> dict[str, dict[str, Any]]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for alias, (section, name) in ALIASES.items():
-        if environ.get(alias):
-            found.setdefault(section, {})[name] = environ[alias]
-    for row in settings_table():
-        if environ.get(row.variable):
-            section, _, name = row.name.partition(".")
-            found.setdefault(section, {})[name] = environ[row.variable]
+    own = [(row.variable, tuple(row.name.split("."))) for row in settings_table()]
+    for variable, (section, name) in [*ALIASES.items(), *own]:
+        if environ.get(variable):
+            found.setdefault(section, {})[name] = environ[variable]
     return found
