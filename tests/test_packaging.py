@@ -22,9 +22,10 @@ PACKAGE = Path(wellread.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # Only what the setting names loads these, and only after a check that they are installed.
 WITH_LLM = {
-    f"models/language/{name}.py"
-    for name in ("anthropic", "provider_errors", "google", "hosted", "openai_compatible")
-} | {"models/prices.py"}
+    "models/language/hosted.py",
+    "models/language/provider_errors.py",
+    "models/prices.py",
+}
 PROVIDERS = ("anthropic", "google", "openai")
 WITH_RERANK = {"models/readers/cross_encoder.py"}
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")

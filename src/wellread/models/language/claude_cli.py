@@ -8,6 +8,10 @@ the environment it gets what a command line program needs, and what is its own.
 A conversation (``Prompt.session``) is begun with ``--session-id`` and carried on with ``--resume``.
 The command keeps conversations itself, so another process may have begun one: what it says about an
 unknown or a taken id decides.
+
+The program gets a process group of its own, which is killed as a whole when the reader leaves, the
+task is cancelled or the time is up: one that ignores polite signals, or has started others, is gone
+as well.
 """
 
 from __future__ import annotations
@@ -15,22 +19,28 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
+import os
 import re
 import shutil
+import signal
 import sys
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import TypeVar
+
+import anyio
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.language.endpoint import CLAUDE_CLI
-from wellread.models.language.program import Program, ProgramError, output
 from wellread.models.language.reasoning_tags import ThoughtFilter
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Linux takes 128 KiB in one argument, Windows 32 KiB in all of them; more goes by standard input.
 LONGEST_ARGUMENT = 24_000 if sys.platform == "win32" else 120_000
@@ -39,6 +49,9 @@ BATCH_FILES = (".cmd", ".bat")
 # The command has no limit of its own; no token of any language is longer on average.
 CHARACTERS_PER_TOKEN = 10
 LONGEST_REASON = 300
+PIECE = 65_536
+KEPT_COMPLAINT = 4_000  # bytes of what the program complains about, from the beginning
+REAP_SECONDS = 5.0
 SESSIONS = uuid.UUID("6f0a1d52-6a0e-5f0b-9d5c-3a4f6f1b7c21")
 
 NEEDED = frozenset(
@@ -64,6 +77,15 @@ PASSING = re.compile(
     re.IGNORECASE,
 )
 LOCKED_OUT = re.compile(r"log ?in\b|api key|authenticat|credential|oauth", re.IGNORECASE)
+
+
+class _ProgramError(Exception):
+    """The program ended with ``status`` (negative: the signal); what it wrote to standard error."""
+
+    def __init__(self, status: int, complaint: str) -> None:
+        super().__init__(f"exit status {status}: {complaint}")
+        self.status = status
+        self.complaint = complaint
 
 
 class ClaudeCommand:
@@ -110,7 +132,7 @@ class ClaudeCommand:
                     async for piece in pieces:
                         said = said or piece
                         yield TextDelta(text=piece)
-            except ProgramError as error:
+            except _ProgramError as error:
                 if said or place + 1 == len(ways) or not OTHER_WAY.search(error.complaint):
                     raise self._failed(error, said) from error
                 logger.info("%s: %s did not do: %s", self.identity, way[0], error.complaint.strip())
@@ -141,7 +163,7 @@ class ClaudeCommand:
         left = self._settings.max_tokens * CHARACTERS_PER_TOKEN
         wrote = False
         try:
-            async with aclosing(output(self._command(prompt, way), deadline)) as pieces:
+            async with aclosing(self._output(prompt, way, deadline)) as pieces:
                 async for piece in pieces:
                     text = thoughts.feed(CONTROL.sub("", decoder.decode(piece)))[:left]
                     left -= len(text)
@@ -167,32 +189,66 @@ class ClaudeCommand:
                 retryable=True,
             )
 
-    def _command(self, prompt: Prompt, way: Sequence[str]) -> Program:
+    def _command(self, prompt: Prompt, way: Sequence[str]) -> tuple[list[str], bytes]:
+        """The program with its arguments, never read by a shell, and its standard input."""
         text = f"{prompt.system}\n\n{prompt.user}".replace("\0", "\N{REPLACEMENT CHARACTER}")
         given = text.encode("utf-8", errors="replace")
-        by_argument = len(given) <= LONGEST_ARGUMENT and not self._program.lower().endswith(
-            BATCH_FILES
-        )
+        batch = self._program.lower().endswith(BATCH_FILES)
+        by_argument = len(given) <= LONGEST_ARGUMENT and not batch
         argument = given.decode()
         if argument.startswith("-"):
             argument = f"\n{argument}"  # never an option
-        return Program(
-            arguments=(
-                self._program,
-                "-p",
-                *([argument] if by_argument else []),
-                *("--output-format", "text"),
-                *way,
-                *(("--model", self._model) if self._model else ()),
-                *("--tools", ""),
-                "--strict-mcp-config",
-            ),
-            given=b"" if by_argument else given,
-            folder=self._folder,
-            environ=self._environ,
-        )
+        command = [self._program, "-p", *([argument] if by_argument else [])]
+        command += ["--output-format", "text", *way]
+        command += ["--model", self._model] if self._model else []
+        return [*command, "--tools", "", "--strict-mcp-config"], b"" if by_argument else given
 
-    def _failed(self, error: ProgramError, said: str) -> ModelError:
+    async def _output(
+        self, prompt: Prompt, way: Sequence[str], deadline: float
+    ) -> AsyncGenerator[bytes, None]:
+        """What the program writes to its standard output, as it comes.
+
+        The deadline counts around each wait, so the reader's own work is never cancelled.
+
+        Raises:
+            OSError: the program cannot be started.
+            _ProgramError: it failed; raised after all of its output.
+            TimeoutError: it was still running at the deadline.
+        """
+        command, given = self._command(prompt, way)
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self._folder,
+            env=self._environ,
+            start_new_session=True,
+        )
+        written, complained = process.stdout, process.stderr
+        if written is None or complained is None:
+            raise OSError("the program has no standard output")
+        feeding = asyncio.create_task(_feed(process.stdin, given))
+        listening = asyncio.create_task(_beginning(complained))
+        try:
+            while piece := await _before(deadline, written.read(PIECE)):
+                yield piece
+            complaint = await _before(deadline, asyncio.shield(listening))
+            status = await _before(deadline, process.wait())
+        finally:
+            if process.returncode is None or not written.at_eof():
+                _kill(process)
+            feeding.cancel()
+            # Shielded, so that a cancelled task leaves neither a zombie nor an open pipe behind.
+            with anyio.move_on_after(REAP_SECONDS, shield=True) as reaping:
+                await _beginning(written)
+                await asyncio.gather(process.wait(), listening, feeding, return_exceptions=True)
+            if reaping.cancelled_caught:
+                logger.warning("%s left its output open after it was killed", self._program)
+        if status:
+            raise _ProgramError(status, complaint)
+
+    def _failed(self, error: _ProgramError, said: str) -> ModelError:
         """The program's failure; some are told on its standard output only."""
         said = " ".join((CONTROL.sub("", error.complaint).strip() or said).split())
         if len(said) > LONGEST_REASON:
@@ -254,3 +310,38 @@ def _uuid_of(session: str) -> str:
         return str(uuid.UUID(session))
     except ValueError:
         return str(uuid.uuid5(SESSIONS, session))
+
+
+async def _before(deadline: float, waited: Awaitable[T]) -> T:
+    async with asyncio.timeout_at(deadline):
+        return await waited
+
+
+async def _feed(standard_input: asyncio.StreamWriter | None, given: bytes) -> None:
+    if standard_input is None:
+        return
+    try:
+        standard_input.write(given)
+        await standard_input.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        logger.debug("the program did not read all that it was given")
+    finally:
+        standard_input.close()
+
+
+async def _beginning(stream: asyncio.StreamReader) -> str:
+    """The first ``KEPT_COMPLAINT`` bytes; the rest is read too, so that the writer never waits."""
+    kept = b""
+    while piece := await stream.read(PIECE):
+        kept = (kept + piece)[:KEPT_COMPLAINT]
+    return kept.decode("utf-8", errors="replace")
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    try:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        logger.debug("process %d has ended by itself", process.pid)

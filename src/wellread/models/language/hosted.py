@@ -1,9 +1,8 @@
 """A language model on a server, asked through pydantic-ai.
 
-This module needs the extra ``llm`` and is imported by ``llm.open_model`` only when such a model is
-configured. What differs between providers is a ``Wire``. The clients' own retries and the
-library's telemetry are switched off: retries are ours (``retrying.py``), and nothing is reported
-anywhere.
+This module needs the extra ``llm`` and is imported only when such a model is configured. What
+differs between providers is a ``Wire``. The clients' own retries and the library's telemetry are
+switched off: retries are ours (``retrying.py``), and nothing is reported anywhere.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import asyncio
 import ipaddress
 import logging
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -42,7 +41,7 @@ from pydantic_ai.settings import ModelSettings
 
 from wellread.ask_settings import GenerationSettings
 from wellread.models.base import ModelUsage, Prompt, TextDelta
-from wellread.models.language.endpoint import Endpoint
+from wellread.models.language.endpoint import Endpoint, ProviderName
 from wellread.models.language.provider_errors import Failures
 from wellread.models.language.reasoning_tags import ThoughtFilter
 
@@ -59,22 +58,92 @@ class Wire:
 
     Attributes:
         connect: the library's model at an endpoint, over a given client.
-        samples: whether such a model takes a temperature.
+        chooses: the field of a model's profile that says that it refuses a temperature.
         counts_end_a_reply: whether token counts come last, so that they prove a whole reply.
     """
 
     connect: Callable[[Endpoint, httpx2.AsyncClient], Model]
-    samples: Callable[[Model], bool]
-    counts_end_a_reply: bool
+    chooses: str = ""
+    counts_end_a_reply: bool = False
+
+
+# Each imports its client here: heavy (a second each), and only there with the extra.
+
+
+def _openai() -> Wire:
+    from openai import AsyncOpenAI  # noqa: PLC0415
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
+    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
+
+    def connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:
+        client = AsyncOpenAI(
+            base_url=endpoint.url, api_key=endpoint.key, http_client=http, max_retries=0
+        )
+        if not endpoint.own_server:
+            return OpenAIChatModel(endpoint.model, provider=OpenAIProvider(openai_client=client))
+        return OpenAIChatModel(
+            endpoint.model,
+            provider=OpenAICompatibleProvider(endpoint.host, openai_client=client),
+            # Servers other than OpenAI's know the older name of the output limit.
+            profile=OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False),
+        )
+
+    return Wire(connect=connect, chooses="openai_supports_reasoning", counts_end_a_reply=True)
+
+
+def _anthropic() -> Wire:
+    from anthropic import AsyncAnthropic  # noqa: PLC0415
+    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
+    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+
+    def connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:
+        client = AsyncAnthropic(
+            base_url=endpoint.url, api_key=endpoint.key, http_client=http, max_retries=0
+        )
+        return AnthropicModel(endpoint.model, provider=AnthropicProvider(anthropic_client=client))
+
+    # The first event of a reply holds a count already.
+    return Wire(connect=connect, chooses="anthropic_disallows_sampling_settings")
+
+
+def _google() -> Wire:
+    from google.genai import Client  # noqa: PLC0415
+    from google.genai.types import HttpOptions  # noqa: PLC0415
+    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
+    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
+
+    def connect(endpoint: Endpoint, http: httpx2.AsyncClient) -> Model:
+        # For clients that are never used: it would read the authorities anew for each of them.
+        unused = {"verify": certificates(trust_env=http.trust_env)}
+        options = HttpOptions(
+            base_url=endpoint.url,
+            httpx_async_client=http,
+            timeout=int((http.timeout.read or 0) * 1000) or None,
+            client_args=unused,
+            async_client_args=unused,
+        )
+        client = Client(vertexai=False, api_key=endpoint.key, http_options=options)
+        return GoogleModel(endpoint.model, provider=GoogleProvider(client=client))
+
+    return Wire(connect=connect)  # counts come with every event
+
+
+WIRES: Mapping[ProviderName, Callable[[], Wire]] = {
+    "openai": _openai,
+    "anthropic": _anthropic,
+    "google": _google,
+}
 
 
 class HostedModel:
     """One model on one server. Holds no connection between calls, so any event loop may use it."""
 
-    def __init__(self, endpoint: Endpoint, settings: GenerationSettings, wire: Wire) -> None:
+    def __init__(self, endpoint: Endpoint, settings: GenerationSettings) -> None:
         self._endpoint = endpoint
         self._settings = settings
-        self._wire = wire
+        self._wire = WIRES[endpoint.provider.name]()
         self._failures = Failures(endpoint, settings)
         self._refuses_temperature = False
 
@@ -134,7 +203,7 @@ class HostedModel:
         )
         model = self._wire.connect(endpoint, http)
         options = ModelSettings(max_tokens=settings.max_tokens)
-        if self._wire.samples(model) and not self._refuses_temperature:
+        if not (model.profile.get(self._wire.chooses) or self._refuses_temperature):
             asked = prompt.temperature
             options["temperature"] = settings.temperature if asked is None else asked
         try:

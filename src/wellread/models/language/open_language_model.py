@@ -63,18 +63,11 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {CLAUDE_CLI: lambda: _command}
 
 def _hosted(endpoint: Endpoint, settings: GenerationSettings) -> LanguageModel:
     try:
-        # Heavy (a second each), and only there with the extra: none but the chosen one.
-        match endpoint.provider.name:
-            case "openai":
-                from wellread.models.language.openai_compatible import WIRE  # noqa: PLC0415
-            case "anthropic":
-                from wellread.models.language.anthropic import WIRE  # noqa: PLC0415
-            case "google":
-                from wellread.models.language.google import WIRE  # noqa: PLC0415
         from wellread.models.language.hosted import HostedModel  # noqa: PLC0415
+
+        return HostedModel(endpoint, settings)
     except ImportError as error:
         raise ModelError(
             f"{endpoint.identity} needs the extra 'llm', which cannot be imported: {error}",
             hint='pip install "wellread[llm]"',
         ) from error
-    return HostedModel(endpoint, settings, WIRE)

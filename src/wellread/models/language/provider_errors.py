@@ -24,6 +24,7 @@ from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.language.endpoint import OPENAI, PLACEHOLDER_KEY, Endpoint
 
 LONGEST_REASON = 300
+OTHERWISE = "ask in other words, or use another model"
 
 E = TypeVar("E", bound=BaseException)
 
@@ -36,6 +37,9 @@ class Failures:
         self._settings = settings
         self._where = f"{endpoint.model} at {endpoint.host}"
 
+    def _error(self, what: str, hint: str = "", *, retryable: bool = False) -> ModelError:
+        return ModelError(f"{self._where} {what}", hint=hint, retryable=retryable)
+
     def translated(self, error: AgentRunError | UserError) -> ModelError:
         """The library's error."""
         if isinstance(error, ModelHTTPError):
@@ -45,13 +49,12 @@ class Failures:
         if isinstance(error, ModelAPIError) and error.in_stream:
             return self._broken_off(error)
         if isinstance(error, UnexpectedModelBehavior | ModelAPIError):
-            return ModelError(
-                f"{self._where} sent something that is not a streamed chat reply: "
-                f"{self._clean(error.message)}",
-                hint=f"try again; if it stays, check that {self._base_url()}",
+            return self._error(
+                f"sent something that is not a streamed chat reply: {self._clean(error.message)}",
+                f"try again; if it stays, check that {self._base_url()}",
                 retryable=True,
             )
-        return ModelError(f"{self._where} could not be asked: {self._clean(str(error))}")
+        return self._error(f"could not be asked: {self._clean(str(error))}")
 
     def timed_out(self) -> ModelTimeoutError:
         """No end within the time limit."""
@@ -62,70 +65,52 @@ class Failures:
 
     def cut_off(self, reason: str) -> ModelError:
         """A reply without its end."""
-        return ModelError(
-            f"{self._where} was cut off in the middle of its reply: {reason}",
-            hint="try again",
-            retryable=True,
-        )
+        what = f"was cut off in the middle of its reply: {reason}"
+        return self._error(what, "try again", retryable=True)
 
     def declined(self, reason: str) -> ModelError:
         """The model itself would not answer."""
-        return ModelError(
-            f"{self._where} refused to answer: {self._clean(reason)}",
-            hint="ask in other words, or use another model",
-        )
+        return self._error(f"refused to answer: {self._clean(reason)}", OTHERWISE)
 
     def filtered(self, reason: str) -> ModelError:
         """The server would not let the reply, or the prompt, through."""
+        why = f" ({self._clean(reason)})" if reason else ""
         return ModelError(
-            f"{self._where}: the server's content filter stopped the reply"
-            + (f" ({self._clean(reason)})" if reason else ""),
-            hint="ask in other words, or use another model",
+            f"{self._where}: the server's content filter stopped the reply{why}", hint=OTHERWISE
         )
 
     def empty(self, called: Sequence[str], *, spent: bool) -> ModelError:
         """A reply without a word; ``called`` names the tools that it asked for instead."""
+        again = "try again or use another model"
         if called:
-            return ModelError(
-                f"{self._where} called {self._clean(', '.join(called))} instead of answering, "
-                "although no tool was offered",
-                hint="try again or use another model",
-                retryable=True,
-            )
-        return ModelError(
-            f"{self._where} gave an empty reply"
-            + (" and used up its output limit" if spent else ""),
-            hint="raise generation.max_tokens" if spent else "try again or use another model",
-            retryable=not spent,
-        )
+            names = self._clean(", ".join(called))
+            what = f"called {names} instead of answering, although no tool was offered"
+            return self._error(what, again, retryable=True)
+        if spent:
+            what = "gave an empty reply and used up its output limit"
+            return self._error(what, "raise generation.max_tokens")
+        return self._error("gave an empty reply", again, retryable=True)
 
     def _lost(self, error: httpx2.TransportError) -> ModelError:
         """The error of a connection that failed."""
-        if isinstance(error, httpx2.ConnectTimeout):
-            return self._unreachable("no connection in time")
-        if isinstance(error, httpx2.TimeoutException):
-            return self.timed_out()
         reason = self._clean(str(error)) or type(error).__name__
-        if isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
+        if isinstance(error, httpx2.ConnectTimeout):
+            reason = "no connection in time"
+        elif isinstance(error, httpx2.TimeoutException):
+            return self.timed_out()
+        elif isinstance(error, httpx2.ReadError | httpx2.RemoteProtocolError):
             return self.cut_off(reason)
-        return self._unreachable(reason)
-
-    def _unreachable(self, reason: str) -> ModelError:
-        return ModelError(
-            f"{self._where} cannot be reached: {reason}",
-            hint=f"is the server at {self._endpoint.url} running?",
-            retryable=True,
-        )
+        hint = f"is the server at {self._endpoint.url} running?"
+        return self._error(f"cannot be reached: {reason}", hint, retryable=True)
 
     def _refused(self, error: ModelHTTPError) -> ModelError:
         """The error of an HTTP status (also of one that was sent inside a stream)."""
         status = error.status_code
         spent = isinstance(error, ModelQuotaExceededError)
-        retryable = not spent and (status in (408, 409, 425, 429) or 500 <= status != 501)
-        translated = ModelError(
-            f"{self._where} answered {status}: {self._clean(_reason(error.body))}",
-            hint=self._hint(error, spent=spent),
-            retryable=retryable,
+        translated = self._error(
+            f"answered {status}: {self._clean(_reason(error.body))}",
+            self._hint(error, spent=spent),
+            retryable=not spent and (status in (408, 409, 425, 429) or 500 <= status != 501),
         )
         translated.retry_after = error.retry_after
         return translated
@@ -133,11 +118,10 @@ class Failures:
     def _broken_off(self, error: ModelAPIError) -> ModelError:
         """An error that a server sent inside a stream without a status that is known."""
         passing = isinstance(error, ModelRateLimitError | ModelUnavailableError | ModelServerError)
-        spent = isinstance(error, ModelQuotaExceededError)
-        return ModelError(
-            f"{self._where} broke off its reply: {self._clean(_reason(error.body))}",
-            hint="try again later" if passing else "",
-            retryable=not spent,
+        return self._error(
+            f"broke off its reply: {self._clean(_reason(error.body))}",
+            "try again later" if passing else "",
+            retryable=not isinstance(error, ModelQuotaExceededError),
         )
 
     def _hint(self, error: ModelHTTPError, *, spent: bool) -> str:
