@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -99,3 +100,16 @@ class LanguageModel(Protocol):
             ModelTimeoutError: no end within the time limit.
         """
         ...
+
+
+@asynccontextmanager
+async def streaming(
+    model: LanguageModel, prompt: Prompt
+) -> AsyncIterator[AsyncIterator[TextDelta | ModelUsage]]:
+    """The pieces of ``model``'s reply; a reader that leaves early ends the call."""
+    pieces = model.stream(prompt)
+    try:
+        yield pieces
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
+from wellread.models.retrying import pause_after
 
 RETRIES = 4
-FIRST_WAIT = 0.5
 LONGEST_WAIT = 30.0
 MAX_REPLY_BYTES = 64_000_000
 MESSAGE_CHARACTERS = 300
@@ -112,68 +111,58 @@ class Poster:
             ModelError: the server refused, could not be reached, or did not send JSON.
         """
         begun = time.monotonic()
-        tries = 0
+        tried = 0
         while True:
-            outcome = self._try(body)
-            if isinstance(outcome, bytes):
-                return self._decoded(outcome)
-            tries += 1
-            # Up to half less by chance, so that several callers do not come back together.
-            backoff = FIRST_WAIT * 2 ** (tries - 1) * random.uniform(0.5, 1.0)  # noqa: S311
-            pause = max(outcome.wait, backoff)
-            late = time.monotonic() - begun + pause >= self._target.patience
-            spent = tries > self._target.retries or outcome.wait > LONGEST_WAIT or late
-            if spent or not outcome.error.retryable:
-                raise outcome.error
-            logger.warning("%s; trying again in %.1f s", outcome.error, pause)
+            try:
+                return self._try(body)
+            except ModelError as error:
+                pause = pause_after(error, tried, LONGEST_WAIT)
+                if pause is None or tried >= self._target.retries:
+                    raise
+                if time.monotonic() - begun + pause >= self._target.patience:
+                    raise
+                logger.warning("%s; trying again in %.1f s", error, pause)
             self._sleep(pause)
+            tried += 1
 
     def unusable(self, reason: object, hint: str) -> ModelError:
         """The error of a reply that is not what was asked for."""
         return ModelError(f"{self.where}: the reply cannot be used: {reason}", hint=hint)
 
-    def _decoded(self, content: bytes) -> object:
-        try:
-            decoded: object = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise self.unusable(
-                f"it is not JSON: {error}", f"check {self._target.address}"
-            ) from error
-        return decoded
-
-    def _try(self, body: Mapping[str, object]) -> bytes | _Failure:
-        section, timeout = self._target.section, self._target.timeout
+    def _try(self, body: Mapping[str, object]) -> object:
+        target = self._target
         # The client's own limit holds for each piece of a reply, so a trickle would never end.
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + target.timeout
         try:
             with self._client.stream("POST", self._endpoint, json=body) as response:
                 content = self._whole(response, deadline)
-        except httpx.TimeoutException:
-            return _Failure(
-                error=ModelTimeoutError(
-                    f"{self.where}: no reply within {timeout:g} s",
-                    hint=f"raise {section}.timeout, or check the server's load",
-                )
-            )
+        except httpx.TimeoutException as error:
+            raise ModelTimeoutError(
+                f"{self.where}: no reply within {target.timeout:g} s",
+                hint=f"raise {target.section}.timeout, or check the server's load",
+            ) from error
         except httpx.HTTPError as error:
-            return _Failure(
-                error=ModelError(
-                    f"{self.where}: {type(error).__name__}: {error}",
-                    hint=f"check {self._target.address}, and that the server is running",
-                    retryable=isinstance(error, httpx.TransportError),
-                )
-            )
+            raise ModelError(
+                f"{self.where}: {type(error).__name__}: {error}",
+                hint=f"check {target.address}, and that the server is running",
+                retryable=isinstance(error, httpx.TransportError),
+            ) from error
         if response.is_success:
-            return content
+            try:
+                decoded: object = json.loads(content)
+            except (ValueError, RecursionError) as error:
+                raise self.unusable(
+                    f"it is not JSON: {error}", f"check {target.address}"
+                ) from error
+            return decoded
         status = response.status_code
-        return _Failure(
-            error=ModelError(
-                f"{self.where}: HTTP {status}: {_message(content) or response.reason_phrase}",
-                hint=self._hint(status),
-                retryable=status in RETRYABLE or status >= 500,
-            ),
-            wait=_retry_after(response),
+        refused = ModelError(
+            f"{self.where}: HTTP {status}: {_message(content) or response.reason_phrase}",
+            hint=self._hint(status),
+            retryable=status in RETRYABLE or status >= 500,
         )
+        refused.retry_after = _retry_after(response)
+        raise refused
 
     def _whole(self, response: httpx.Response, deadline: float) -> bytes:
         pieces, size = [], 0
@@ -198,18 +187,6 @@ class Poster:
         if status == 429:
             return "the server's rate limit is reached; try again later"
         return "see the server's log" if status >= 500 else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Failure:
-    """A try that brought nothing.
-
-    Attributes:
-        wait: seconds that the server asks to wait before the next try.
-    """
-
-    error: ModelError
-    wait: float = 0.0
 
 
 def sendable(text: str, most: int) -> str:

@@ -60,17 +60,13 @@ def cost_of(identity: str, read: int, written: int, tariff: Tariff = LISTED) -> 
     A side that the tariff leaves open costs what the list says, or nothing where the tariff has
     the other side and the list knows neither.
     """
-    if tariff.read is not None and tariff.written is not None:
-        return Cost(dollars=(read * tariff.read + written * tariff.written) / MILLION)
-    provider, model = named(identity)
-    if tariff == LISTED:
-        listed = _listed(provider, model, read, written)
-        return Cost(dollars=listed or 0.0, known=listed is not None)
-    if tariff.read is not None:
-        own, listed = read * tariff.read, _listed(provider, model, 0, written)
-    else:
-        own, listed = written * (tariff.written or 0.0), _listed(provider, model, read, 0)
-    return Cost(dollars=own / MILLION + (listed or 0.0))
+    own = (read * (tariff.read or 0.0) + written * (tariff.written or 0.0)) / MILLION
+    listed = None
+    if tariff.read is None or tariff.written is None:
+        open_read = read if tariff.read is None else 0
+        open_written = written if tariff.written is None else 0
+        listed = _listed(*named(identity), open_read, open_written)
+    return Cost(dollars=own + (listed or 0.0), known=listed is not None or tariff != LISTED)
 
 
 def is_listed(provider: str, model: str) -> bool:

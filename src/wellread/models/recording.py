@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from wellread.models.base import (
     Prompt,
     Purpose,
     TextDelta,
+    streaming,
 )
 from wellread.models.prices import (
     LISTED,
@@ -42,7 +42,7 @@ from wellread.models.reader import Case, Checking, Entailment, Excerpt, Ranking,
 
 Record = Callable[[Call], None]
 T = TypeVar("T")
-P = TypeVar("P", Ranking, Checking)
+P = TypeVar("P", Embedder, Ranking, Checking)
 
 STOPPED = "stopped"  # the reader went away, or the program ended
 FAILED = "failed"
@@ -111,10 +111,6 @@ class RecordedModel:
         """That of the model inside."""
         return self._model.identity
 
-    def expected(self, prompt: Prompt) -> Call:
-        """What a call with ``prompt`` takes at most: all that may be written is written."""
-        return self._call(prompt_tokens(prompt), self._max_tokens)
-
     async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
         """The reply of the model inside; its usage comes with tokens and cost filled in.
 
@@ -122,56 +118,56 @@ class RecordedModel:
             BudgetError: what is left of the budget is less than the call may cost.
             ModelError: the model failed.
         """
-        ticket = await to_thread.run_sync(self._ledger.begin, lambda: self._set_aside(prompt))
-        meter = _Meter()
+        ticket = await to_thread.run_sync(self._ledger.begin, lambda: self._expected(prompt))
+        begun = time.monotonic()
+        written: list[str] = []
+        usage: ModelUsage | None = None
+        error = STOPPED
         try:
-            async with AsyncExitStack() as stack:
-                pieces: AsyncIterator[TextDelta | ModelUsage] = self._model.stream(prompt)
-                if isinstance(pieces, AsyncGenerator):
-                    await stack.enter_async_context(aclosing(pieces))
+            async with streaming(self._model, prompt) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, TextDelta):
-                        meter.written.append(piece.text)
+                        written.append(piece.text)
                         yield piece
                     else:
-                        meter.usage = await to_thread.run_sync(self._filled, prompt, meter, piece)
-                        meter.error = ""
-                        yield meter.usage
-        except ModelError as error:
-            meter.error = kind_of(error)
+                        usage = await to_thread.run_sync(self._filled, prompt, written, piece)
+                        error = ""
+                        yield usage
+        except ModelError as raised:
+            error = kind_of(raised)
             raise
         finally:
+
+            def end() -> None:
+                call = self._ended(prompt, written, usage, error)
+                seconds = round(time.monotonic() - begun, 4)
+                self._ledger.end(ticket, replace(call, seconds=seconds, error=error))
+
             # Also when the reader goes away: what was written until then is paid for.
             with CancelScope(shield=True):
-                await to_thread.run_sync(self._end, ticket, prompt, meter)
+                await to_thread.run_sync(end)
 
-    def _set_aside(self, prompt: Prompt) -> Call:
-        call = self.expected(prompt)
+    def _expected(self, prompt: Prompt) -> Call:
+        """What a call with ``prompt`` takes at most: all that may be written is written."""
         if not self.cost(1, 1).known:
             warn_unpriced(self.identity)
-        return call
+        return self._call(prompt_tokens(prompt), self._max_tokens)
 
-    def _filled(self, prompt: Prompt, meter: _Meter, usage: ModelUsage) -> ModelUsage:
+    def _filled(self, prompt: Prompt, texts: Sequence[str], usage: ModelUsage) -> ModelUsage:
         """``usage`` with the tokens that the provider did not count, and with its cost."""
         read = usage.input_tokens or prompt_tokens(prompt)
-        written = usage.output_tokens or tokens_of("".join(meter.written))
+        written = usage.output_tokens or tokens_of("".join(texts))
         cost = usage.cost or self.cost(read, written, usage.model).dollars
         return replace(usage, input_tokens=read, output_tokens=written, cost=cost)
 
-    def _end(self, ticket: int | None, prompt: Prompt, meter: _Meter) -> None:
-        call = self._call(0, 0)
-        usage = meter.usage
+    def _ended(
+        self, prompt: Prompt, texts: Sequence[str], usage: ModelUsage | None, error: str
+    ) -> Call:
         if usage is not None:
-            call = replace(
-                call,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cost=usage.cost,
-            )
-        elif meter.written or meter.error in (TIMED_OUT, STOPPED):
-            call = self._call(prompt_tokens(prompt), tokens_of("".join(meter.written)))
-        seconds = round(time.monotonic() - meter.begun, 4)
-        self._ledger.end(ticket, replace(call, seconds=seconds, error=meter.error))
+            return replace(self._call(usage.input_tokens, usage.output_tokens), cost=usage.cost)
+        if texts or error in (TIMED_OUT, STOPPED):
+            return self._call(prompt_tokens(prompt), tokens_of("".join(texts)))
+        return self._call(0, 0)
 
     def _call(self, read: int, written: int) -> Call:
         provider, model = named(self.identity)
@@ -197,88 +193,73 @@ class RecordedModel:
         return cost_of(f"{reported}@{provider}", read, written)
 
 
-@dataclass(slots=True)
-class _Meter:
-    """What one call has come to so far."""
+class _Recorded(Generic[P]):
+    """Wraps what may cost something: one line in the books for each call.
 
-    written: list[str] = field(default_factory=list)
-    usage: ModelUsage | None = None
-    error: str = STOPPED
-    begun: float = field(default_factory=time.monotonic)
+    These servers' replies are read without their token counts, so the tokens are estimated.
+    """
 
-
-class RecordedEmbedder:
-    """Wraps an embedder that costs something: one line for each call, however many texts."""
-
-    def __init__(self, embedder: Embedder, record: Record, *, provider: str, model: str) -> None:
-        self._embedder = embedder
+    def __init__(
+        self, inside: P, record: Record, *, purpose: str = "", provider: str, model: str
+    ) -> None:
+        self._inside: P = inside
         self._record = record
-        self._provider = provider
-        self._model = model
+        self._call = Call(purpose=purpose, provider=provider, model=model)
 
     @property
     def identity(self) -> str:
-        """That of the embedder inside."""
-        return self._embedder.identity
+        """That of the one inside."""
+        return self._inside.identity
+
+    def close(self) -> None:
+        """Let go of the connections of the one inside, where it has any."""
+        if isinstance(self._inside, Closeable):
+            self._inside.close()
+
+    def _recorded(self, texts: Sequence[str], work: Callable[[], T], purpose: str = "") -> T:
+        """What ``work`` gives; the call is written down whether it fails or not."""
+        begun = time.monotonic()
+        error = STOPPED
+        try:
+            result = work()
+            error = ""
+        except ModelError as raised:
+            error = kind_of(raised)
+            raise
+        finally:
+            call = replace(self._call, purpose=purpose or self._call.purpose, error=error)
+            read = 0 if error else sum(tokens_of(text) for text in texts)
+            cost = cost_of(f"{call.model}@{call.provider}", read, 0).dollars
+            seconds = round(time.monotonic() - begun, 4)
+            self._record(replace(call, input_tokens=read, cost=cost, seconds=seconds))
+        return result
+
+
+class RecordedEmbedder(_Recorded[Embedder]):
+    """Wraps an embedder; raises what the one inside raises."""
 
     @property
     def dimensions(self) -> int:
         """That of the embedder inside."""
-        return self._embedder.dimensions
+        return self._inside.dimensions
 
     def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        """The vectors of the embedder inside.
-
-        Raises:
-            ModelError: it failed.
-        """
+        """The vectors of the embedder inside."""
         if not texts:
-            return self._embedder.embed(texts, purpose)
-        call = Call(
-            purpose=EMBED_QUERY if purpose == "query" else EMBED_PASSAGE,
-            provider=self._provider,
-            model=self._model,
-        )
-        return _recorded(call, texts, self._record, lambda: self._embedder.embed(texts, purpose))
-
-    def close(self) -> None:
-        """Let go of the connections of the embedder inside, where it has any."""
-        if isinstance(self._embedder, Closeable):
-            self._embedder.close()
+            return self._inside.embed(texts, purpose)
+        recorded = EMBED_QUERY if purpose == "query" else EMBED_PASSAGE
+        return self._recorded(texts, lambda: self._inside.embed(texts, purpose), recorded)
 
 
-class _RecordedPart(Generic[P]):
-    """A part of a reader that may cost something, and how its calls are written down."""
-
-    def __init__(self, part: P, record: Record, *, purpose: str, provider: str, model: str) -> None:
-        self._inside: P = part
-        self._record = record
-        self._call = Call(purpose=purpose, provider=provider, model=model)
-        self.identity = part.identity
-
-    def close(self) -> None:
-        """Let go of the connections of the part inside, where it has any."""
-        if isinstance(self._inside, Closeable):
-            self._inside.close()
-
-
-class RecordedRanking(_RecordedPart[Ranking]):
-    """Wraps what reads a question with texts: one line for each call."""
+class RecordedRanking(_Recorded[Ranking]):
+    """Wraps what reads a question with texts; raises what the one inside raises."""
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """The scores of the one inside.
-
-        Raises:
-            ModelError: it failed.
-        """
+        """The scores of the one inside."""
         return self._read(self._inside.relevance, question, texts)
 
     def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
-        """The scores of the one inside.
-
-        Raises:
-            ModelError: it failed.
-        """
+        """The scores of the one inside."""
         return self._read(self._inside.answers, question, sentences)
 
     def _read(
@@ -290,43 +271,18 @@ class RecordedRanking(_RecordedPart[Ranking]):
         if not texts:
             return method(question, texts)
         read = [question, *(each.shown for each in texts)]
-        return _recorded(self._call, read, self._record, lambda: method(question, texts))
+        return self._recorded(read, lambda: method(question, texts))
 
 
-class RecordedChecking(_RecordedPart[Checking]):
-    """Wraps what rules on claims: one line for all cases that it is asked at once."""
+class RecordedChecking(_Recorded[Checking]):
+    """Wraps what rules on claims, all at once; raises what the one inside raises."""
 
     def entails(self, cases: Sequence[Case]) -> Sequence[Entailment]:
-        """What the one inside says.
-
-        Raises:
-            ModelError: it failed.
-        """
+        """What the one inside says."""
         if not cases:
             return self._inside.entails(cases)
         texts = [text for each in cases for text in (each.claim, *(p.text for p in each.passages))]
-        return _recorded(self._call, texts, self._record, lambda: self._inside.entails(cases))
-
-
-def _recorded(call: Call, texts: Sequence[str], record: Record, work: Callable[[], T]) -> T:
-    """What ``work`` gives; the call is written down whether it fails or not.
-
-    These servers' replies are read without their token counts, so the tokens are estimated.
-    """
-    begun = time.monotonic()
-    error = STOPPED
-    try:
-        result = work()
-        error = ""
-    except ModelError as raised:
-        error = kind_of(raised)
-        raise
-    finally:
-        read = 0 if error else sum(tokens_of(text) for text in texts)
-        cost = cost_of(f"{call.model}@{call.provider}", read, 0).dollars
-        seconds = round(time.monotonic() - begun, 4)
-        record(replace(call, input_tokens=read, cost=cost, seconds=seconds, error=error))
-    return result
+        return self._recorded(texts, lambda: self._inside.entails(cases))
 
 
 def kind_of(error: ModelError) -> str:

@@ -15,7 +15,7 @@ from wellread.errors import ModelError
 from wellread.models.base import LanguageModel
 from wellread.models.language.claude_cli import ClaudeCommand
 from wellread.models.language.endpoint import CLAUDE_CLI, PROVIDERS, Endpoint, endpoint_of
-from wellread.models.language.retrying import RetryingModel
+from wellread.models.retrying import RetryingModel
 from wellread.plugins import find, installed
 
 GROUP = "wellread.language_models"

@@ -1,4 +1,4 @@
-"""A language model that tries again."""
+"""When a failed call of a model is tried again, and a language model that does so."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import logging
 import math
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from wellread.errors import ModelError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta, streaming
 
 logger = logging.getLogger(__name__)
 
@@ -19,12 +18,24 @@ FIRST_WAIT = 0.5
 LONGEST_WAIT = 20.0
 
 
+def pause_after(error: ModelError, tried: int, longest: float = LONGEST_WAIT) -> float | None:
+    """Seconds to wait after the try number ``tried`` (from 0) failed; None: try no more.
+
+    The first wait is half a second and each further one twice as long, up to half less by chance,
+    and never less than the server asked for. One that asks for more than ``longest`` is not waited
+    for.
+    """
+    # Chance keeps many clients that failed together from coming back together.
+    spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
+    pause = max(min(FIRST_WAIT * 2.0**tried, longest) * spread, error.retry_after or 0.0)
+    return pause if error.retryable and pause <= longest else None
+
+
 class RetryingModel:
     """Repeats a call that failed in a way that may pass, as long as no text was passed on yet.
 
-    The first wait is half a second and each further one twice as long, up to half less by chance,
-    and never less than the server asked for. A server that asks for more than ``LONGEST_WAIT`` is
-    not waited for: its error goes up, so that another answerer can take over at once.
+    A server that asks for a very long wait is not waited for: its error goes up, so that another
+    answerer can take over at once.
     """
 
     def __init__(
@@ -62,34 +73,18 @@ class RetryingModel:
         for tried in range(self._retries + 1):
             passed_on = False
             try:
-                async with AsyncExitStack() as stack:
-                    pieces: AsyncIterator[TextDelta | ModelUsage] = self._model.stream(prompt)
-                    if isinstance(pieces, AsyncGenerator):
-                        await stack.enter_async_context(aclosing(pieces))
+                async with streaming(self._model, prompt) as pieces:
                     async for piece in pieces:
                         passed_on = True
                         yield piece
                 return
             except ModelError as error:
-                if passed_on or not error.retryable or tried == self._retries:
+                pause = pause_after(error, tried)
+                if passed_on or tried == self._retries or pause is None:
                     raise
-                wait = _wait(tried, error.retry_after)
-                if wait > LONGEST_WAIT or self._clock() - begun + wait >= self._patience:
+                if self._clock() - begun + pause >= self._patience:
                     raise
-                logger.warning(
-                    "%s failed (%s); try %d of %d follows in %.1f s",
-                    self.identity,
-                    error,
-                    tried + 2,
-                    self._retries + 1,
-                    wait,
-                )
-            await self._sleep(wait)
-
-
-def _wait(tried: int, asked: float | None) -> float:
-    """Seconds to wait after ``tried + 1`` failed tries."""
-    # Chance keeps many clients that failed together from coming back together.
-    spread = random.uniform(0.5, 1.0)  # noqa: S311 - no secret depends on it
-    own = min(FIRST_WAIT * 2.0**tried, LONGEST_WAIT) * spread
-    return max(own, asked or 0.0)
+                message = "%s failed (%s); try %d of %d follows in %.1f s"
+                tries = (tried + 2, self._retries + 1)
+                logger.warning(message, self.identity, error, *tries, pause)
+            await self._sleep(pause)
