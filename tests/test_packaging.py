@@ -27,7 +27,7 @@ WITH_LLM = {
     "models/prices.py",
 }
 PROVIDERS = ("anthropic", "google", "openai")
-WITH_RERANK = {"models/readers/cross_encoder.py"}
+WITH_RERANK = {"models/readers/onnx_reader.py"}
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 TESTING = "testing/"

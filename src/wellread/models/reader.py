@@ -9,6 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.errors import ModelError
 from wellread.types import Span
 
 Head = Literal["relevance", "answers", "entails"]
@@ -134,11 +135,14 @@ class Reader(Ranking, Checking, Protocol):
         ...
 
 
+def chance(odds: Scores) -> Scores:
+    """Probabilities of log odds."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -50, 50))))
+
+
 def unit(scores: Scores) -> Scores:
     """``scores`` from 0 to 1: as they are where all are, else as log odds."""
-    if scores.size and (scores.min() < 0 or scores.max() > 1):
-        return np.asarray(1 / (1 + np.exp(-np.clip(scores, -50, 50))))
-    return scores
+    return chance(scores) if scores.size and (scores.min() < 0 or scores.max() > 1) else scores
 
 
 def by_probability(supports: float, contradicts: float = 0.0) -> Entailment:
@@ -154,3 +158,15 @@ def by_probability(supports: float, contradicts: float = 0.0) -> Entailment:
 def undecided(reason: object) -> Entailment:
     """Of a case on which the reader could not say anything."""
     return Entailment(reason=str(reason), decided=False)
+
+
+def told_alone(outcomes: Sequence[Entailment | ModelError]) -> list[Entailment]:
+    """What came of each of some claims; those that failed among others are not ``decided``.
+
+    Raises:
+        ModelError: the first failure, where every claim failed.
+    """
+    failures = [each for each in outcomes if isinstance(each, ModelError)]
+    if failures and len(failures) == len(outcomes):
+        raise failures[0]
+    return [undecided(each) if isinstance(each, ModelError) else each for each in outcomes]

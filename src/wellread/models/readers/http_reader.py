@@ -12,8 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from wellread.models.reader import (
     Excerpt,
     Scores,
     by_probability,
-    undecided,
+    told_alone,
     unit,
 )
 
@@ -41,15 +40,8 @@ MAX_DOCUMENT, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
 FIELDS = ("probability", "score")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Format:
-    """One wire format.
-
-    Attributes:
-        batch: most texts of a request. TEI refuses more than 32 unless told otherwise.
-        score: the field of a result that holds the score.
-        name: how it is called in messages.
-    """
+class _Format(NamedTuple):
+    """One wire format: the most texts of a request, the field of a score, what it is called."""
 
     batch: int
     score: str
@@ -57,8 +49,8 @@ class _Format:
 
 
 FORMATS: Mapping[Wire, _Format] = {
-    "jina": _Format(batch=100, score="relevance_score", name="Jina's and Cohere's"),
-    "tei": _Format(batch=32, score="score", name="Text Embeddings Inference's"),
+    "jina": _Format(100, "relevance_score", "Jina's and Cohere's"),
+    "tei": _Format(32, "score", "Text Embeddings Inference's"),  # more are mostly refused
 }
 HINTS = {
     400: "check reader.model and reader.format",
@@ -73,10 +65,26 @@ CHECKING_HINTS = {
 }
 
 
-class HttpReranking:
+class _HttpReader:
+    """What asks one server. Safe to call from several threads."""
+
+    def __init__(self, target: Target, sleep: Callable[[float], object]) -> None:
+        self._poster = Poster(target, sleep=sleep)
+
+    @property
+    def identity(self) -> str:
+        """The server."""
+        return f"http:{self._poster.host}"
+
+    def close(self) -> None:
+        """Close the connections; the reader cannot be used any more."""
+        self._poster.close()
+
+
+class HttpReranking(_HttpReader):
     """Scores from ``POST {url}/rerank``, for passages and for sentences.
 
-    Safe to call from several threads. At most 8,000 characters of a text are sent. Rate limits,
+    At most 8,000 characters of a text are sent. Rate limits,
     server errors, time-outs and broken connections are tried again, up to twice, as long as the
     time limit of one try is not yet over: a call with one request takes at most twice that limit.
     """
@@ -115,14 +123,10 @@ class HttpReranking:
             patience=timeout,
             hints=HINTS,
         )
-        self._poster = Poster(target, sleep=sleep)
+        super().__init__(target, sleep)
         self._model = model
         self._wire = wire
         self._format = FORMATS[wire]
-
-    def close(self) -> None:
-        """Close the connections; the reader cannot be used any more."""
-        self._poster.close()
 
     @property
     def identity(self) -> str:
@@ -165,24 +169,22 @@ class HttpReranking:
         if self._wire == "tei":
             # Without truncate a text that is too long is refused.
             return {"query": query, "texts": list(texts), "truncate": True}
-        return {
-            "model": self._model,
-            "query": query,
-            "documents": list(texts),
-            "top_n": len(texts),
-        }
+        asked = {"model": self._model, "query": query, "documents": list(texts)}
+        return {**asked, "top_n": len(texts)}
 
     def _results(self, reply: object) -> Sequence[object]:
-        found = reply.get("results") if isinstance(reply, dict) else reply
-        if isinstance(reply, dict) != (self._wire == "jina") or not isinstance(found, list):
+        found = reply
+        if self._wire == "jina":
+            found = reply.get("results") if isinstance(reply, dict) else None
+        if not isinstance(found, list):
             raise ValueError(
                 "it has no list 'results'" if self._wire == "jina" else "it is not a list"
             )
         return found
 
 
-class HttpChecking:
-    """Rules on claims by a server's probabilities. Safe to call from several threads.
+class HttpChecking(_HttpReader):
+    """Rules on claims by a server's probabilities.
 
     Claims are sent four at a time. Each may take the time limit; rate limits, server errors and
     broken connections are tried once more while it is not over.
@@ -215,16 +217,7 @@ class HttpChecking:
             patience=timeout,
             hints=CHECKING_HINTS,
         )
-        self._poster = Poster(target, sleep=sleep)
-
-    @property
-    def identity(self) -> str:
-        """The server."""
-        return f"http:{self._poster.host}"
-
-    def close(self) -> None:
-        """Close the connections; the reader cannot be used any more."""
-        self._poster.close()
+        super().__init__(target, sleep)
 
     def entails(self, cases: Sequence[Case]) -> list[Entailment]:
         """What the server says of each of ``cases``; one whose request fails is undecided.
@@ -237,11 +230,7 @@ class HttpChecking:
         if not cases:
             return []
         with ThreadPoolExecutor(min(AT_ONCE, len(cases)), "wellread-reader") as pool:
-            found = list(pool.map(self._outcome, cases))
-        failures = [each for each in found if isinstance(each, ModelError)]
-        if len(failures) == len(cases):
-            raise failures[0]
-        return [undecided(each) if isinstance(each, ModelError) else each for each in found]
+            return told_alone(list(pool.map(self._outcome, cases)))
 
     def _outcome(self, case: Case) -> Entailment | ModelError:
         document = "\n".join(each.text for each in case.passages)

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import anyio
 import numpy as np
+from anyio import from_thread
 
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, Prompt, TextDelta
-from wellread.models.from_threads import wait_for
 from wellread.models.json_http import sendable, text_batches
 from wellread.models.prompts import fence_of, fenced, template
-from wellread.models.reader import Case, Entailment, Excerpt, Head, Scores, undecided
+from wellread.models.reader import HEADS, Case, Entailment, Excerpt, Head, Scores, told_alone
 
 BATCH_TEXTS = 40
 BATCH_CHARACTERS = 60_000
@@ -30,23 +31,18 @@ MAX_CHARACTERS = 4_000
 BEST_GRADE = 10
 MAX_PASSAGES, MAX_CLAIM = 20_000, 2_000  # characters; more is cut off
 MAX_REASON = 300
-YES, PARTLY, NO, AGAINST = (1.0, 0.0), (0.4, 0.0), (0.0, 0.0), (0.0, 1.0)
-VERDICTS: Mapping[str, tuple[float, float]] = {
-    "yes": YES,
-    "supported": YES,
-    "true": YES,
-    "partial": PARTLY,
-    "partially": PARTLY,
-    "partly": PARTLY,
-    "partially supported": PARTLY,
-    "no": NO,
-    "unsupported": NO,
-    "not supported": NO,
-    "false": AGAINST,
-    "against": AGAINST,
-    "contradicted": AGAINST,
+# How far a claim is supported and contradicted, and in which words models say so.
+VERDICTS: Mapping[tuple[float, float], tuple[str, ...]] = {
+    (1.0, 0.0): ("yes", "supported", "true"),
+    (0.4, 0.0): ("partial", "partially", "partly", "partially supported"),
+    (0.0, 0.0): ("no", "unsupported", "not supported"),
+    (0.0, 1.0): ("false", "against", "contradicted"),
 }
 
+RULE = "raise reader.timeout, or use a faster model"
+GRADE = "raise reader.timeout, lower reader.depth, or use a faster model"
+
+T = TypeVar("T")
 _WORD = re.compile(
     r"[\W_]*(yes|partial(?:ly)?|partly|no|against)\b[\W_]*(.*)", re.IGNORECASE | re.DOTALL
 )
@@ -59,7 +55,7 @@ class LlmReader:
     there, so that a cancelled question cancels the model's work; elsewhere a loop of its own.
     """
 
-    heads: frozenset[Head] = frozenset({"relevance", "answers", "entails"})
+    heads: frozenset[Head] = frozenset(HEADS)
 
     def __init__(self, model: LanguageModel, *, timeout: float = 20.0) -> None:
         """Prepare; nothing is asked yet.
@@ -89,18 +85,11 @@ class LlmReader:
             return np.empty(0, dtype=np.float64)
         asked = sendable(question, MAX_CHARACTERS)
 
-        async def in_time() -> list[float]:
-            try:
-                with anyio.fail_after(self._timeout):
-                    return [grade for batch in batches for grade in await self._grade(asked, batch)]
-            except TimeoutError as error:
-                raise ModelTimeoutError(
-                    f"reranking with {self._model.identity} did not finish within "
-                    f"{self._timeout:g} s",
-                    hint="raise reader.timeout, lower reader.depth, or use a faster model",
-                ) from error
+        async def graded() -> list[float]:
+            with self._in_time(f"reranking with {self._model.identity} did not finish", GRADE):
+                return [grade for batch in batches for grade in await self._grade(asked, batch)]
 
-        return np.asarray(wait_for(in_time), dtype=np.float64)
+        return np.asarray(wait_for(graded), dtype=np.float64)
 
     def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
         """The model's grades of ``sentences``, 0 to 1, in order."""
@@ -129,10 +118,7 @@ class LlmReader:
                     group.start_soon(rule, place)
 
         wait_for(rule_all)
-        failures = [each for each in found if isinstance(each, ModelError)]
-        if len(failures) == len(cases):
-            raise failures[0]
-        return [undecided(each) if isinstance(each, ModelError) else each for each in found]
+        return told_alone(found)
 
     async def _grade(self, question: str, texts: Sequence[str]) -> list[float]:
         keyed = {f"p{number}": text for number, text in enumerate(texts, 1)}
@@ -140,33 +126,46 @@ class LlmReader:
         try:
             return read_grades(reply, list(keyed))
         except ValueError as error:
-            raise ModelError(
-                f"reranking with {self._model.identity}: the reply cannot be used: {error}",
-                hint="try again, use another model, or set reader.relevance to lexical",
-                retryable=True,
-            ) from error
+            raise self._unusable("reranking", "relevance", error) from error
 
     async def _rule(self, case: Case) -> Entailment:
-        try:
-            with anyio.fail_after(self._timeout):
-                reply = await self._reply(ruling_prompt(case))
-        except TimeoutError as error:
-            raise ModelTimeoutError(
-                f"{self._model.identity} did not rule on a claim within {self._timeout:g} s",
-                hint="raise reader.timeout, or use a faster model",
-            ) from error
+        with self._in_time(f"{self._model.identity} did not rule on a claim", RULE):
+            reply = await self._reply(ruling_prompt(case))
         try:
             return read_ruling(reply)
         except ValueError as error:
-            raise ModelError(
-                f"ruling with {self._model.identity}: the reply cannot be used: {error}",
-                hint="try again, use another model, or set reader.entails to lexical",
-                retryable=True,
-            ) from error
+            raise self._unusable("ruling", "entails", error) from error
 
     async def _reply(self, prompt: Prompt) -> str:
         pieces = self._model.stream(prompt)
         return "".join([each.text async for each in pieces if isinstance(each, TextDelta)])
+
+    @contextmanager
+    def _in_time(self, late: str, hint: str) -> Iterator[None]:
+        try:
+            with anyio.fail_after(self._timeout):
+                yield
+        except TimeoutError as error:
+            raise ModelTimeoutError(f"{late} within {self._timeout:g} s", hint=hint) from error
+
+    def _unusable(self, doing: str, head: Head, reason: ValueError) -> ModelError:
+        return ModelError(
+            f"{doing} with {self._model.identity}: the reply cannot be used: {reason}",
+            hint=f"try again, use another model, or set reader.{head} to lexical",
+            retryable=True,
+        )
+
+
+def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of ``work``; in the event loop that waits for this thread, or in one of its own.
+
+    In the waiting loop, a cancelled question cancels the work too.
+    """
+    try:
+        from_thread.check_cancelled()
+    except RuntimeError:  # no loop waits for this thread
+        return anyio.run(work)
+    return from_thread.run(work)
 
 
 def grading_prompt(question: str, keyed: Mapping[str, str]) -> Prompt:
@@ -250,16 +249,16 @@ def read_ruling(reply: str) -> Entailment:
 
 
 def _ruling(verdict: str, reason: str) -> Entailment:
-    chances = VERDICTS.get(" ".join(verdict.lower().strip(" .!").split()))
-    if chances is None:
-        raise ValueError(f"its verdict is {verdict[:40]!r}, expected yes, partial, no or against")
-    supports, contradicts = chances
-    return Entailment(
-        supports=supports,
-        contradicts=contradicts,
-        neither=1 - supports - contradicts,
-        reason=" ".join(reason.split())[:MAX_REASON],
-    )
+    said = " ".join(verdict.lower().strip(" .!").split())
+    for (supports, contradicts), words in VERDICTS.items():
+        if said in words:
+            return Entailment(
+                supports=supports,
+                contradicts=contradicts,
+                neither=1 - supports - contradicts,
+                reason=" ".join(reason.split())[:MAX_REASON],
+            )
+    raise ValueError(f"its verdict is {verdict[:40]!r}, expected yes, partial, no or against")
 
 
 def _within(passages: Sequence[str], most: int) -> list[str]:

@@ -7,8 +7,7 @@ that it is wanted for, and gives an object with the methods of that head.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -108,25 +107,25 @@ def open_reader(opening: Opening) -> ReaderByHead:
         ModelError: the extra ``rerank`` is not installed, or a model cannot be opened.
     """
     named = opening.settings
-    relevance = _ranking(opening, "relevance", named.relevance)
+    relevance = _ranking(opening, "relevance")
     same = named.answers == named.relevance
-    answers = relevance if same else _ranking(opening, "answers", named.answers)
-    entails = _opened(opening, "entails", named.entails)
+    answers = relevance if same else _ranking(opening, "answers")
+    entails = _opened(opening, "entails")
     if not isinstance(entails, Checking):
         raise _unfit("entails", named.entails)
     return ReaderByHead(relevance, answers, entails, opening.lexical)
 
 
-def _ranking(opening: Opening, head: Head, name: str) -> Ranking:
-    opened = _opened(opening, head, name)
+def _ranking(opening: Opening, head: Head) -> Ranking:
+    opened = _opened(opening, head)
     if not isinstance(opened, Ranking):
-        raise _unfit(head, name)
+        raise _unfit(head, getattr(opening.settings, head))
     return opened
 
 
-def _opened(opening: Opening, head: Head, name: str) -> Back:
-    factory = find(GROUP, name, BUILT_IN, f"reader.{head}")
-    return factory(opening, head)
+def _opened(opening: Opening, head: Head) -> Back:
+    name = getattr(opening.settings, head)
+    return find(GROUP, name, BUILT_IN, f"reader.{head}")(opening, head)
 
 
 def _lexical(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all factories
@@ -135,41 +134,48 @@ def _lexical(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all fac
 
 def _onnx(opening: Opening, head: Head) -> Back:
     settings = opening.settings
-    path = "entails_path" if head == "entails" else "model_path"
-    _needed(head, "onnx", f"reader.{path}", getattr(settings, path))
-    with _extra_for(head):
+    path = _needed(opening, head, "entails_path" if head == "entails" else "model_path")
+    try:
         from wellread.models.readers.onnx_reader import OnnxChecking, OnnxRanking  # noqa: PLC0415
+    except ImportError as error:
+        raise ModelError(
+            f"reader.{head} 'onnx' needs the extra 'rerank', which cannot be imported: {error}",
+            hint='pip install "wellread[rerank]"',
+        ) from error
     kind = OnnxChecking if head == "entails" else OnnxRanking
-    return kind(getattr(settings, path), threads=settings.threads, timeout=settings.timeout)
+    return kind(path, threads=settings.threads, timeout=settings.timeout)
 
 
 def _http(opening: Opening, head: Head) -> Back:
     from wellread.models.readers.http_reader import HttpChecking, HttpReranking  # noqa: PLC0415
 
     settings = opening.settings
-    if head == "entails":
-        _needed(head, "http", "reader.entails_url", settings.entails_url)
-        key = opening.environ.get(settings.entails_key_env, "") if settings.entails_key_env else ""
-        checking = HttpChecking(settings.entails_url, api_key=key, timeout=settings.timeout)
-        host = _host(settings.entails_url)
+    checks = head == "entails"
+    url = _needed(opening, head, "entails_url" if checks else "url")
+    variable = settings.entails_key_env if checks else settings.api_key_env
+    key = opening.environ.get(variable, "") if variable else ""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    if checks:
         return RecordedChecking(
-            checking, opening.record, purpose=JUDGE, provider=host, model=FACT_CHECKER
+            HttpChecking(url, api_key=key, timeout=settings.timeout),
+            opening.record,
+            purpose=JUDGE,
+            provider=host,
+            model=FACT_CHECKER,
         )
-    _needed(head, "http", "reader.url", settings.url)
     if settings.format == "jina":
-        _needed(head, "http", "reader.model", settings.model)
-    reranking = HttpReranking(
-        settings.url,
-        model=settings.model,
-        wire=settings.format,
-        api_key=opening.environ.get(settings.api_key_env, "") if settings.api_key_env else "",
-        timeout=settings.timeout,
-    )
+        _needed(opening, head, "model")
     return RecordedRanking(
-        reranking,
+        HttpReranking(
+            url,
+            model=settings.model,
+            wire=settings.format,
+            api_key=key,
+            timeout=settings.timeout,
+        ),
         opening.record,
         purpose=RERANK,
-        provider=_host(settings.url),
+        provider=host,
         model=settings.model,
     )
 
@@ -179,7 +185,7 @@ def _llm(opening: Opening, head: Head) -> Back:
 
     model = opening.model(JUDGE if head == "entails" else RERANK)
     if model is None:
-        raise _missing(head, "llm", "generation.model")
+        raise _missing(opening, head, "generation.model")
     return LlmReader(model, timeout=opening.settings.timeout)
 
 
@@ -191,33 +197,20 @@ BUILT_IN: Mapping[str, Callable[[], Factory]] = {
 }
 
 
-@contextmanager
-def _extra_for(head: Head) -> Iterator[None]:
-    """Turn a failing import inside into an error that says what to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise ModelError(
-            f"reader.{head} 'onnx' needs the extra 'rerank', which cannot be imported: {error}",
-            hint='pip install "wellread[rerank]"',
-        ) from error
-
-
-def _needed(head: Head, backend: str, name: str, value: str) -> None:
+def _needed(opening: Opening, head: Head, name: str) -> str:
+    """The value of a setting that must not be empty."""
+    value = str(getattr(opening.settings, name))
     if not value:
-        raise _missing(head, backend, name)
+        raise _missing(opening, head, f"reader.{name}")
+    return value
 
 
-def _missing(head: Head, backend: str, name: str) -> SettingsError:
+def _missing(opening: Opening, head: Head, name: str) -> SettingsError:
     return SettingsError(
-        f"reader.{head} is {backend}, but {name} is not set",
+        f"reader.{head} is {getattr(opening.settings, head)}, but {name} is not set",
         hint=f"set {name} or WELLREAD_{name.replace('.', '_').upper()}",
     )
 
 
 def _unfit(head: Head, name: str) -> SettingsError:
     return SettingsError(f"the reader {name!r} has no method for reader.{head}")
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2]
