@@ -15,8 +15,8 @@ SHARED_NAMES = ("__init__", "base")
 # Each takes more than 20 ms to import, and a part of the users never needs it.
 SLOW = frozenset(
     """
-    alembic genai_prices httpx lancedb lxml onnx onnxruntime pydantic pydantic_ai sqlalchemy
-    tokenizers trafilatura
+    alembic anthropic genai_prices google httpx lancedb lxml onnx onnxruntime openai
+    openai_compatible pydantic pydantic_ai sqlalchemy tokenizers trafilatura
     """.split()
 )
 
@@ -66,7 +66,7 @@ def libraries(name: str) -> frozenset[str]:
     while waiting:
         target = waiting.pop()
         if target.partition(".")[0] != "wellread":
-            found.add(target.partition(".")[0])
+            found.update(target.split("."))  # pydantic_ai.models.openai loads openai too
             continue
         while target and target not in seen:  # a module loads its package first
             seen.add(target)
