@@ -29,7 +29,8 @@ from sqlalchemy import create_engine
 
 from benchmarks.record import save
 from wellread.ask.retrieve.search import search
-from wellread.ingest import next_index, run
+from wellread.ingest import reindex as next_index
+from wellread.ingest import run
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline import vector_filler as vectors
 from wellread.ingest.reindex import reindex as make_index

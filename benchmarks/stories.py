@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -28,10 +29,10 @@ from benchmarks.paths import CACHE
 from benchmarks.story_gold import COLLECTION, Gold, gold, newsletters
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.identity import document_id, tagged_hash
+from wellread.ingest.joining.story_clusters import Clusters
+from wellread.ingest.joining.story_refresh import refresh
 from wellread.ingest.parsing.passages import split
 from wellread.ingest.pipeline.commit import index_rows
-from wellread.ingest.stories.story_clusters import Clusters
-from wellread.ingest.stories.story_refresh import refresh
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
@@ -60,8 +61,11 @@ def main() -> None:
     vectors = _vectors(found)
     with _home() as kb:
         kb.catalogue.stories.begin(COLLECTION, "made anew")
+        moments = [time.perf_counter()]
         report = refresh(kb, COLLECTION)
-        idle = refresh(kb, COLLECTION)
+        moments.append(time.perf_counter())
+        refresh(kb, COLLECTION)
+        moments.append(time.perf_counter())
         labels = _labels(kb, found)
         asked = _asked(kb, found, labels, vectors)
     figures = {
@@ -72,8 +76,8 @@ def main() -> None:
         "mapped": found.mapped,
         "stories": len(set(labels)),
         "repeats": report.repeats,
-        "refresh seconds": round(report.seconds, 1),
-        "refresh seconds without news": round(idle.seconds, 4),
+        "refresh seconds": round(moments[1] - moments[0], 1),
+        "refresh seconds without news": round(moments[2] - moments[1], 4),
         "runs": _runs(found, labels, vectors),
         "thresholds": {
             f"{value:.2f}": _judged(found, _grouped(found, value, 730), DEV) for value in THRESHOLDS

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from tests.ingest.fault_points import REINDEXING, strike
 
 from wellread.config import EmbeddingSettings
-from wellread.ingest import next_index
+from wellread.ingest import reindex as next_index
 from wellread.ingest.reindex import reindex
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder

@@ -26,16 +26,15 @@ from wellread.ask.retrieve.search import search
 from wellread.config import EmbeddingSettings
 from wellread.errors import StoreError
 from wellread.identity import document_id
-from wellread.ingest import next_index
+from wellread.ingest import reindex as next_index
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.integrity.damage import DEAD_JOB, ORPHAN, STRAY, UNFINISHED
 from wellread.ingest.integrity.verify import verify
-from wellread.ingest.next_index import ReindexProgress
 from wellread.ingest.parsing.parse import cut_up
 from wellread.ingest.pipeline.commit import ReadSource, Window, drop_noted, write, writing
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
-from wellread.ingest.reindex import REINDEX_LOCK, reindex, tidy
+from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
 from wellread.kb import CATALOGUE_FILE, INGEST_LOCK, KnowledgeBase, open_kb
 from wellread.kb.indexes import INDEX_FOLDER
 from wellread.models.base import Embedder, Purpose
@@ -187,24 +186,17 @@ def embeds_all(kb: KnowledgeBase) -> int:
     return sum(len(cut_up(each, tokens).cuts) for each in documents if each)
 
 
-class Stop:
-    """Asks to stop once so many passages are embedded."""
-
-    def __init__(self, passages: int) -> None:
-        self.passages = passages
-        self.seen = 0
-
-    def watch(self, progress: ReindexProgress) -> None:
-        self.seen = progress.passages
-
-    def __call__(self) -> bool:
-        return self.seen >= self.passages
-
-
 def half_made(kb: KnowledgeBase, passages: int = 60) -> None:
     """Begin to re-index, and stop after about so many passages."""
-    stop = Stop(passages)
-    report = reindex(kb, on_progress=stop.watch, should_stop=stop)
+
+    def stop(progress: ReindexProgress) -> None:
+        if progress.passages >= passages:
+            for job in kb.catalogue.jobs.newest(5, "running"):
+                kb.catalogue.jobs.cancel(job.id)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("wellread.ingest.pipeline.job_log.SECONDS_BETWEEN", 0.0)
+        report = reindex(kb, on_progress=stop)
     assert report.cancelled
     assert not report.switched
     assert 0 < report.documents < FILES
@@ -226,8 +218,8 @@ def test_a_new_embedder_and_passage_size(home: Path, small_windows: None) -> Non
         assert (report.documents, report.passages, report.embedded) == (FILES, wanted, wanted)
         check_settled(kb, NEW, range(FILES))
         last = seen[-1]
-        assert last.documents_done == last.documents_total == FILES
-        assert last.characters_done == last.characters_total
+        assert last.done.documents == last.total.documents == FILES
+        assert last.done.characters == last.total.characters
         assert last.passages == wanted
         assert [each.passages for each in seen] == sorted(each.passages for each in seen)
         job = kb.catalogue.jobs.get(report.job_id)

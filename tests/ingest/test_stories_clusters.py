@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.stories.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
-from wellread.ingest.stories.story_words import bands, signature_of
+from wellread.ingest.joining.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
+from wellread.ingest.joining.story_words import bands, signature_of
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FERRY = "The ferry Osprey broke down off the harbour and was towed home by a tug."

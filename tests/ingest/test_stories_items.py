@@ -6,9 +6,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wellread.ingest.joining.story_refresh import news_items
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load
-from wellread.ingest.stories.story_refresh import news_items
 from wellread.types import Document
 
 DIGEST = """---

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from wellread.errors import StoreError
-from wellread.ingest.stories import story_refresh as making
-from wellread.ingest.stories.story_refresh import StoryReport, refresh
+from wellread.ingest.joining import story_refresh as making
+from wellread.ingest.joining.story_refresh import StoryReport, refresh
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.catalogue.stories.story_rows import ItemRecord, Story

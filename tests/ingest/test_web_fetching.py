@@ -16,9 +16,9 @@ from tests.doubles.web_server import Asked, Reply, WebServer
 from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load, loader_for
-from wellread.ingest.sources.web.addresses import FetchError
-from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified, fetch
-from wellread.ingest.sources.web.guarded_network import Body, TooLargeError
+from wellread.ingest.sources.addresses import FetchError
+from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetch
+from wellread.ingest.sources.guarded_network import Body, TooLargeError
 
 NEAR = WebSettings(
     allow_private=True, any_port=True, interval=0, read_timeout=5, timeout=15, max_bytes=100_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.doubles.web_server import Reply, WebServer
 
 from wellread.config import WebSettings
-from wellread.ingest.sources.web.addresses import (
+from wellread.ingest.sources.addresses import (
     FetchError,
     canonical,
     is_public,
@@ -20,7 +20,7 @@ from wellread.ingest.sources.web.addresses import (
     parse_address,
     shown,
 )
-from wellread.ingest.sources.web.fetching import Fetched, Fetcher
+from wellread.ingest.sources.fetching import Fetched, Fetcher
 
 USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)
 NEAR = USUAL.model_copy(update={"allow_private": True})

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from wellread.ingest.linking.mention_linking import link_mentions
+from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.entity_views import EntityBody, MentionBody, RelationBody

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from wellread.ingest.linking.mention_linking import link_mentions
+from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli import app

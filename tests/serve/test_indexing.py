@@ -14,13 +14,12 @@ from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings, load_settings
 from wellread.errors import ModelError
 from wellread.ingest import reindex as reindexing
-from wellread.ingest.next_index import OnReindexProgress, ReindexProgress
-from wellread.ingest.reindex import ReindexReport
+from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.serve import progress as progress_module
 from wellread.serve.cli import app, reindex_cli
-from wellread.store.catalogue.documents.reindexing import LiveIndex
+from wellread.store.catalogue.documents.reindexing import Extent, LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
 NOTICE = "the settings ask for"
@@ -151,10 +150,8 @@ def test_json(home: Path) -> None:
 
 def progress(passages: int) -> ReindexProgress:
     return ReindexProgress(
-        documents_total=3,
-        documents_done=1,
-        characters_total=100,
-        characters_done=30,
+        total=Extent(documents=3, passages=9, characters=100),
+        done=Extent(documents=1, passages=3, characters=30),
         passages=passages,
     )
 

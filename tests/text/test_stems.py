@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from wellread.ingest.stories import story_words
+from wellread.ingest.joining import story_words
 from wellread.text import stems
 from wellread.text.stems import stem
 

@@ -40,8 +40,8 @@ LEFT: dict[str, int] = {
     "ask/write/markers.py": 1,
     "ask/write/prompts/guard.py": 2,
     "ask/write/sentence_score.py": 1,
-    "ingest/linking/common_words.py": 2,
-    "ingest/stories/story_words.py": 2,
+    "ingest/joining/common_words.py": 2,
+    "ingest/joining/story_words.py": 2,
 }
 # Technical vocabularies, no English: columns of tables, tags, formats, names of settings.
 TECHNICAL = (

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from wellread.errors import SourceError, UnknownCollectionError
-from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import (
     MOST,
     Trace,
@@ -22,11 +21,12 @@ from wellread.ingest.integrity.purge import (
     purge,
     said_elsewhere,
 )
+from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.pipeline.change_detection import with_entries
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.ingest.reindex import tidy
+from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path, uri_of
-from wellread.ingest.sources.web.addresses import is_web
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
 from wellread.store.schema.database import chunks

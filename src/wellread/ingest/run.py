@@ -20,19 +20,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from wellread.ingest.finish import finish_run
 from wellread.ingest.integrity.purge import purge_if_quick
+from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
     absolute,
     gone_sources,
+    settings_for,
+    source_rules,
     with_entries,
 )
 from wellread.ingest.pipeline.commit import Window, recover, settled, write
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
-from wellread.ingest.pipeline.source_rules import settings_for, source_rules
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources

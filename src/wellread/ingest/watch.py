@@ -20,11 +20,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from wellread.errors import FingerprintError, ModelError, SourceError, StoreError
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import sync
+from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import (
     LIST_EXTENSION,
     FoundFile,
@@ -36,7 +36,6 @@ from wellread.ingest.sources.discover import (
 )
 from wellread.ingest.sources.file_changes import Changed, Changes, Place
 from wellread.ingest.sources.selection import Selection
-from wellread.ingest.sources.web.addresses import is_web
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
 
@@ -112,22 +111,9 @@ FIRST_RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 300.0
 
 
-class Run(Protocol):
-    """Brings the collection in step: ``ingest.run.sync``."""
-
-    def __call__(
-        self,
-        kb: KnowledgeBase,
-        inputs: Sequence[str],
-        *,
-        collection: str,
-        only: frozenset[str] | None,
-    ) -> Report:
-        """Look at ``only`` these uris (a folder's stands for all below it), or at everything."""
-        ...
-
-
 OnReport = Callable[[Report], None]
+Run = Callable[..., Report]
+"""What brings the collection in step; called as ``ingest.run.sync`` is."""
 
 
 def watch(

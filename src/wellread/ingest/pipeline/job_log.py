@@ -15,7 +15,7 @@ from typing import get_args
 
 from wellread.errors import WellreadError
 from wellread.ingest.pipeline.commit import locked
-from wellread.ingest.sources.web.addresses import is_web, shown
+from wellread.ingest.sources.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
 

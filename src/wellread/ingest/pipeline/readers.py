@@ -22,6 +22,7 @@ from wellread.ingest.parsing.parse import Parsed, ParseRequest, cut_up, is_curre
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.settings.mapping import SourceRules
+from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.discover import (
     Found,
     FoundBytes,
@@ -30,9 +31,8 @@ from wellread.ingest.sources.discover import (
     feeds_in,
     is_feed_list,
 )
-from wellread.ingest.sources.web.addresses import FetchError
-from wellread.ingest.sources.web.entries import ENTRY_LOADER, follow_entries
-from wellread.ingest.sources.web.fetching import Fetched, Fetcher, NotModified, fetcher_for
+from wellread.ingest.sources.entries import ENTRY_LOADER, follow_entries
+from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.types import Document

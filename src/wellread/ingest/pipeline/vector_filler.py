@@ -109,9 +109,8 @@ class VectorFiller:
             if self._stop.is_set():
                 return
             piece = passages[start : start + EMBED_SLICE]
-            vectors.append(
-                parts.embedder.embed([embedded_text(passage) for passage in piece], "passage")
-            )
+            texts = [embedded_text(passage) for passage in piece]
+            vectors.append(parts.embedder.embed(texts, "passage"))
             self._on_vectors(len(piece))
         with writing(self._kb):
             if self._kb.live().fingerprint != parts.fingerprint:

@@ -15,8 +15,8 @@ from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 from urllib.request import url2pathname
 
 from wellread.errors import SourceError
+from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
 from wellread.ingest.sources.selection import IGNORE_FILE, Ignored, Selection
-from wellread.ingest.sources.web.addresses import FetchError, is_web, parse_address
 
 LIST_EXTENSION = ".opml"
 LARGEST_LIST = 20_000_000  # bytes of an OPML file

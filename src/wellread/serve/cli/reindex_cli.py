@@ -12,8 +12,7 @@ import typer
 from rich.text import Text
 
 from wellread.config import SETTINGS_FILE, load_settings
-from wellread.ingest.next_index import ReindexProgress
-from wellread.ingest.reindex import ReindexReport
+from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.ingest.reindex import reindex as run
 from wellread.kb import KnowledgeBase
 from wellread.serve.progress import State, counted
@@ -124,8 +123,8 @@ def _remind(terminal: Terminal, kb: KnowledgeBase) -> None:
 def _state(progress: ReindexProgress, seconds: float) -> State:
     rate = progress.passages / seconds if seconds > 0 else 0.0
     return State(
-        done=progress.characters_done,
-        total=progress.characters_total,
-        head=f"{progress.documents_done:,}/{progress.documents_total:,} documents",
+        done=progress.done.characters,
+        total=progress.total.characters,
+        head=f"{progress.done.documents:,}/{progress.total.documents:,} documents",
         body=f"{progress.passages:,} passages ({rate:,.0f}/s)",
     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from wellread.headlines import headline
-from wellread.ingest.stories.story_clusters import centre_of
-from wellread.ingest.stories.story_words import (
+from wellread.ingest.joining.story_clusters import centre_of
+from wellread.ingest.joining.story_words import (
     SCHEME,
     Vector,
     code_of,

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 import unicodedata
 from bisect import bisect_left, insort
 from collections import Counter
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 import ahocorasick
 
 from wellread.identity import tagged_hash
-from wellread.ingest.linking.name_forms import HYPHENS, UNSPACED, Form, claimed, fold, forms_of
+from wellread.ingest.joining.name_forms import HYPHENS, UNSPACED, Form, fold, forms_of
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import (
@@ -159,20 +158,10 @@ BATCH_CHARACTERS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MentionReport:
-    """What a pass did.
+    """How many documents a pass searched (the others were up to date), and places it found."""
 
-    Attributes:
-        entities: of the collection, with a name or without.
-        scanned: documents that were searched; the others were up to date.
-        mentions: places found in those.
-        claimed: spellings that lead to nobody, because several entities are called so.
-    """
-
-    entities: int = 0
     scanned: int = 0
     mentions: int = 0
-    claimed: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
@@ -181,21 +170,18 @@ def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
     Raises:
         StoreError: the catalogue refused; batches that were written stay.
     """
-    started = time.perf_counter()
     scans = catalogue.graph.scans
     entities = scans.named_entities(collection)
     if not entities:
         scans.forget(collection)
-        return MentionReport(seconds=time.perf_counter() - started)
+        return MentionReport()
     names = names_digest(entities)
     scanned = mentions = 0
-    forms: dict[str, tuple[Form, ...]] = {}
     finder: NameFinder | None = None
     own: dict[str, set[str]] = {}
     for batch in _batches(scans, collection, names):
         if finder is None:
-            forms = forms_of(entities)
-            finder = NameFinder(forms)
+            finder = NameFinder(forms_of(entities))
             own = _described(entities)
         texts = scans.texts(one.document_id for one in batch)
         found = {
@@ -208,13 +194,7 @@ def link_mentions(catalogue: Catalogue, collection: str) -> MentionReport:
         scanned += len(batch)
     if scanned:
         logger.info("searched %d documents of %s for names: %d", scanned, collection, mentions)
-    return MentionReport(
-        entities=len(entities),
-        scanned=scanned,
-        mentions=mentions,
-        claimed=tuple(claimed(forms)),
-        seconds=time.perf_counter() - started,
-    )
+    return MentionReport(scanned=scanned, mentions=mentions)
 
 
 def names_digest(entities: Sequence[EntityNode]) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from wellread.errors import SourceError
 from wellread.identity import facts_of, tagged_hash, version_of
-from wellread.ingest.sources.web.addresses import FetchError
-from wellread.ingest.sources.web.fetching import Fetched, NotModified
+from wellread.ingest.sources.addresses import FetchError
+from wellread.ingest.sources.fetching import Fetched, NotModified
 from wellread.types import Document
 
 logger = logging.getLogger(__name__)

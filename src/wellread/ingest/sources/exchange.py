@@ -22,14 +22,14 @@ import httpcore
 import httpx
 
 from wellread.config import WebSettings
-from wellread.ingest.sources.web.addresses import (
+from wellread.ingest.sources.addresses import (
     SCHEME_PORTS,
     FetchError,
     Resolve,
     check_addresses,
     system_addresses,
 )
-from wellread.ingest.sources.web.guarded_network import (
+from wellread.ingest.sources.guarded_network import (
     ENCODINGS,
     BadEncodingError,
     Body,

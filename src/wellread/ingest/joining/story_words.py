@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ingest.linking.common_words import COMMON_WORDS
+from wellread.ingest.joining.common_words import COMMON_WORDS
 from wellread.text.stems import stem
 
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew

@@ -21,7 +21,7 @@ from typing import Any
 
 import httpcore
 
-from wellread.ingest.sources.web.addresses import FetchError, Resolve
+from wellread.ingest.sources.addresses import FetchError, Resolve
 
 Judge = Callable[[str, Sequence[str]], Sequence[str]]
 """Host and its addresses to those that may be asked; raises FetchError."""

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from wellread.ingest.stories.story_words import (
+from wellread.ingest.joining.story_words import (
     Frequencies,
     Signature,
     Vector,

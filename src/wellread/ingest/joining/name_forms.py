@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from wellread.ingest.linking.common_words import COMMON_WORDS, STOP_WORDS
+from wellread.ingest.joining.common_words import COMMON_WORDS, STOP_WORDS
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.types import Span

@@ -1,4 +1,7 @@
-"""Builds stories at the end of every run: cut into news items, put into stories, told.
+"""What is made of a collection as a whole, once a run has written its sources.
+
+The names of entities are looked for (``mention_linking.py``), and stories are built: documents are
+cut into news items, these are put into stories, and stories are told.
 
 Every step is kept in one transaction per batch, and every next step reads what is left to do from
 the catalogue, so that a killed pass goes on where it was, and a pass without news costs a query
@@ -15,7 +18,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,9 +25,10 @@ from itertools import pairwise
 
 from wellread.headlines import HEAD, headline
 from wellread.identity import tagged_hash
-from wellread.ingest.stories.story_clusters import Clusters, PlacedItem
-from wellread.ingest.stories.story_text import central_items, text_of
-from wellread.ingest.stories.story_words import (
+from wellread.ingest.joining.mention_linking import link_mentions
+from wellread.ingest.joining.story_clusters import Clusters, PlacedItem
+from wellread.ingest.joining.story_text import central_items, text_of
+from wellread.ingest.joining.story_words import (
     SCHEME,
     packed,
     packed_signature,
@@ -167,7 +170,21 @@ class StoryReport:
     items: int = 0
     repeats: int = 0
     told: int = 0
-    seconds: float = 0.0
+
+
+def finish_run(kb: KnowledgeBase, collection: str) -> None:
+    """Bring what joins documents up to date: who names whom, and what belongs to one story.
+
+    Cheap when nothing changed; safe to kill, since the next run takes up what is left.
+
+    Raises:
+        StoreError: the catalogue refused.
+        ModelError: the embedder failed.
+    """
+    linked = link_mentions(kb.catalogue, collection)
+    stories = refresh(kb, collection)
+    if linked.scanned or stories.documents or stories.told:
+        kb.catalogue.answer_cache.joined(collection)  # answers before it knew less
 
 
 def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
@@ -178,7 +195,6 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
     Raises:
         StoreError: the catalogue refused; batches that were kept stay.
     """
-    started = time.perf_counter()
     if not kb.settings.stories.enabled:
         return StoryReport()
     stored = kb.catalogue.stories
@@ -192,13 +208,7 @@ def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:
     if untold:
         stored.drop_empty(collection)
         logger.info("%s: %d new news items, %d stories told", collection, items, told)
-    return StoryReport(
-        documents=documents,
-        items=items,
-        repeats=repeats,
-        told=told,
-        seconds=time.perf_counter() - started,
-    )
+    return StoryReport(documents=documents, items=items, repeats=repeats, told=told)
 
 
 def _rules(kb: KnowledgeBase) -> str:
@@ -257,32 +267,26 @@ def _batches(
         for span in news_items(document):
             text = span.of(document.text)
             title = headline(span, text[:HEAD], document.title, len(document.text))
-            placed = clusters.place(
-                (one.document_id, span.start),
-                title,
-                text,
-                one.published_at,
-                tagged_hash("sty", collection, one.document_id, one.version, span.start),
+            fresh = tagged_hash("sty", collection, one.document_id, one.version, span.start)
+            key = (one.document_id, span.start)
+            placed = clusters.place(key, title, text, one.published_at, fresh)
+            batch.append(
+                ItemRecord(
+                    document_id=one.document_id,
+                    version=one.version,
+                    span=span,
+                    story_id=placed.story,
+                    published_at=one.published_at,
+                    vector=packed(placed.vector),
+                    fingerprint=packed_signature(placed.signature),
+                    repeats=placed.repeats,
+                )
             )
-            batch.append(_record(one, span, placed))
         if len(batch) >= BATCH_ITEMS:
             yield batch
             batch = []
     if batch:
         yield batch
-
-
-def _record(document: WaitingDocument, span: Span, placed: PlacedItem) -> ItemRecord:
-    return ItemRecord(
-        document_id=document.document_id,
-        version=document.version,
-        span=span,
-        story_id=placed.story,
-        published_at=document.published_at,
-        vector=packed(placed.vector),
-        fingerprint=packed_signature(placed.signature),
-        repeats=placed.repeats,
-    )
 
 
 def _tell(kb: KnowledgeBase, story_ids: Sequence[str]) -> int:

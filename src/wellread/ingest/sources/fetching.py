@@ -17,14 +17,14 @@ from http import HTTPStatus
 import httpx
 
 from wellread.config import WebSettings
-from wellread.ingest.sources.web.addresses import (
+from wellread.ingest.sources.addresses import (
     FetchError,
     Resolve,
     parse_address,
     system_addresses,
 )
-from wellread.ingest.sources.web.exchange import AGENT, Answer, Exchange, asked_to_wait
-from wellread.ingest.sources.web.headers import (
+from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
+from wellread.ingest.sources.headers import (
     UNREAD_TYPES,
     as_utf8,
     charset,
@@ -36,7 +36,7 @@ from wellread.ingest.sources.web.headers import (
     retry_at,
     tag,
 )
-from wellread.ingest.sources.web.robots import EVERYTHING, Robots, read_robots
+from wellread.ingest.sources.robots import EVERYTHING, Robots, read_robots
 
 ROBOTS_SECONDS = 3_600.0  # how long a robots.txt is believed
 DEFAULT_PAUSE = timedelta(minutes=5)  # after "too many requests" without a time

@@ -1,1 +1,0 @@
-"""Links documents to the entities that their texts name."""

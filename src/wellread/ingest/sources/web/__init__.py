@@ -1,1 +1,0 @@
-"""Fetching pages and feeds: safely, politely, and only when they changed."""

@@ -1,1 +1,0 @@
-"""News items of different sources, joined into stories."""
