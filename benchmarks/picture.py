@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks.paths import ROOT
-from wellread.serve.cli.demo_cli import QUESTIONS
+from wellread.serve.cli.ask_cli import QUESTIONS
 
 WIDTH = 96
 PICTURE = ROOT / "docs" / "answer.svg"

@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import wellread
-from wellread.serve.cli.demo_cli import FOLDERS
+from wellread.serve.cli.ask_cli import FOLDERS
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(wellread.__file__).parent
@@ -231,7 +231,7 @@ def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
 import sys
 for name in ("pydantic_ai", "openai", "tokenizers"):
     sys.modules[name] = None
-import wellread.serve.cli, wellread.serve.cli.demo_cli, wellread.ask.answer, wellread.ingest.run
+import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
 import wellread.serve.api.app, wellread.models.readers.open_reader
 import wellread.models.language.open_language_model
 """

@@ -28,7 +28,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
 from wellread.serve.api.app import create_app
 from wellread.serve.api.view_api import page_of
-from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS
+from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS
 from wellread.serve.features.asking.stored_answers import opened_body
 from wellread.types import Document, Locator, Span
 

@@ -18,10 +18,9 @@ from wellread.answers import Question
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.bibliography.bibtex import bibtex, escaped
-from wellread.library.bibliography.export import Export, exported
-from wellread.library.bibliography.works import Work, csl_item, parts_of, works_of
+from wellread.library.answer_export import Export, exported
 from wellread.library.recheck import stored_answer
+from wellread.library.works import Work, bibtex, csl_item, escaped, parts_of, works_of
 from wellread.testing.embedding import ReadableEmbedder
 
 NEWS = (

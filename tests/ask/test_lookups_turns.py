@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.library.speaker_turns import turn_spans
+from wellread.library.recordings import turn_spans
 from wellread.types import Document, Span, SpeakerMark
 
 WORDS = st.text(alphabet="ab \n", max_size=40)

@@ -14,7 +14,7 @@ from wellread.evaluation.cases import Case, read_cases
 from wellread.evaluation.targets import Resolver
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.cli.demo_cli import COLLECTION, FOLDERS
+from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS
 from wellread.testing.embedding import ReadableEmbedder
 
 QUESTIONS = Path(__file__).parents[1] / "sample_questions.jsonl"

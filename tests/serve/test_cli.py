@@ -14,7 +14,7 @@ from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve import cli
 from wellread.serve.cli import COMMANDS, app, global_first, options
-from wellread.serve.cli.demo_cli import QUESTIONS
+from wellread.serve.cli.ask_cli import QUESTIONS
 from wellread.serve.features import home_reports
 from wellread.types import KINDS
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from wellread.ask_settings import CitationSettings, Style
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.bibliography.works import CSL_TYPES
+from wellread.library.works import CSL_TYPES
 from wellread.serve.cli import app, chat_cli
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import KINDS

@@ -18,7 +18,7 @@ from wellread.ingest.reindex import OnReindexProgress, ReindexProgress, ReindexR
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
 from wellread.serve import progress as progress_module
-from wellread.serve.cli import app, reindex_cli
+from wellread.serve.cli import app
 from wellread.store.catalogue.documents.reindexing import Extent, LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
 
@@ -172,12 +172,12 @@ def test_cancelled_and_interrupted_say_how_to_go_on(
     ) -> ReindexReport:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reindex_cli, "run", cancelled)
+    monkeypatch.setattr(reindexing, "reindex", cancelled)
     code, out, _ = run("reindex")
     assert code == 1
     assert "Cancelled after 2 documents" in out
     assert "goes on from there" in out
-    monkeypatch.setattr(reindex_cli, "run", interrupted)
+    monkeypatch.setattr(reindexing, "reindex", interrupted)
     code, _, err = run("reindex")
     assert code == 130
     assert "goes on from there" in err
@@ -192,7 +192,7 @@ def test_progress_is_told_now_and_then(home: Path, monkeypatch: pytest.MonkeyPat
         return real(kb, on_progress=on_progress)
 
     monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.0)
-    monkeypatch.setattr(reindex_cli, "run", slow)
+    monkeypatch.setattr(reindexing, "reindex", slow)
     _, _, err = run("reindex", "--tokens", "30")
     assert "1/3 documents · 70 passages (" in err
     assert "3/3 documents" in err

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from wellread.config import settings_table
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import api_page, settings_page
-from wellread.serve.api.jobs_api import HealthBody
+from wellread.serve.api.material_api import HealthBody
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.features.job_views import JobDetailBody, JobsBody

@@ -14,12 +14,10 @@ from fastapi.staticfiles import StaticFiles
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api, catalogue_api, jobs_api, material_api, stored_api, view_api
+from wellread.serve.api import ask_api, material_api, stored_api, view_api
 from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders, shape_errors
 
-ROUTERS = tuple(
-    one.router for one in (ask_api, catalogue_api, stored_api, view_api, jobs_api, material_api)
-)
+ROUTERS = tuple(one.router for one in (ask_api, stored_api, view_api, material_api))
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 

@@ -1,4 +1,5 @@
-"""``POST /api/ask``, one JSON answer or its events as they happen, and ``POST /api/check``."""
+"""``POST /api/ask``, one JSON answer or its events as they happen; ``/api/check`` verifies a text,
+``/api/catalogue`` works out what is asked by fields."""
 
 from __future__ import annotations
 
@@ -31,6 +32,11 @@ from wellread.serve.features.asking.explanations import (
 )
 from wellread.serve.features.asking.text_checks import CheckResponse, check_body
 from wellread.serve.features.bodies import Body, ErrorBody
+from wellread.serve.features.catalogue_queries import (
+    CatalogueRequest,
+    CatalogueResponse,
+    catalogue_body,
+)
 from wellread.serve.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 
@@ -248,3 +254,18 @@ def _sent(event: Event) -> ServerSentEvent:
 def _failed(problem: Problem) -> ServerSentEvent:
     body = ErrorBody(**problem.body())
     return ServerSentEvent(event="error", data=body.model_dump_json())
+
+
+@router.post(
+    "/api/catalogue",
+    response_model=CatalogueResponse,
+    responses={
+        400: {"model": ErrorBody, "description": "A field that is wrong, and what is allowed"},
+        404: {"model": ErrorBody, "description": "Unknown topic"},
+        413: {"model": ErrorBody, "description": "The body is too large"},
+        "5XX": {"model": ErrorBody, "description": "A model or a store failed"},
+    },
+)
+def catalogue(kb: Kb, asked: CatalogueRequest) -> CatalogueResponse:
+    """Work out a count, a list, gaps, coverage, a trend or a walk through the graph."""
+    return catalogue_body(kb, asked)

@@ -13,7 +13,7 @@ from wellread.ask.answer import final
 from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.bibliography.export import ENDINGS, MEDIA_TYPES, Export, Format, exported
+from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.locators import format_time
 from wellread.serve.api.middleware import may_ask

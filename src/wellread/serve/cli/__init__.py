@@ -40,11 +40,14 @@ COMMANDS: dict[str, dict[str, str]] = {
         "import": "Unpack an exported knowledge base into an empty --home.",
         "jobs": "Every run with how its sources fared.",
     },
-    "ask_cli": {"ask": "Answer a question, with a verdict for every sentence."},
+    "ask_cli": {
+        "ask": "Answer a question, with a verdict for every sentence.",
+        "demo": "Try Wellread on the sample that comes with it.",
+    },
     "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
     "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
-    "query_cli": {"query": "Work out a count, list, gap, trend or walk from everything there is."},
     "library_cli": {
+        "query": "Work out a count, list, gap, trend or walk from everything there is.",
         "search": "Find passages by words, by meaning, or both.",
         "context": "Show a passage with those before and after it in its document.",
         "similar": "Show past questions like this one, with experts' feedback.",
@@ -63,13 +66,12 @@ COMMANDS: dict[str, dict[str, str]] = {
         "entities": "List entities by type.",
         "stories": "What the news is about, the latest first.",
     },
-    "reindex_cli": {"reindex": "Make the index anew, as the settings ask for it."},
     "serve_cli": {
+        "reindex": "Make the index anew, as the settings ask for it.",
         "serve": "Serve the HTTP interface and the viewer on this machine.",
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
-    "demo_cli": {"demo": "Try Wellread on the sample that comes with it."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }
 _MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}

@@ -11,7 +11,7 @@ from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library.bibliography.export import Export, Format, exported
+from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (

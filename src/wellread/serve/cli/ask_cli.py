@@ -1,14 +1,18 @@
-"""The command that answers: ``ask``."""
+"""The commands that answer: ``ask``, and ``demo`` on the packaged sample."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from datetime import date
+from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Annotated
 
 import anyio
 import typer
+from rich.text import Text
 
 from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
@@ -19,6 +23,8 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ingest.pipeline.job_log import Report
+from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.serve.cli.options import (
@@ -32,7 +38,8 @@ from wellread.serve.cli.options import (
 from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
 from wellread.serve.features.asking.answer_print import print_answer, print_evidence
 from wellread.serve.features.asking.explanations import explanation, print_explanation
-from wellread.serve.progress import status_line
+from wellread.serve.features.home_reports import print_report, report_body
+from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
 
@@ -174,3 +181,69 @@ def told_answer(
         return await final(events())
 
     return anyio.run(run)
+
+
+HOME = Path("wellread-demo")
+COLLECTION = "halden-sound"
+FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
+QUESTIONS = (
+    "How many families make their living from lobster pots north of the dividing line?",
+    "Are older appliances easier to mend than recent ones?",
+    "How much could a family get back per year from the planned repair vouchers?",
+    "How far away is the Andromeda galaxy?",  # not in the material: it has to be declined
+)
+
+
+@app.command()
+def demo(context: typer.Context) -> None:
+    """Try Wellread on the sample that comes with it.
+
+    Adds the sample (news, papers, transcripts, commons entries about an invented group of islands)
+    to a home of its own, ./wellread-demo unless --home names another, and answers questions (the
+    last is not in the material).
+    """
+    terminal = terminal_of(context)
+    home = terminal.home or HOME
+    if not terminal.json:
+        terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")
+    with terminal.open(home) as kb:
+        report = _add_sample(terminal, kb)
+        if terminal.json:
+            terminal.write_json(_body(terminal, kb, report))
+            return
+        print_report(terminal.out, report_body(report, COLLECTION))
+        for question in QUESTIONS:
+            terminal.out.print()
+            terminal.out.print(Text(f"» {question}", style="bold cyan"))
+            show_answer(terminal, kb, Question(text=question))
+    _say_what_is_next(terminal, home)
+
+
+def _add_sample(terminal: Terminal, kb: KnowledgeBase) -> Report:
+    with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
+        inputs = [str(folder / name) for name in FOLDERS]
+        return add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
+
+
+def _body(terminal: Terminal, kb: KnowledgeBase, report: Report) -> dict[str, object]:
+    answers = [answer_of(terminal, kb, Question(text=question)) for question in QUESTIONS]
+    return {
+        "home": str(kb.home),
+        "added": report_body(report, COLLECTION).model_dump(mode="json"),
+        "answers": [answer_body(answer).model_dump(mode="json") for answer in answers],
+    }
+
+
+def _say_what_is_next(terminal: Terminal, home: Path) -> None:
+    named = shlex.quote(str(home))
+    lines = (
+        f'wellread --home {named} ask "Who runs the tool library?"',
+        f"wellread --home {named} open 1        (its first citation, at its place in the source)",
+        f"wellread --home {named} search seagrass",
+        f"wellread --home {named} serve",
+        "wellread add YOUR-FOLDER        (into your own home, ~/.wellread)",
+    )
+    terminal.out.print()
+    terminal.out.print(Text("Next", style="bold"))
+    for line in lines:
+        terminal.out.print(Text(f"  {line}"), soft_wrap=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
@@ -31,10 +34,10 @@ from wellread.serve.cli.options import (
     filters_of,
     limited,
 )
-from wellread.serve.features.asking.similar_questions import (
-    print_similar,
-    similar_body,
-    wanted_like,
+from wellread.serve.features.catalogue_queries import (
+    CatalogueRequest,
+    catalogue_body,
+    print_catalogue,
 )
 from wellread.serve.features.document_views import (
     documents_body,
@@ -46,9 +49,12 @@ from wellread.serve.features.document_views import (
 )
 from wellread.serve.features.passage_views import (
     print_results,
+    print_similar,
     print_surroundings,
     results_body,
+    similar_body,
     surroundings_body,
+    wanted_like,
 )
 from wellread.serve.features.timeline_views import Unit, print_timeline, timeline_body
 from wellread.serve.terminal import terminal_of
@@ -257,3 +263,47 @@ def similar(  # noqa: PLR0913 - Typer reads the options from the signature
         )
         body = similar_body(kb, question, wanted)
     terminal.show(body, print_similar)
+
+
+@app.command()
+def query(
+    context: typer.Context,
+    fields: Annotated[
+        str,
+        typer.Argument(metavar="JSON", help='The fields, a file with them, or "-" to read them.'),
+    ],
+) -> None:
+    """Work out a count, list, gap, trend or walk from everything there is.
+
+    wellread query '{"form": "count", "of": "articles", "where": {"authors": ["Ada Moss"]}}'
+
+    The fields are those of POST /api/catalogue (docs/api.md).
+    """
+    terminal = terminal_of(context)
+    asked = _fields(fields)
+    with terminal.open_to_ask() as kb:
+        terminal.show(catalogue_body(kb, asked), print_catalogue)
+
+
+def _fields(fields: str) -> CatalogueRequest:
+    """The fields, from the argument, a file or standard input.
+
+    Raises:
+        RequestError: names the first field that is wrong.
+    """
+    text = fields
+    if fields == "-":
+        text = sys.stdin.read()
+    elif not fields.lstrip().startswith("{"):
+        try:
+            text = Path(fields).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            hint = 'give {"form": "count", "of": "documents"}, or a file with it'
+            raise RequestError(f"{fields!r} is neither JSON nor a file", hint=hint) from error
+    try:
+        return CatalogueRequest.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        detail = f"{where}: {first['msg']}" if where else first["msg"]
+        raise RequestError(detail, hint="the fields are described in docs/api.md") from error

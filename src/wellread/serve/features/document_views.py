@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.library.document_lists import WholeDocument
-from wellread.library.recordings import Recording, Recordings, Transcript
-from wellread.library.speaker_turns import Turn
+from wellread.library.recordings import Recording, Recordings, Transcript, Turn
 from wellread.locators import format_time, link_to
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, document_view, view_url
 from wellread.serve.features.entity_views import EntityRefBody

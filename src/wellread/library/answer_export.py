@@ -23,8 +23,7 @@ from wellread.answers import (
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
-from wellread.library.bibliography.bibtex import bibtex
-from wellread.library.bibliography.works import csl_item, works_of
+from wellread.library.works import bibtex, csl_item, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
 
 Format = Literal["markdown", "csl-json", "bibtex"]

@@ -1,1 +1,0 @@
-"""Answers written out for others: Markdown, BibTeX, CSL-JSON."""
