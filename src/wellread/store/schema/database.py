@@ -17,7 +17,6 @@ from sqlalchemy import (
     Dialect,
     Engine,
     Executable,
-    Row,
     Select,
     TypeDecorator,
     create_engine,
@@ -252,7 +251,7 @@ def writing(
     return method
 
 
-def made_of(kind: Callable[..., T], rows: Iterable[Row[Any]]) -> list[T]:
+def made_of(kind: Callable[..., T], rows: Iterable[Any]) -> list[T]:
     """A value of each row, whose columns are called like the value's fields."""
     return [kind(**row._mapping) for row in rows]
 

@@ -12,8 +12,9 @@ from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.headlines import shortened
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
+from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
-from wellread.store.schema.database import chunks
+from wellread.store.schema.database import chunks, made_of, rows_in
 from wellread.store.schema.tables import (
     answer_evidence,
     answers,
@@ -21,7 +22,6 @@ from wellread.store.schema.tables import (
     documents,
     gaps,
     sessions,
-    texts,
 )
 
 Plain = dict[str, Any]
@@ -69,7 +69,7 @@ def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
     body = to_plain(answer)
     in_rows = listed(body)
     beside = {one.id: one.title for one in answer.related if one.kind == "document" and one.id}
-    live = _live(
+    live = live_versions(
         connection, {*in_rows, *beside, *(citation.document_id for citation in answer.citations)}
     )
     passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
@@ -94,11 +94,11 @@ def _write_evidence(connection: Connection, answer: Answer) -> None:
     # What only a row of the table rests on has no place, since nothing is quoted of it.
     table = answer.table.documents if answer.table else ()
     in_rows = {known for row in table for known in row}
-    live = _live(connection, in_rows)
+    live = live_versions(connection, in_rows)
     seen = {known for known, *_ in evidence}
     evidence += [(known, live[known], 0, 0) for known in sorted(in_rows - seen) if known in live]
     beside = named(connection, answer.related) - seen - in_rows
-    evidence += [(known, NAMED, 0, 0) for known in sorted(_live(connection, beside))]
+    evidence += [(known, NAMED, 0, 0) for known in sorted(live_versions(connection, beside))]
     if evidence:
         names = ("document_id", "version", "start", "end")
         connection.execute(
@@ -139,10 +139,8 @@ def find_answer(connection: Connection, answer_id: str) -> Answer | None:
 def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]:
     """Facts about the newest answers, newest first."""
     order = (answers.c.created_at.desc(), answers.c.id)
-    return [
-        StoredAnswer(**row._mapping)
-        for row in connection.execute(select(*FACTS).order_by(*order).limit(limit))
-    ]
+    statement = select(*FACTS).order_by(*order).limit(limit)
+    return made_of(StoredAnswer, connection.execute(statement))
 
 
 def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
@@ -153,12 +151,8 @@ def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[
 def titles_at_rest(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
     """Those of the documents that an answer rests on or names, with their titles."""
     ids = sorted({known for known, _ in _resting(connection, document_ids, named=True)})
-    columns = (documents.c.id, documents.c.title)
-    return {
-        row.id: row.title
-        for some in chunks(ids)
-        for row in connection.execute(select(*columns).where(documents.c.id.in_(some)))
-    }
+    statement = select(documents.c.id, documents.c.title).where(documents.c.id.in_(VALUES))
+    return {row.id: row.title for row in rows_in(connection, statement, ids)}
 
 
 def forget_documents(
@@ -259,15 +253,14 @@ def _asked(body: Plain) -> str:
 def list_gaps(connection: Connection, limit: int = 1_000) -> list[Gap]:
     """The newest gaps, newest first."""
     statement = select(gaps).order_by(gaps.c.id.desc()).limit(limit)
-    return [Gap(**row._mapping) for row in connection.execute(statement)]
+    return made_of(Gap, connection.execute(statement))
 
 
 def stored_texts(connection: Connection, document_ids: Iterable[str]) -> Iterator[str]:
     """The words of documents: text, title and summary."""
     facts = select(documents.c.title, documents.c.summary)
-    pieces = select(texts.c.text).order_by(texts.c.piece)
     for known in sorted(document_ids):
-        yield "".join(connection.execute(pieces.where(texts.c.document_id == known)).scalars())
+        yield from whole_texts(connection, [known]).values()
         for row in connection.execute(facts.where(documents.c.id == known)):
             yield from row
 
@@ -294,12 +287,3 @@ def _resting(
             statement = statement.where(answer_evidence.c.end > answer_evidence.c.start)
         for row in connection.execute(statement):
             yield row.document_id, row.answer_id
-
-
-def _live(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
-    columns = (documents.c.id, documents.c.version)
-    return {
-        row.id: row.version
-        for ids in chunks(sorted(document_ids))
-        for row in connection.execute(select(*columns).where(documents.c.id.in_(ids)))
-    }

@@ -62,8 +62,7 @@ class Forgetting(CataloguePart):
             select(sources.c.uri).where(sources.c.collection == collection),
             select(collections.c.name).where(collections.c.name == collection),
         )
-        with self._database.read() as connection:
-            return any(connection.execute(each.limit(1)).first() for each in named)
+        return any(self._rows(each.limit(1)) for each in named)
 
     def yielded(self, collection: str, uris: Iterable[str]) -> list[str]:
         """The ids of the documents that sources yielded."""
@@ -73,9 +72,9 @@ class Forgetting(CataloguePart):
     def collection(self, name: str) -> None:
         """Forget what is kept of a collection beside its documents: sources to job logs."""
         with self._database.write() as connection:
-            connection.execute(delete(sources).where(sources.c.collection == name))
-            connection.execute(delete(stories).where(stories.c.collection == name))
-            connection.execute(delete(collections).where(collections.c.name == name))
+            named = (sources.c.collection, stories.c.collection, collections.c.name)
+            for column in named:
+                connection.execute(delete(column.table).where(column == name))
             rules = properties.c.key == f"stories/{name}"  # by which its stories were made
             connection.execute(delete(properties).where(rules))
             touch(connection, [name])
@@ -86,8 +85,7 @@ class Forgetting(CataloguePart):
     def stale_answers(self) -> int:
         """How many answers rest on what has changed or gone."""
         statement = select(func.count()).where(answers.c.stale.is_(True))
-        with self._database.read() as connection:
-            return int(connection.execute(statement).scalar() or 0)
+        return int(self._values(statement)[0])
 
     # --- answers that rest on what is not live ---
 
@@ -104,8 +102,7 @@ class Forgetting(CataloguePart):
             .distinct()
             .order_by(answers.c.id)
         )
-        with self._database.read() as connection:
-            return list(connection.execute(statement).scalars())
+        return self._values(statement)
 
     def mark_stale(self, answer_ids: Iterable[str]) -> None:
         """These answers rest on what has changed or gone."""
@@ -158,8 +155,7 @@ class Forgetting(CataloguePart):
     def rewritten(self) -> bool:
         """Whether nothing was deleted or replaced since the file was rewritten."""
         statement = select(properties.c.key).where(properties.c.key == DELETED)
-        with self._database.read() as connection:
-            return connection.execute(statement).first() is None
+        return not self._rows(statement)
 
     def rewrite(self) -> bool:
         """Write the database's file anew, so that no byte of deleted rows is left in it.
@@ -191,8 +187,7 @@ class Forgetting(CataloguePart):
                 ) from error
         if not self._database.forget_deleted():
             return False
-        with self._database.write() as connection:
-            connection.execute(delete(properties).where(properties.c.key == DELETED))
+        self._run(delete(properties).where(properties.c.key == DELETED))
         return True
 
 

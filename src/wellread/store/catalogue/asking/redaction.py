@@ -7,7 +7,7 @@ punctuation and white space do not count. What a text that stays says as well is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -62,18 +62,19 @@ class RemovedWords:
                     covered = covered[:start] + blacked(covered[start:end]) + covered[end:]
         return covered or text
 
-    def blanked_in(self, plain: Any) -> Any:
-        """The same for every string of a plain JSON value, names and ids excepted."""
-        if isinstance(plain, str):
-            return self.blanked(plain)
-        if isinstance(plain, list):
-            return [self.blanked_in(item) for item in plain]
-        if isinstance(plain, dict):
-            return {
-                name: item if name in _PLAIN else self.blanked_in(item)
-                for name, item in plain.items()
-            }
-        return plain
+
+def changed_in(plain: Any, change: Callable[[str], str]) -> Any:
+    """A plain JSON value with every string changed, names and ids excepted."""
+    if isinstance(plain, str):
+        return change(plain)
+    if isinstance(plain, list):
+        return [changed_in(item, change) for item in plain]
+    if isinstance(plain, dict):
+        return {
+            name: item if name in _PLAIN else changed_in(item, change)
+            for name, item in plain.items()
+        }
+    return plain
 
 
 def blacked(text: str) -> str:
@@ -113,28 +114,24 @@ def forgotten(
     that all spans still fit the text. Of documents that are ``gone``, title, address and place go
     as well, the rows of a table that rest on nothing else, and what names them beside the text.
     """
-    body = without_names(without_rows(body, gone), gone)
+    body = _without_names(_without_rows(body, gone), gone)
     ids = set(document_ids)
-    lost = {
+    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
+    lost = unnamed | {
         cited["id"]
         for cited in body["citations"]
-        if cited["document_id"] in gone
-        or (cited["document_id"] in ids and not removed.still_said(cited["quote"]))
+        if cited["document_id"] in ids and not removed.still_said(cited["quote"])
     }
     text: str = removed.blanked(body["text"])
     for sentence in body["sentences"]:
         verbatim = sentence["verdict"]["method"] == "verbatim"
         if verbatim and lost.intersection(sentence["citations"]):
-            start, end = sentence["span"]["start"], sentence["span"]["end"]
-            text = text[:start] + blacked(text[start:end]) + text[end:]
-    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
-    text = without_markers(body, text, unnamed)
+            text = _changed_at(text, sentence["span"], blacked)
+    text = _without_markers(body, text, unnamed)
     sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
-    blanked = removed.blanked_in({**body, "sentences": sentences})
+    blanked = changed_in({**body, "sentences": sentences}, removed.blanked)
     citations = [
-        _without_quote(cited, named=cited["document_id"] not in gone)
-        if cited["id"] in lost
-        else cited
+        _without_quote(cited, named=cited["id"] not in unnamed) if cited["id"] in lost else cited
         for cited in blanked["citations"]
     ]
     return {**blanked, "text": text, "citations": citations}
@@ -176,38 +173,30 @@ def _documents_of(connection: Connection, one: Related) -> Iterable[str]:
     return connection.execute(statement.distinct()).scalars()
 
 
-def without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
-    """An answer's body that does not name documents that are ``gone``.
+def _without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
+    """An answer's body that does not name documents that are ``gone`` (id to the title it had).
 
     Related material and suggestions that name them are left out; elsewhere beside the text their
     titles are blacked out, and in the text of an answer that only names what is near.
-
-    Args:
-        gone: document id to the title that it had; may be empty.
     """
     if not gone:
         return body
-    titles = titles_pattern(gone.values())
-    lost = set(gone.values()) - {""}
+    blank, lost = _blanking(gone.values()), set(gone.values()) - {""}
     related = body.get("related", ())
     kept = [one for one in related if one.get("id") not in gone and one["title"] not in lost]
-    changed = dict(body)
-    if titles is not None:
-        asked = body["question"]
-        for name in ("notes", "premises"):
-            changed[name] = [blanked_titles(each, titles) for each in body.get(name, ())]
-        changed["conflicts"] = [_disagreement(one, titles) for one in body.get("conflicts", ())]
-        changed["suggestions"] = [
-            each for each in body.get("suggestions", ()) if not titles.search(each)
-        ]
-        if not titles.search(asked):
-            changed["standalone"] = blanked_titles(body.get("standalone", ""), titles)
-        if body["answered_by"] == NO_ANSWER and len(kept) < len(related):
-            changed["text"] = blanked_titles(body["text"], titles)
-    return {**changed, "related": kept}
+    changed = {**body, "related": kept}
+    for name in {"notes", "premises", "conflicts"} & body.keys():
+        changed[name] = changed_in(body[name], blank)
+    if "suggestions" in body:
+        changed["suggestions"] = [each for each in body["suggestions"] if blank(each) == each]
+    if "standalone" in body and blank(body["question"]) == body["question"]:
+        changed["standalone"] = blank(body["standalone"])
+    if body["answered_by"] == NO_ANSWER and len(kept) < len(related):
+        changed["text"] = blank(body["text"])
+    return changed
 
 
-def without_markers(body: Plain, text: str, citations: set[int]) -> str:
+def _without_markers(body: Plain, text: str, citations: set[int]) -> str:
     """``text`` with the words in the markers of these citations blacked out; numbers stay."""
     for sentence in body["sentences"]:
         place = sentence["span"]["end"]
@@ -223,94 +212,65 @@ def without_markers(body: Plain, text: str, citations: set[int]) -> str:
     return text
 
 
-def _disagreement(conflict: Plain, titles: re.Pattern[str]) -> Plain:
-    views = conflict.get("views", ())
-    return {
-        **conflict,
-        "about": blanked_titles(conflict["about"], titles),
-        "reason": blanked_titles(conflict.get("reason", ""), titles),
-        "views": [{**view, "text": blanked_titles(view["text"], titles)} for view in views],
-    }
-
-
 def listed(body: Plain) -> set[str]:
     """The documents that the rows of the table rest on."""
     table = body.get("table")
     return {known for row in table["documents"] for known in row} if table else set()
 
 
-def without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
+def _without_rows(body: Plain, gone: Mapping[str, str]) -> Plain:
     """An answer's body without what its table took from documents that are ``gone``.
 
     A row that rests on nothing else says nothing any more; its line in the text is blacked out.
     Rows that rest on others too lose the titles of those that went, and so does whatever sums
     them up. All spans still fit the text.
-
-    Args:
-        gone: document id to the title that it had.
     """
     concerned = listed(body).intersection(gone)
     if not concerned:
         return body
-    titles = titles_pattern(gone[known] for known in concerned)
+    blank = _blanking(gone[known] for known in concerned)
     table, text = body["table"], body["text"]
     rows, documents = list(table["rows"]), []
     lines = [sentence["span"] for sentence in body["sentences"]]
-    concern = [True, *[False] * (len(lines) - 1)]  # the first sentence sums them up
+    for span in lines[:1]:  # sums the rows up
+        text = _changed_at(text, span, blank)
     for place, ids in enumerate(table["documents"]):
         left = [known for known in ids if known not in gone]
         documents.append(left)
-        if len(left) == len(ids):
-            continue
-        rows[place] = [blanked_titles(cell, titles) if left else REMOVED for cell in rows[place]]
-        if place + 1 < len(lines):
-            concern[place + 1] = True
-            if not left:
-                text = _blacked_at(text, lines[place + 1])
-    for span, concerns in zip(lines, concern, strict=False):
-        if concerns:
-            start, end = span["start"], span["end"]
-            text = text[:start] + blanked_titles(text[start:end], titles) + text[end:]
+        if len(left) < len(ids):
+            rows[place] = [blank(cell) if left else REMOVED for cell in rows[place]]
+            for span in lines[place + 1 : place + 2]:
+                text = _changed_at(text, span, blank if left else blacked)
     sentences = [
         {
             **sentence,
             "text": text[sentence["span"]["start"] : sentence["span"]["end"]],
-            "verdict": _reasoned(sentence["verdict"], "reason", titles),
+            "verdict": {**sentence["verdict"], "reason": blank(sentence["verdict"]["reason"])},
         }
         for sentence in body["sentences"]
     ]
+    confidence = body["confidence"]
+    told = {"rows": rows, "documents": documents, "method": blank(table["method"])}
     return {
         **body,
         "text": text,
         "sentences": sentences,
-        "data_gaps": [blanked_titles(each, titles) for each in body["data_gaps"]],
-        "notes": [blanked_titles(each, titles) for each in body["notes"]],
-        "confidence": _reasoned(body["confidence"], "reasoning", titles),
-        "table": {
-            **table,
-            "rows": rows,
-            "documents": documents,
-            "method": blanked_titles(table["method"], titles),
-        },
+        "data_gaps": changed_in(body["data_gaps"], blank),
+        "notes": changed_in(body["notes"], blank),
+        "confidence": {**confidence, "reasoning": blank(confidence["reasoning"])},
+        "table": {**table, **told},
     }
 
 
-def titles_pattern(titles: Any) -> re.Pattern[str] | None:
-    """Finds any of the titles, as whole words, the longest first."""
+def _blanking(titles: Iterable[str]) -> Callable[[str], str]:
+    """Blacks the titles out in a text, as whole words, the longest first."""
     known = sorted({title for title in titles if title.strip()}, key=len, reverse=True)
     if not known:
-        return None
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", re.IGNORECASE)
+        return str
+    named = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", re.IGNORECASE)
+    return lambda text: named.sub(lambda match: blacked(match.group()), text)
 
 
-def blanked_titles(text: str, titles: re.Pattern[str] | None) -> str:
-    """``text`` with the titles blacked out."""
-    return titles.sub(lambda match: blacked(match.group()), text) if titles else text
-
-
-def _reasoned(plain: Plain, name: str, titles: re.Pattern[str] | None) -> Plain:
-    return {**plain, name: blanked_titles(plain[name], titles)}
-
-
-def _blacked_at(text: str, span: Plain) -> str:
-    return text[: span["start"]] + blacked(text[span["start"] : span["end"]]) + text[span["end"] :]
+def _changed_at(text: str, span: Plain, change: Callable[[str], str]) -> str:
+    start, end = span["start"], span["end"]
+    return text[:start] + change(text[start:end]) + text[end:]

@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from wellread.store.catalogue.documents.lookup import LIVE_MENTIONS, VALUES
-from wellread.store.schema.database import CataloguePart, rows_in
+from wellread.store.schema.database import CataloguePart, made_of, rows_in
 from wellread.store.schema.tables import documents, mentions, passages, texts
 from wellread.types import Filters, Kind
 
@@ -104,17 +104,7 @@ class Censuses(CataloguePart):
         with self._database.read() as connection:
             where = meeting(connection, limits)
             rows = connection.execute(select(*_LISTED).where(where).order_by(*_IN_ORDER)).all()
-        return [
-            Entry(
-                id=known,
-                collection=collection,
-                kind=kind,
-                title=title,
-                source_type=source_type,
-                published_at=published_at,
-            )
-            for known, collection, kind, title, source_type, published_at in rows
-        ]
+        return made_of(Entry, rows)
 
     def values(self, field: Field, limits: Limits = ()) -> dict[str, list[str]]:
         """Each value of the field to the ids of its documents; documents without one are left out.
@@ -153,27 +143,17 @@ class Censuses(CataloguePart):
     def taxonomy_sizes(self, limits: Limits = ()) -> dict[tuple[str, str], int]:
         """Each (dimension, value) to its number of documents, sorted."""
         with self._database.read() as connection:
-            dimension, value = _taxonomy_tables(connection)
-            columns = (dimension.c.key, value.c.value)
-            statement = (
-                select(*columns, func.count(documents.c.id.distinct()))
-                .select_from(documents.join(dimension, true()).join(value, true()))
-                .where(meeting(connection, limits))
-                .group_by(*columns)
-                .order_by(*columns)
-            )
-            return {(row[0], row[1]): row[2] for row in connection.execute(statement)}
+            key, value, statement = _taxonomy(connection, limits)
+            count = func.count(documents.c.id.distinct())
+            statement = statement.with_only_columns(key, value, count).group_by(key, value)
+            found = connection.execute(statement.order_by(key, value))
+            return {(row[0], row[1]): row[2] for row in found}
 
     def taxonomy(self, limits: Limits = ()) -> dict[tuple[str, str], list[str]]:
         """Each (dimension, value) to the ids of its documents, sorted."""
         with self._database.read() as connection:
-            dimension, value = _taxonomy_tables(connection)
-            statement = (
-                select(dimension.c.key, value.c.value, documents.c.id)
-                .select_from(documents.join(dimension, true()).join(value, true()))
-                .where(meeting(connection, limits))
-                .order_by(dimension.c.key, value.c.value, *_IN_ORDER)
-            )
+            key, value, statement = _taxonomy(connection, limits)
+            statement = statement.order_by(key, value, *_IN_ORDER)
             found: dict[tuple[str, str], dict[str, None]] = {}
             for name, word, known in connection.execute(statement):
                 found.setdefault((name, word), {})[known] = None
@@ -181,12 +161,14 @@ class Censuses(CataloguePart):
 
     def mentioning(self, entity: EntityKey, limits: Limits = ()) -> dict[str, dict[str, int]]:
         """The ids of the documents that name the entity: under which names, and how often."""
+        collection, known = entity
+        named = (documents.c.collection == collection, mentions.c.entity_id == known)
         found: dict[str, dict[str, int]] = {}
         with self._database.read() as connection:
             statement = (
                 select(documents.c.id, mentions.c.name, func.count())
                 .select_from(LIVE_MENTIONS)
-                .where(_of(entity), meeting(connection, limits))
+                .where(*named, meeting(connection, limits))
                 .group_by(documents.c.id, mentions.c.name)
                 .order_by(documents.c.id, mentions.c.name)
             )
@@ -199,7 +181,15 @@ class Censuses(CataloguePart):
         wanted = literal(list(document_ids), JSON())
         with self._database.read() as connection:
             inside = select(_each(connection, wanted).c.value)
-            return _named_in(connection, collection, inside)
+            count = func.count(mentions.c.document_id.distinct())
+            statement = (
+                select(mentions.c.entity_id, count)
+                .select_from(LIVE_MENTIONS)
+                .where(documents.c.collection == collection, documents.c.id.in_(inside))
+                .group_by(mentions.c.entity_id)
+                .order_by(count.desc(), mentions.c.entity_id)
+            )
+            return {row[0]: row[1] for row in connection.execute(statement)}
 
     def texts(self, document_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """(Document id, title and whole text) of each of the documents, streamed in batches."""
@@ -282,29 +272,20 @@ def _taxonomy_tables(connection: Connection) -> tuple[TableValuedAlias, TableVal
     return lateral, _each(connection, lateral.c.value)
 
 
+def _taxonomy(
+    connection: Connection, limits: Limits
+) -> tuple[ColumnElement[Any], ColumnElement[Any], Select[Any]]:
+    """Dimension, value, and the rows of these with the id of each document that has them."""
+    dimension, value = _taxonomy_tables(connection)
+    columns = (dimension.c.key, value.c.value)
+    spread = documents.join(dimension, true()).join(value, true())
+    statement = select(*columns, documents.c.id).select_from(spread)
+    return *columns, statement.where(meeting(connection, limits))
+
+
 def _spellings(connection: Connection, statement: Select[Any], names: Sequence[str]) -> list[str]:
     """How the names are written in the catalogue; databases fold the case of ASCII only."""
     wanted = {name.casefold() for name in names}
     lists = connection.execute(statement.distinct()).scalars()
     held = {name for plain in lists for name in json.loads(plain)}
     return sorted(name for name in held if name.casefold() in wanted)
-
-
-def _of(entity: EntityKey) -> ColumnElement[bool]:
-    collection, known = entity
-    return and_(documents.c.collection == collection, mentions.c.entity_id == known)
-
-
-def _named_in(connection: Connection, collection: str, inside: Select[Any]) -> dict[str, int]:
-    count = func.count(mentions.c.document_id.distinct())
-    statement = (
-        select(mentions.c.entity_id, count)
-        .select_from(LIVE_MENTIONS)
-        .where(
-            documents.c.collection == collection,
-            documents.c.id.in_(inside),
-        )
-        .group_by(mentions.c.entity_id)
-        .order_by(count.desc(), mentions.c.entity_id)
-    )
-    return {row[0]: row[1] for row in connection.execute(statement)}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
     Column,
-    Connection,
+    ColumnElement,
+    Delete,
+    Exists,
     Select,
     Table,
     and_,
@@ -27,9 +28,9 @@ from sqlalchemy import (
     update,
 )
 
-from wellread.store.catalogue.documents.collection_records import origins, touch_all
+from wellread.store.catalogue.documents.collection_records import origins, record_sources, touch_all
 from wellread.store.catalogue.documents.raw_reads import Body, bodies
-from wellread.store.schema.catalogue_values import VersionKey
+from wellread.store.schema.catalogue_values import SourceRecord, VersionKey
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.tables import (
     documents,
@@ -44,7 +45,6 @@ from wellread.store.schema.tables import (
 )
 
 DOCUMENTS_AT_ONCE = 50
-STREAM_ROWS = 2_000
 READ = ("added", "updated", "unchanged")
 READ_AGAIN = "read again"  # in place of a digest: no content has it
 
@@ -66,11 +66,10 @@ class Integrity(CataloguePart):
 
     def row_counts(self) -> dict[str, int]:
         """How many rows each table has."""
-        with self._database.read() as connection:
-            return {
-                table.name: _count(connection, select(func.count()).select_from(table))
-                for table in metadata.sorted_tables
-            }
+        return {
+            table.name: self._count(select(func.count()).select_from(table))
+            for table in metadata.sorted_tables
+        }
 
     def bodies(self) -> Iterator[Body]:
         """Every document as it is stored, in the order of ids, a few in memory at a time."""
@@ -86,17 +85,13 @@ class Integrity(CataloguePart):
     def texts(self) -> Iterator[tuple[str, str]]:
         """Document id and whole text of everything that has a text, a document or not."""
         ordered = select(texts).order_by(texts.c.document_id, texts.c.piece)
-        with self._database.read() as connection:
-            streamed = connection.execution_options(yield_per=STREAM_ROWS).execute(ordered)
-            for known, pieces in groupby(streamed, key=itemgetter(0)):
-                yield known, "".join(piece.text for piece in pieces)
+        for known, pieces in groupby(self._stream(ordered), key=itemgetter(0)):
+            yield known, "".join(piece.text for piece in pieces)
 
     def titles(self) -> Iterator[tuple[str, str]]:
         """Document id and title with summary of every document."""
         facts = select(documents.c.id, documents.c.title, documents.c.summary)
-        with self._database.read() as connection:
-            for row in connection.execution_options(yield_per=STREAM_ROWS).execute(facts):
-                yield row.id, f"{row.title}\n{row.summary}"
+        return ((row.id, f"{row.title}\n{row.summary}") for row in self._stream(facts))
 
     def cells(self) -> Iterator[tuple[str, str, Any]]:
         """Table, row and value of every cell that may hold words, but for the texts'."""
@@ -104,13 +99,11 @@ class Integrity(CataloguePart):
             if table is texts:
                 continue
             keys = list(table.primary_key.columns)
-            with self._database.read() as connection:
-                streamed = connection.execution_options(yield_per=STREAM_ROWS)
-                for row in streamed.execute(select(table)):
-                    name = "/".join(str(row._mapping[key.name]) for key in keys)
-                    for value in row:
-                        if isinstance(value, str | bytes | list | dict):
-                            yield table.name, name, value
+            for row in self._stream(select(table)):
+                name = "/".join(str(row._mapping[key.name]) for key in keys)
+                for value in row:
+                    if isinstance(value, str | bytes | list | dict):
+                        yield table.name, name, value
 
     # --- the file ---
 
@@ -118,64 +111,52 @@ class Integrity(CataloguePart):
         """What the database says is wrong with its file; nothing where it does not tell."""
         if self._database.engine.dialect.name != "sqlite":
             return []
-        with self._database.read() as connection:
-            said = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        said = self._values(text("PRAGMA integrity_check"))
         return [] if said == ["ok"] else [str(line) for line in said]
 
     def rebuild_indexes(self) -> None:
         """Make the tables' search trees anew from their rows."""
-        with self._database.write() as connection:
-            connection.execute(text("REINDEX"))
+        self._run(text("REINDEX"))
 
     # --- references ---
 
     def broken_references(self) -> list[BrokenReference]:
         """Rows that point to a row that is not there."""
         found = []
-        with self._database.read() as connection:
-            for column, parent, stray in _references():
-                statement = select(func.count()).select_from(column.table).where(stray)
-                if rows := _count(connection, statement):
-                    found.append(
-                        BrokenReference(
-                            table=column.table.name,
-                            column=column.name,
-                            parent=parent.name,
-                            rows=rows,
-                        )
-                    )
+        for column, parent, stray in _references():
+            names = {"table": column.table.name, "column": column.name, "parent": parent.name}
+            if rows := self._count(select(func.count()).select_from(column.table).where(stray)):
+                found.append(BrokenReference(**names, rows=rows))
         return found
 
     def mend_references(self) -> None:
         """Drop rows that point to nothing, or let go of what they point to where they may."""
-        with self._database.write() as connection:
-            for column, _, stray in _references():
-                table: Any = column.table
-                if column.nullable:
-                    connection.execute(update(table).where(stray).values({column.name: None}))
-                else:
-                    connection.execute(delete(table).where(stray))
+        self._run(
+            *(
+                update(column.table).where(stray).values({column.name: None})
+                if column.nullable
+                else delete(column.table).where(stray)
+                for column, _, stray in _references()
+            )
+        )
 
     # --- sources ---
 
     def unsourced(self) -> list[tuple[str, str]]:
         """Id and address of documents whose source is not recorded."""
-        known = exists().where(
-            sources.c.collection == documents.c.collection,
-            sources.c.uri == documents.c.source_uri,
-        )
-        with self._database.read() as connection:
-            statement = select(documents.c.id, documents.c.uri).where(~known)
-            return [(row.id, row.uri) for row in connection.execute(statement)]
+        rows = self._rows(select(documents.c.id, documents.c.uri).where(~_sourced()))
+        return [(row.id, row.uri) for row in rows]
 
     def record_missing_sources(self) -> None:
         """Record the sources of documents; they are read again by the next run."""
         pair = (documents.c.collection, documents.c.source_uri)
-        known = exists().where(sources.c.collection == pair[0], sources.c.uri == pair[1])
         with self._database.write() as connection:
-            missing = connection.execute(select(*pair).where(~known).distinct()).all()
-            if missing:
-                connection.execute(insert(sources), [_bare_source(*key) for key in missing])
+            missing = connection.execute(select(*pair).where(~_sourced()).distinct())
+            bare = [
+                SourceRecord(collection=collection, uri=uri, status="updated")
+                for collection, uri in missing
+            ]
+            record_sources(connection, bare)
 
     def emptied(self) -> list[tuple[str, str]]:
         """Collection and address of sources that were read, and of which nothing is there.
@@ -201,8 +182,7 @@ class Integrity(CataloguePart):
                 children.c.uri != sources.c.uri,
             ),
         )
-        with self._database.read() as connection:
-            return [(row.collection, row.uri) for row in connection.execute(statement)]
+        return [(row.collection, row.uri) for row in self._rows(statement)]
 
     def read_again(self, keys: Iterable[tuple[str, str]]) -> None:
         """Forget what is known of these sources' content, so that the next run reads them."""
@@ -213,10 +193,9 @@ class Integrity(CataloguePart):
             "last_modified": "",
             "poll_after": None,
         }
-        with self._database.write() as connection:
-            for pairs in chunks(keys):
-                which = tuple_(sources.c.collection, sources.c.uri).in_(pairs)
-                connection.execute(update(sources).where(which).values(**blank))
+        known = tuple_(sources.c.collection, sources.c.uri)
+        changes = (update(sources).where(known.in_(pairs)) for pairs in chunks(keys))
+        self._run(*(change.values(**blank) for change in changes))
 
     def sources_of(self, document_ids: Iterable[str]) -> list[tuple[str, str]]:
         """Collection and address of the sources that these documents are from."""
@@ -227,9 +206,7 @@ class Integrity(CataloguePart):
 
     def miscounted(self) -> list[str]:
         """Documents whose noted number of passages is not the number of their passages."""
-        with self._database.read() as connection:
-            statement = select(documents.c.id).where(documents.c.passages != _passages())
-            return list(connection.execute(statement).scalars())
+        return self._values(select(documents.c.id).where(documents.c.passages != _passages()))
 
     def count_again(self) -> None:
         """Note the number of passages of every document anew."""
@@ -240,64 +217,58 @@ class Integrity(CataloguePart):
 
     def void_debts(self) -> list[str]:
         """Documents whose noted debt of vectors is not of their live version."""
-        with self._database.read() as connection:
-            return list(connection.execute(_outdated(vector_debts)).scalars())
+        return self._values(_outdated(vector_debts))
 
     def drop_debts(self, document_ids: Iterable[str]) -> None:
         """Nobody owes these documents vectors."""
-        with self._database.write() as connection:
-            for ids in chunks(document_ids):
-                connection.execute(delete(vector_debts).where(vector_debts.c.document_id.in_(ids)))
+        self._run(*(_gone(vector_debts, ids) for ids in chunks(document_ids)))
 
     def owe(self, keys: Iterable[VersionKey]) -> None:
         """The passages of these live versions need vectors."""
-        with self._database.write() as connection:
-            for pairs in chunks(keys):
-                ids = [known for known, _ in pairs]
-                connection.execute(delete(vector_debts).where(vector_debts.c.document_id.in_(ids)))
-                owed = select(documents.c.id, documents.c.version, _passages()).where(
-                    documents.c.id.in_(ids)
-                )
-                columns = ["document_id", "version", "passages"]
-                connection.execute(insert(vector_debts).from_select(columns, owed))
+        columns = ["document_id", "version", "passages"]
+        owed = select(documents.c.id, documents.c.version, _passages())
+        for ids in chunks(known for known, _ in keys):
+            some = owed.where(documents.c.id.in_(ids))
+            self._run(_gone(vector_debts, ids), insert(vector_debts).from_select(columns, some))
 
-    def owed(self) -> Iterator[str]:
+    def owed(self) -> list[str]:
         """The documents that are owed vectors."""
-        with self._database.read() as connection:
-            yield from connection.execute(select(vector_debts.c.document_id)).scalars()
+        return self._values(select(vector_debts.c.document_id))
 
     def misplaced_mentions(self) -> list[str]:
         """Documents with mentions outside their text, or found in another version of it."""
-        outside = select(mentions.c.document_id).join(
-            documents, documents.c.id == mentions.c.document_id
-        )
         bad = or_(mentions.c.end > documents.c.characters, mentions.c.start >= mentions.c.end)
-        with self._database.read() as connection:
-            found = set(connection.execute(outside.where(bad)).scalars())
-            found.update(connection.execute(_outdated(mention_scans)).scalars())
-        return sorted(found)
+        return self._misplaced(mentions, bad, mention_scans)
 
     def drop_mentions(self, document_ids: Iterable[str]) -> None:
         """Forget these documents' mentions; the next run looks for them again."""
-        with self._database.write() as connection:
-            for ids in chunks(document_ids):
-                for table in (mentions, mention_scans):
-                    connection.execute(delete(table).where(table.c.document_id.in_(ids)))
+        tables = (mentions, mention_scans)
+        self._run(*(_gone(one, ids) for ids in chunks(document_ids) for one in tables))
 
     def misplaced_items(self) -> list[str]:
         """Documents with items of stories outside their text, or of another version of it."""
-        outside = select(story_items.c.document_id).join(
-            documents, documents.c.id == story_items.c.document_id
-        )
-        with self._database.read() as connection:
-            bad = story_items.c.end > documents.c.characters
-            found = set(connection.execute(outside.where(bad)).scalars())
-            found.update(connection.execute(_outdated(story_items)).scalars())
-        return sorted(found)
+        bad = story_items.c.end > documents.c.characters
+        return self._misplaced(story_items, bad, story_items)
+
+    def _misplaced(self, table: Table, bad: ColumnElement[bool], versioned: Table) -> list[str]:
+        """Documents of bad rows, and of rows of another version than the live one."""
+        beside = table.join(documents, documents.c.id == table.c.document_id)
+        found = self._values(select(table.c.document_id).select_from(beside).where(bad))
+        return sorted({*found, *self._values(_outdated(versioned))})
+
+    def _count(self, statement: Select[Any]) -> int:
+        return int(self._values(statement)[0] or 0)
 
 
-def _count(connection: Connection, statement: Select[Any]) -> int:
-    return int(connection.execute(statement).scalar() or 0)
+def _gone(table: Table, ids: Sequence[str]) -> Delete:
+    """Takes the rows of these documents out of ``table``."""
+    return delete(table).where(table.c.document_id.in_(ids))
+
+
+def _sourced() -> Exists:
+    return exists().where(
+        sources.c.collection == documents.c.collection, sources.c.uri == documents.c.source_uri
+    )
 
 
 def _passages() -> Any:
@@ -329,17 +300,3 @@ def _references() -> Iterator[tuple[Column[Any], Table, Any]]:
             )
             stray = and_(constraint.parent.is_not(None), ~there)
             yield constraint.parent, constraint.column.table, stray
-
-
-def _bare_source(collection: str, uri: str) -> dict[str, Any]:
-    return {
-        "collection": collection,
-        "uri": uri,
-        "size": 0,
-        "mtime_ns": 0,
-        "digest": "",
-        "loader": "",
-        "status": "updated",
-        "reason": "",
-        "seen_at": datetime.now(UTC),
-    }

@@ -19,7 +19,7 @@ from wellread.codec import from_plain
 from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
-from wellread.store.schema.database import CataloguePart, rows_in
+from wellread.store.schema.database import CataloguePart, made_of, rows_in
 from wellread.store.schema.tables import documents, passages, past_questions
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
@@ -33,13 +33,9 @@ _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "title": (func.lower(documents.c.title),),
     "added": (documents.c.added_at.desc(), documents.c.title),
 }
-_LISTED = select(
-    documents.c.id,
-    documents.c.summary,
-    documents.c.taxonomy,
-    documents.c.passages,
-    documents.c.added_at,
-).where(documents.c.id.in_(VALUES))
+_LISTED = lookup.FACTS.add_columns(
+    documents.c.summary, documents.c.taxonomy, documents.c.passages, documents.c.added_at
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +115,7 @@ class Listings(CataloguePart):
             statement = statement.where(documents.c.collection.in_(collections))
         if media:
             statement = statement.where(_RECORDED)
-        with self._database.read() as connection:
-            return [
-                Titled(id=known, title=title, uri=uri, url=url)
-                for known, title, uri, url in connection.execute(statement)
-            ]
+        return made_of(Titled, self._rows(statement))
 
     def dates(self, limits: Filters) -> list[datetime]:
         """The date of publication of each document that meets the limits and has one, ascending."""
@@ -141,9 +133,8 @@ class Listings(CataloguePart):
             .order_by(passages.c.document_id, passages.c.ordinal)
         )
         found: dict[str, dict[str, None]] = {}
-        with self._database.read() as connection:
-            for known, names in rows_in(connection, statement, document_ids):
-                found.setdefault(known, {}).update(dict.fromkeys(names))
+        for known, names in self._rows_in(statement, document_ids):
+            found.setdefault(known, {}).update(dict.fromkeys(names))
         return {known: tuple(names) for known, names in found.items()}
 
     # --- passages ---
@@ -191,12 +182,9 @@ class Listings(CataloguePart):
         )
         ends: dict[str, list[int]] = {}
         ids: dict[str, list[str]] = {}
-        with self._database.read() as connection:
-            for document, end, known in rows_in(
-                connection, statement, (document for document, _ in places)
-            ):
-                ends.setdefault(document, []).append(end)
-                ids.setdefault(document, []).append(known)
+        for document, end, known in self._rows_in(statement, (document for document, _ in places)):
+            ends.setdefault(document, []).append(end)
+            ids.setdefault(document, []).append(known)
         found: list[str] = []
         for document, place in places:
             number = bisect_right(ends.get(document, ()), place)
@@ -221,11 +209,7 @@ class Listings(CataloguePart):
         )
         if collections:
             statement = statement.where(documents.c.collection.in_(collections))
-        with self._database.read() as connection:
-            return [
-                PassagePlace(id=known, document_id=document, ordinal=ordinal, passages=many)
-                for known, document, ordinal, many in connection.execute(statement)
-            ]
+        return made_of(PassagePlace, self._rows(statement))
 
     def _page(
         self, limits: Filters, limit: int, offset: int, order: Order, kept: ColumnElement[bool]
@@ -252,18 +236,16 @@ _RECORDED = or_(documents.c.kind == "transcript", documents.c.media_url != "")
 
 def _listed(connection: Connection, ids: Sequence[str]) -> Iterator[ListedDocument]:
     """The documents, in the order of their ids here; unknown ones are left out."""
-    facts = lookup.facts(connection, ids)
-    rows = {row.id: row for row in rows_in(connection, _LISTED, ids)}
-    for known in ids:
-        if known in rows and known in facts:
-            row = rows[known]
-            yield ListedDocument(
-                facts=facts[known],
-                summary=row.summary,
-                taxonomy={name: tuple(values) for name, values in row.taxonomy.items()},
-                passages=row.passages,
-                added_at=row.added_at,
-            )
+    statement = _LISTED.where(documents.c.id.in_(VALUES))
+    rows = {row.id: row for row in rows_in(connection, statement, ids)}
+    for row in (rows[known] for known in ids if known in rows):
+        yield ListedDocument(
+            facts=lookup.facts_of(row),
+            summary=row.summary,
+            taxonomy={name: tuple(values) for name, values in row.taxonomy.items()},
+            passages=row.passages,
+            added_at=row.added_at,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,13 +275,12 @@ class PastQuestions(CataloguePart):
             .join_from(past_questions, documents, documents.c.id == past_questions.c.document_id)
             .where(past_questions.c.document_id.in_(VALUES))
         )
-        with self._database.read() as connection:
-            return {
-                row.document_id: StoredPastQuestion(
-                    past=from_plain(PastQuestion, row.body), updated_at=row.updated_at
-                )
-                for row in rows_in(connection, statement, document_ids)
-            }
+        return {
+            row.document_id: StoredPastQuestion(
+                past=from_plain(PastQuestion, row.body), updated_at=row.updated_at
+            )
+            for row in self._rows_in(statement, document_ids)
+        }
 
     def cited(self, collection: str, address: str) -> list[CitedSource]:
         """The documents of the collection that ``address`` names: a url, a uri, or its end.
@@ -313,8 +294,4 @@ class PastQuestions(CataloguePart):
         statement = select(documents.c.title, documents.c.added_at, documents.c.updated_at).where(
             documents.c.collection == collection, documents.c.kind != "qa", or_(*named)
         )
-        with self._database.read() as connection:
-            return [
-                CitedSource(title=row.title, added_at=row.added_at, updated_at=row.updated_at)
-                for row in connection.execute(statement)
-            ]
+        return made_of(CitedSource, self._rows(statement))

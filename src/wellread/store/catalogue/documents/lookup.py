@@ -51,7 +51,7 @@ LIVE_MENTIONS = mentions.join(documents, documents.c.id == mentions.c.document_i
 
 # The facts of a document that have a column of the same name.
 COPIED = tuple(one.name for one in fields(Document) if one.name in documents.c)
-_FACTS = select(*(documents.c[one.name] for one in fields(DocumentFacts)))
+FACTS = select(*(documents.c[one.name] for one in fields(DocumentFacts)))
 EVERY_DOCUMENT = select(documents.c.id)
 EVERY_PASSAGE = select(passages.c.id, passages.c.document_id, passages.c.version)
 _PASSAGE = (
@@ -98,8 +98,8 @@ def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[s
 
 def facts(connection: Connection, ids: Iterable[str]) -> dict[str, DocumentFacts]:
     """Document id to its facts; unknown documents are left out."""
-    statement = _FACTS.where(documents.c.id.in_(VALUES))
-    return {row.id: _document_facts(row) for row in rows_in(connection, statement, ids)}
+    statement = FACTS.where(documents.c.id.in_(VALUES))
+    return {row.id: facts_of(row) for row in rows_in(connection, statement, ids)}
 
 
 def list_documents(
@@ -107,12 +107,12 @@ def list_documents(
 ) -> list[DocumentFacts]:
     """Facts of a collection's documents, by uri."""
     statement = (
-        _FACTS.where(documents.c.collection == collection)
+        FACTS.where(documents.c.collection == collection)
         .order_by(documents.c.uri)
         .limit(limit)
         .offset(offset)
     )
-    return [_document_facts(row) for row in connection.execute(statement)]
+    return [facts_of(row) for row in connection.execute(statement)]
 
 
 def document(connection: Connection, known: str) -> Document | None:
@@ -236,8 +236,11 @@ def span_marks(connection: Connection, spans: Sequence[tuple[str, Span]]) -> lis
     return [marks_over(blobs[known], span) if known in blobs else () for known, span in spans]
 
 
-def _document_facts(row: Any) -> DocumentFacts:
-    return DocumentFacts(**{**row._mapping, "authors": tuple(row.authors)})
+def facts_of(row: Any) -> DocumentFacts:
+    """The facts of a row that has at least the columns of ``FACTS``."""
+    held = row._mapping
+    plain = {one.name: held[one.name] for one in fields(DocumentFacts)}
+    return DocumentFacts(**plain | {"authors": tuple(row.authors)})
 
 
 def _passages(rows: Iterable[Any]) -> Iterator[Passage]:
