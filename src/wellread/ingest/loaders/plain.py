@@ -175,6 +175,11 @@ def one_line(text: str) -> str:
     return " ".join(_CONTROLS.sub("", text.translate(_LIGATURES)).split())
 
 
+def bare(text: str) -> str:
+    """The letters and digits of ``text`` alone, in lower case, to compare words by."""
+    return "".join(filter(str.isalnum, text)).lower()
+
+
 def whole_words(lines: Sequence[str]) -> Counter[str]:
     """How often each word stands in printed lines; what a line's end has broken is left out."""
     whole = re.sub(rf"[\w-]*[{BROKEN}-]\n[\w-]*", " ", "\n".join(lines).lower())

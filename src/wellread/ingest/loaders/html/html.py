@@ -26,7 +26,7 @@ from wellread.ingest.loaders.front_matter import moment, web_address
 from wellread.ingest.loaders.html.html_blocks import Block, blocks_of, write_blocks
 from wellread.ingest.loaders.html.html_elements import tag_of, visible_text
 from wellread.ingest.loaders.html.html_main import main_blocks, visible_blocks
-from wellread.ingest.loaders.plain import Blocks, title_from_name
+from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
 from wellread.types import Document
 
 AUTHOR_CHARACTERS = 80  # of a name; longer ones are sentences
@@ -100,10 +100,10 @@ def best_title(facts: PageFacts, blocks: Sequence[Block]) -> str:
 
     Sites add their own name to the declared ones, and search engines get other words.
     """
-    declared = [_bare(title) for title in facts.titles]
+    declared = [bare(title) for title in facts.titles]
     for block in blocks:
-        if block.level == 1 and len(_bare(block.text)) > 3:
-            words = _bare(block.text)
+        if block.level == 1 and len(bare(block.text)) > 3:
+            words = bare(block.text)
             if any(words in title and 2 * len(words) >= len(title) for title in declared):
                 return block.text
     return facts.titles[0] if facts.titles else ""
@@ -239,10 +239,6 @@ def _several(value: object) -> list[object]:
 
 def _words(value: object) -> str:
     return " ".join(_MARKUP.sub("", value).split()) if isinstance(value, str) else ""
-
-
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).lower()
 
 
 HEAD_BYTES = 4096

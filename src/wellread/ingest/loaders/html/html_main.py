@@ -18,6 +18,7 @@ from lxml.etree import _Element
 
 from wellread.ingest.loaders.html.html_blocks import Block, heading_box
 from wellread.ingest.loaders.html.html_elements import ancestors, tag_of
+from wellread.ingest.loaders.plain import bare
 
 PROSE_LETTERS = 40  # of a block that is a text of its own
 PROSE_LINKED = 0.7  # at most this share of it is links
@@ -307,16 +308,12 @@ def _covers(heading: Block, kept: Sequence[Block]) -> bool:
             return False
         if not block.level:
             return box is None or box in ancestors(block.element)
-        if _bare(block.text) == _bare(heading.text):
+        if bare(block.text) == bare(heading.text):
             return False  # said twice
     return False
 
 
 def _is_title(heading: Block, titles: Sequence[str]) -> bool:
-    words = _bare(heading.text)
-    known = map(_bare, titles)
+    words = bare(heading.text)
+    known = map(bare, titles)
     return len(words) > 3 and any(words in one and 2 * len(words) >= len(one) for one in known)
-
-
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).lower()

@@ -13,9 +13,9 @@ import logging
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from itertools import groupby
+from typing import NamedTuple
 
 import pypdfium2 as pdfium
 
@@ -25,9 +25,14 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, names
 from wellread.ingest.loaders.pdf.pdf_headings import HEADING_ROWS, headings_of, is_section
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
-from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order
-from wellread.ingest.loaders.pdf.pdf_text import body_size, joined_words, paper_text
+from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order, usual_size
+from wellread.ingest.loaders.pdf.pdf_text import joined_words, paper_text
 from wellread.types import Document
+
+logger = logging.getLogger(__name__)
+
+# pdfium is not thread-safe, whatever the document.
+_pdfium_lock = threading.Lock()
 
 NAME_WORDS = 5  # of one person
 AUTHOR_ROWS = 12  # below the title
@@ -60,10 +65,10 @@ def title_rows(given: str, rows: Sequence[Row], body: float) -> range:
     """The rows of the first page that are the title: the largest letters, or the given words."""
     first = [number for number, row in enumerate(rows) if row.page == rows[0].page]
     if given:
-        wanted = _bare(given)
+        wanted = plain.bare(given)
         for number in first:
             for count in range(1, HEADING_ROWS + 1):
-                if wanted and _bare(joined_words(rows[number : number + count])) == wanted:
+                if wanted and plain.bare(joined_words(rows[number : number + count])) == wanted:
                     return range(number, number + count)
         return range(0)
     wordy = [number for number in first if len(rows[number].text) >= 4]
@@ -91,22 +96,16 @@ def title_of(given: str, rows: Sequence[Row], found: range) -> str:
     if given:
         return given
     words = joined_words(rows[found.start : found.stop]) if found else rows[0].text
-    alone = (
-        bool(found)
-        or len(rows) < 2
-        or rows[1].place.top - rows[0].place.bottom > (rows[0].place.bottom - rows[0].place.top)
-    )
+    first = rows[0].place
+    alone = found or len(rows) < 2 or rows[1].place.top - first.bottom > first.bottom - first.top
     fits = alone and len(words) <= plain.TITLE_CHARACTERS and not words.endswith((".", ","))
     return words if fits else ""
 
 
 def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> tuple[str, ...]:
     """The people that the file names, else those in the lines under the title."""
-    given = tuple(
-        name
-        for name in names(fields.get("Author", ""))
-        if not _PLACES.search(name) and not _NOBODY.match(name)
-    )
+    named = names(fields.get("Author", ""))
+    given = tuple(one for one in named if not _PLACES.search(one) and not _NOBODY.match(one))
     if given or not title:
         return given
     found: list[str] = []
@@ -128,11 +127,11 @@ def _people(row: Row) -> list[str]:
     pieces = [piece.text for piece in row.pieces if piece.size >= 0.85 * row.size]
     parts = [part for text in pieces for part in re.split(r"\s*[,;·]\s*|\s+(?:and|&)\s+", text)]
     parts = [clean for part in parts if (clean := _SIGNS.sub("", part.strip()))]
-    fits = [
-        bool(_NAME.fullmatch(part)) and part[0].isupper() and len(part.split()) <= NAME_WORDS
+    fits = (
+        _NAME.fullmatch(part) and part[0].isupper() and len(part.split()) <= NAME_WORDS
         for part in parts
-    ]
-    return parts if parts and all(fits) else []
+    )
+    return parts if all(fits) else []
 
 
 def published(fields: Mapping[str, str], stamp: str, rows: Sequence[Row]) -> datetime | None:
@@ -161,26 +160,13 @@ def _file_date(text: str) -> datetime | None:
     if not found:
         return None
     try:
-        made = datetime.strptime(found.group(1), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-        ahead = timedelta(hours=int(found.group(3) or 0), minutes=int(found.group(4) or 0))
-        zone = timezone(-ahead if found.group(2) == "-" else ahead)
-        return made.replace(tzinfo=zone).astimezone(UTC)
+        zone = "".join(found.group(2, 3, 4)) if found.group(2) else "+0000"
+        return datetime.strptime(found.group(1) + zone, "%Y%m%d%H%M%S%z").astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
-def _bare(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).lower()
-
-
-logger = logging.getLogger(__name__)
-
-# pdfium is not thread-safe, whatever the document.
-_pdfium_lock = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
+class _File(NamedTuple):
     """What a file holds."""
 
     pages: list[PageText]
@@ -208,8 +194,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             f"no text layer on any of its {len(pages)} pages: it looks scanned",
             hint="run text recognition on it first, for example with ocrmypdf",
         )
-    _tell_of_bare_pages(source, pages)
-    body = body_size(rows)
+    blank = sum(not (page.pieces or page.aside) for page in pages)
+    if blank:  # or scanned; only a person can tell
+        logger.info("%s: no text on %d of %d pages", source.uri, blank, len(pages))
+    body = usual_size(rows)
     given = given_title(file.fields)
     title = title_rows(given, rows, body)
     paper = paper_text(rows, headings_of(rows, body, file.outline, title))
@@ -248,10 +236,3 @@ def _read(source: Source, limits: LoaderLimits) -> _File:
         raise SourceError(source.uri, f"damaged PDF: {plain.one_line(str(error))}") from error
     finally:
         document.close()
-
-
-def _tell_of_bare_pages(source: Source, pages: list[PageText]) -> None:
-    """A page without text may be blank or scanned; only a person can tell."""
-    bare = [number for number, page in enumerate(pages, 1) if not (page.pieces or page.aside)]
-    if bare:
-        logger.info("%s: no text on %d of %d pages", source.uri, len(bare), len(pages))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry
 from wellread.ingest.loaders.pdf.pdf_rows import Row
+from wellread.ingest.loaders.plain import bare
 
 HEADING_CHARACTERS = 90
 BOLD_CHARACTERS = 70
@@ -165,13 +166,10 @@ def _bold_alone(rows: Sequence[Row], number: int, body: float) -> bool:
 
 def _is_heading(words: str) -> bool:
     letters = [letter for letter in words if letter.isalpha()]
-    return (
-        len(letters) > 2 and not words.endswith((".", ",", ";", ":")) and not letters[0].islower()
-    )
+    return len(letters) > 2 and words[-1] not in ".,;:" and not letters[0].islower()
 
 
 def _bare(text: str) -> str:
     """The letters, without a section's number in front."""
     numbered = _NUMBERED.match(text.strip())
-    words = numbered["words"] if numbered else text
-    return "".join(filter(str.isalnum, words)).lower()
+    return bare(numbered["words"] if numbered else text)

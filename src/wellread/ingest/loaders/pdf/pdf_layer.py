@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from ctypes import create_string_buffer
 from dataclasses import dataclass
@@ -32,41 +32,23 @@ OUTLINE_ENTRIES, OUTLINE_LEVELS = 5_000, 6
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
 
 
-class Frame(NamedTuple):
+_Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
+
+
+class _Frame(NamedTuple):
     """A page's edges in its own coordinates (points, upwards), and how it is turned to be seen."""
 
-    left: float
-    bottom: float
-    right: float
-    top: float
+    edges: _Edges
     turn: int
 
-    def seen(self, turn: int) -> Callable[[float, float], tuple[float, float]]:
-        """From page coordinates to shares (rightwards, downwards) of the page turned by ``turn``
-        degrees clockwise.
-        """
-        width, height = self.right - self.left, self.top - self.bottom
-        across: dict[int, Callable[[float, float], tuple[float, float]]] = {
-            0: lambda x, y: ((x - self.left) / width, (self.top - y) / height),
-            90: lambda x, y: ((y - self.bottom) / height, (x - self.left) / width),
-            180: lambda x, y: ((self.right - x) / width, (y - self.bottom) / height),
-            270: lambda x, y: ((self.top - y) / height, (self.right - x) / width),
-        }
-        return across[turn]
-
     def box(self, edges: _Edges, turn: int) -> Box:
-        """``edges`` (left, bottom, right, top in page coordinates) on the page turned so."""
-        seen = self.seen(turn)
-        one, other = seen(edges[0], edges[1]), seen(edges[2], edges[3])
-        return Box(
-            left=_share(min(one[0], other[0])),
-            top=_share(min(one[1], other[1])),
-            right=_share(max(one[0], other[0])),
-            bottom=_share(max(one[1], other[1])),
-        )
-
-
-_Edges = tuple[float, float, float, float]  # left, bottom, right, top, in page coordinates
+        """``edges`` as shares (rightwards, downwards) of the page turned ``turn`` degrees."""
+        left, bottom, right, top = _upright(self.edges, turn)
+        one, low, other, high = _upright(edges, turn)
+        across = sorted((x - left) / (right - left) for x in (one, other))
+        down = sorted((top - y) / (top - bottom) for y in (low, high))
+        shares = [round(min(max(value, 0.0), 1.0), 4) for value in (*across, *down)]
+        return Box(left=shares[0], right=shares[1], top=shares[2], bottom=shares[3])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +89,7 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
     """The text of one page (counted from 0)."""
     with closing(document[index]) as page, closing(page.get_textpage()) as layer:
         left, bottom, right, top = page.get_bbox()
-        frame = Frame(left, bottom, right, top, page.get_rotation() % 360)
+        frame = _Frame((left, bottom, right, top), page.get_rotation() % 360)
         if right <= left or top <= bottom:
             return PageText([], [])
         pieces = list(_Reader(layer, index + 1, frame).pieces())
@@ -124,7 +106,7 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
 class _Reader:
     """Walks over the characters of one page."""
 
-    def __init__(self, layer: pdfium.PdfTextPage, number: int, frame: Frame) -> None:
+    def __init__(self, layer: pdfium.PdfTextPage, number: int, frame: _Frame) -> None:
         self._layer = layer
         self._number = number
         self._frame = frame
@@ -208,10 +190,6 @@ def _upright(edges: _Edges, angle: int) -> _Edges:
     return edges
 
 
-def _share(value: float) -> float:
-    return round(min(max(value, 0.0), 1.0), 4)
-
-
 class OutlineEntry(NamedTuple):
     """One entry of a file's outline: ``level`` from 1, ``page`` from 1 (0: it leads nowhere)."""
 
@@ -230,9 +208,8 @@ def outline_of(document: pdfium.PdfDocument) -> list[OutlineEntry]:
             continue
         waiting.append((pdfium_raw.FPDFBookmark_GetNextSibling(document.raw, bookmark), level))
         if level < OUTLINE_LEVELS:
-            waiting.append(
-                (pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, bookmark), level + 1)
-            )
+            child = pdfium_raw.FPDFBookmark_GetFirstChild(document.raw, bookmark)
+            waiting.append((child, level + 1))
         target = pdfium_raw.FPDFBookmark_GetDest(document.raw, bookmark)
         page = pdfium_raw.FPDFDest_GetDestPageIndex(document.raw, target) + 1 if target else 0
         found.append(OutlineEntry(_bookmark_title(bookmark), level, max(page, 0)))
@@ -299,14 +276,9 @@ def _row_by_row(rows: Sequence[Sequence[int]], places: Sequence[Box], gutter: fl
     """Whether the content stream, by which the pieces are counted, goes from left to right in each
     row before it goes on to the next one.
     """
-    both = [
-        (
-            [n for n in row if places[n].right <= gutter],
-            [n for n in row if places[n].right > gutter],
-        )
-        for row in rows
-    ]
-    both = [(left, right) for left, right in both if left and right]
+    lefts = [[n for n in row if places[n].right <= gutter] for row in rows]
+    rights = [[n for n in row if places[n].right > gutter] for row in rows]
+    both = [(left, right) for left, right in zip(lefts, rights, strict=True) if left and right]
     steps = [max(a[1]) < min(b[0]) for a, b in pairwise(both)]
     return 2 * sum(steps) > len(steps)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -30,7 +30,6 @@ RUNNING_PAGES = 2  # on at least so many pages, and on RUNNING_SHARE of them
 RUNNING_SHARE = 0.4
 COLUMN_LINES = 6  # lines on each side that make a second column
 CROSSING_SHARE = 0.35  # of the lines may cross the gutter (title, wide tables)
-LONG_LETTERS = 60  # of a piece that is a line of a text
 NOTE_SIZE = 0.93  # share of the body's letter size under which a footnote is set
 
 SIGN = re.compile(r"(?:\d{1,2}|[*†‡§¶∗]{1,2})\)?")  # of a footnote, raised and small
@@ -83,9 +82,6 @@ class Row:
 def row_of(pieces: Sequence[Piece], column: int) -> Row:
     """The row that ``pieces`` make, in their order."""
     places = [piece.place for piece in pieces]
-    sizes: Counter[float] = Counter()
-    for piece in pieces:
-        sizes[piece.size] += len(piece.text)
     ordered = sorted(places, key=lambda one: one.left)
     return Row(
         pieces=tuple(pieces),
@@ -97,20 +93,24 @@ def row_of(pieces: Sequence[Piece], column: int) -> Row:
             right=max(one.right for one in places),
             bottom=max(one.bottom for one in places),
         ),
-        size=sizes.most_common(1)[0][0],
+        size=usual_size(pieces),
         bold=all(piece.bold for piece in pieces if piece.letters > 1),
         leftward=sum(one.letters if one.leftward else -one.letters for one in pieces) > 0,
         gaps=tuple(b.left for a, b in pairwise(ordered) if b.left - a.right >= CELL_GAP),
     )
 
 
+def usual_size(parts: Iterable[Piece | Row]) -> float:
+    """The letter size of most of the text; 0 for none."""
+    sizes: Counter[float] = Counter()
+    for part in parts:
+        sizes[part.size] += len(part.text)
+    return sizes.most_common(1)[0][0] if sizes else 0.0
+
+
 def rows_in_order(pages: Sequence[PageText]) -> list[Row]:
     """Every printed line of the body, in reading order."""
-    sizes: Counter[float] = Counter()
-    for page in pages:
-        for piece in page.pieces:
-            sizes[piece.size] += len(piece.text)
-    body = sizes.most_common(1)[0][0] if sizes else 0.0
+    body = usual_size([piece for page in pages for piece in page.pieces])
     rows: list[Row] = []
     for page in _without_running(pages):
         rows += _notes_last(_printed(_in_order(page.pieces)), body)
@@ -138,16 +138,10 @@ def _is_running(piece: Piece, running: set[str], beside: Sequence[Piece]) -> boo
     key = _running_key(piece)
     if key and _PAGE_NUMBER.fullmatch(piece.text):
         # A number alone at the edge of the page, and nothing of a text further out.
-        top = piece.place.bottom <= MARGIN
-        return not any(
-            one.letters > 3 * piece.letters
-            and (
-                one.place.top < piece.place.top - 0.01
-                if top
-                else one.place.bottom > piece.place.bottom + 0.01
-            )
-            for one in beside
-        )
+        at, longer = piece.place, [one.place for one in beside if one.letters > 3 * piece.letters]
+        if at.bottom <= MARGIN:
+            return not any(one.top < at.top - 0.01 for one in longer)
+        return not any(one.bottom > at.bottom + 0.01 for one in longer)
     return key in running
 
 
@@ -191,13 +185,9 @@ def _in_order(pieces: list[Piece]) -> list[tuple[Piece, int]]:
 
 def _edges_last(pieces: list[Piece]) -> list[Piece]:
     """One column in the order of the stream, with what stands at the page's foot at its end."""
-
-    def zone(piece: Piece) -> int:
-        if piece.place.bottom <= MARGIN:
-            return 0
-        return 2 if piece.place.top >= 1 - MARGIN else 1
-
-    ordered = sorted(pieces, key=zone)
+    ordered = sorted(
+        pieces, key=lambda one: (one.place.bottom > MARGIN) * (1 + (one.place.top >= 1 - MARGIN))
+    )
     steps = [b.place.top - a.place.top for a, b in pairwise(ordered)]
     # pdfium gives the lines of some turned pages from the last to the first.
     upwards = sum(step < -0.005 for step in steps) > sum(step > 0.005 for step in steps)
@@ -230,18 +220,14 @@ def _side(piece: Piece, gutter: float) -> int:
 
 def _gutter(pieces: list[Piece]) -> float | None:
     """Where two columns part: the place that the fewest lines cross; None for one column."""
-    best: tuple[int, float] | None = None
-    chosen = 0.0
-    for step in range(35, 66):
-        place = step / 100
+    ranked: list[tuple[int, float, float]] = []
+    for place in (step / 100 for step in range(35, 66)):
         sides = Counter(_side(piece, place) for piece in pieces)
-        if min(sides[1], sides[2]) < COLUMN_LINES or sides[0] > CROSSING_SHARE * len(pieces):
-            continue
-        rank = (sides[0], abs(place - 0.5))
-        if best is None or rank < best:
-            best, chosen = rank, place
-    if best is None:
+        if min(sides[1], sides[2]) >= COLUMN_LINES and sides[0] <= CROSSING_SHARE * len(pieces):
+            ranked.append((sides[0], abs(place - 0.5), place))
+    if not ranked:
         return None
+    chosen = min(ranked)[2]
     left = [one for one in pieces if _side(one, chosen) == 1 and len(one.text) > 20]
     right = [one for one in pieces if _side(one, chosen) == 2 and len(one.text) > 20]
     # Prose on both sides, at the same heights; a table's columns are short words.
@@ -254,13 +240,13 @@ def _gutter(pieces: list[Piece]) -> float | None:
 
 def _printed(pieces: Sequence[tuple[Piece, int]]) -> list[Row]:
     """Pieces that follow each other on one line, as one row."""
-    rows: list[list[tuple[Piece, int]]] = []
+    rows: list[tuple[int, list[Piece]]] = []
     for piece, column in pieces:
-        if rows and rows[-1][0][1] == column and _goes_on([one for one, _ in rows[-1]], piece):
-            rows[-1].append((piece, column))
+        if rows and rows[-1][0] == column and _goes_on(rows[-1][1], piece):
+            rows[-1][1].append(piece)
         else:
-            rows.append([(piece, column)])
-    return [row_of([piece for piece, _ in row], row[0][1]) for row in rows]
+            rows.append((column, [piece]))
+    return [row_of(row, column) for column, row in rows]
 
 
 def _goes_on(row: Sequence[Piece], piece: Piece) -> bool:

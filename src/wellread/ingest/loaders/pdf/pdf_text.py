@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +11,7 @@ from statistics import median
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import TextBuilder
 from wellread.ingest.loaders.pdf.pdf_headings import Heading
-from wellread.ingest.loaders.pdf.pdf_rows import SIGN, Row
+from wellread.ingest.loaders.pdf.pdf_rows import SIGN, Row, usual_size
 from wellread.types import HeadingMark, Mark
 
 SUMMARY_CHARACTERS = 3_000
@@ -34,14 +33,6 @@ class PaperText:
     text: str
     marks: tuple[Mark, ...]
     abstract: str
-
-
-def body_size(rows: Sequence[Row]) -> float:
-    """The letter size of most of the text; 0 for none."""
-    sizes: Counter[float] = Counter()
-    for row in rows:
-        sizes[row.size] += len(row.text)
-    return sizes.most_common(1)[0][0] if sizes else 0.0
 
 
 def paper_text(rows: Sequence[Row], headings: Mapping[int, Heading]) -> PaperText:
@@ -105,7 +96,7 @@ class _Breaks:
 
     def __init__(self, rows: Sequence[Row], headings: Mapping[int, Heading]) -> None:
         self._rows = rows
-        self._body = body_size(rows)
+        self._body = usual_size(rows)
         edges: dict[tuple[int, int, bool], list[Row]] = {}
         for row in rows:
             edges.setdefault((row.page, row.column, row.leftward), []).append(row)
