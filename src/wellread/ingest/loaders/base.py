@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -107,7 +107,7 @@ class TextBuilder:
         self._pieces: list[str] = []
         self._length = 0
         self._marks: list[Mark] = []
-        self._open: dict[str, tuple[int, Callable[[int, int], Mark]]] = {}
+        self._open: dict[type[Mark], tuple[int, dict[str, Any]]] = {}
 
     @property
     def length(self) -> int:
@@ -124,29 +124,27 @@ class TextBuilder:
 
     def page(self, page: int) -> None:
         """Everything from here to the next page stands on ``page``."""
-        self._begin("page", lambda start, end: PageMark(start=start, end=end, page=page))
+        self._begin(PageMark, page=page)
 
     def heading(self, path: tuple[str, ...]) -> None:
         """Everything from here to the next heading stands under ``path`` (empty: under none)."""
+        self._finish(HeadingMark)
         if path:
-            self._begin("heading", lambda s, e: HeadingMark(start=s, end=e, path=path))
-        else:
-            self._finish("heading")
+            self._begin(HeadingMark, path=path)
 
     def line(self, line: int) -> None:
         """Everything from here to the next line mark begins on source line ``line``."""
-        self._begin("line", lambda start, end: LineMark(start=start, end=end, line=line))
+        self._begin(LineMark, line=line)
 
     def speaker(self, speaker: str | None) -> None:
         """Everything from here on is said by ``speaker`` (None: nobody is named)."""
+        self._finish(SpeakerMark)
         if speaker:
-            self._begin("speaker", lambda s, e: SpeakerMark(start=s, end=e, speaker=speaker))
-        else:
-            self._finish("speaker")
+            self._begin(SpeakerMark, speaker=speaker)
 
     def time(self, begin: float, finish: float | None = None) -> None:
         """Everything from here to the next time was said from ``begin`` (seconds) on."""
-        self._begin("time", lambda s, e: TimeMark(start=s, end=e, begin=begin, finish=finish))
+        self._begin(TimeMark, begin=begin, finish=finish)
 
     def box(self, span: Span, page: int, box: Box) -> None:
         """``span`` stands in ``box`` of ``page``."""
@@ -159,11 +157,11 @@ class TextBuilder:
         marks = sorted(self._marks, key=lambda mark: (mark.start, -mark.end))
         return "".join(self._pieces), tuple(marks)
 
-    def _begin(self, sort: str, make: Callable[[int, int], Mark]) -> None:
+    def _begin(self, sort: type[Mark], **facts: Any) -> None:
         self._finish(sort)
-        self._open[sort] = (self._length, make)
+        self._open[sort] = (self._length, facts)
 
-    def _finish(self, sort: str) -> None:
-        opened = self._open.pop(sort, None)
-        if opened and opened[0] < self._length:
-            self._marks.append(opened[1](opened[0], self._length))
+    def _finish(self, sort: type[Mark]) -> None:
+        start, facts = self._open.pop(sort, (self._length, {}))
+        if start < self._length:
+            self._marks.append(sort(start=start, end=self._length, **facts))

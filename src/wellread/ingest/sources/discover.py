@@ -109,9 +109,9 @@ def feeds_in(data: bytes, uri: str) -> list[FoundPage | SourceError]:
     from wellread.ingest.loaders.text.feeds import feeds_of  # noqa: PLC0415
 
     found: list[FoundPage | SourceError] = []
-    for feed in feeds_of(data, uri):
+    for url in feeds_of(data, uri):
         try:
-            address = str(parse_address(feed.url))
+            address = str(parse_address(url))
             found.append(FoundPage(uri=address, root=uri, as_feed=True))
         except FetchError as error:
             found.append(error)

@@ -44,10 +44,8 @@ class TextNode:
 
     def prefix(self, mark: str) -> None:
         """Put ``mark`` in front of the piece."""
-        if self.tail:
-            self.element.tail = mark + (self.element.tail or "")
-        else:
-            self.element.text = mark + (self.element.text or "")
+        name = "tail" if self.tail else "text"
+        setattr(self.element, name, mark + (getattr(self.element, name) or ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,8 +145,6 @@ class _Reader:
             self._heading(element, HEADINGS[tag])
         elif tag == "pre" or (tag == "code" and "\n" in _all_text(element).strip()):
             self._verbatim(element)
-        elif tag in _LISTS:
-            self._list(element)
         elif tag == "tr" and not _for_layout(element):
             self._row(element)
         else:
@@ -197,27 +193,29 @@ class _Reader:
         )
 
     def _plain(self, element: _Element, tag: str) -> None:
-        apart = tag in BLOCKS
+        listed = tag in _LISTS
+        apart = listed or tag in BLOCKS
         if apart:
             self._begin(element)
             self._around.append(element)
+        if listed:
+            self._lists.append(element)
         if tag == "li":
             self._bullet = True
         link = _leads_away(element)
         self._in_link += link
-        self._children(element)
-        self._in_link -= link
-        if apart:
-            self.flush(element)
-            self._around.pop()
-        if tag == "li":
-            self._bullet = False
-
-    def _children(self, element: _Element) -> None:
         self._text(element.text, element, tail=False)
         for child in element:
             self.walk(child)
             self._text(child.tail, child, tail=True)
+        self._in_link -= link
+        if apart:
+            self.flush(element)
+            self._around.pop()
+        if listed:
+            self._lists.pop()
+        if tag == "li":
+            self._bullet = False
 
     def _text(self, text: str | None, element: _Element, *, tail: bool) -> None:
         # A line break of the markup is a space to a reader; only <br> breaks a line.
@@ -236,15 +234,6 @@ class _Reader:
         self._pieces.append("\n")
         if self._breaks > 1:
             self._begin(element)
-
-    def _list(self, element: _Element) -> None:
-        self._begin(element)
-        self._lists.append(element)
-        self._around.append(element)
-        self._children(element)
-        self.flush(element)
-        self._around.pop()
-        self._lists.pop()
 
     def _heading(self, element: _Element, level: int) -> None:
         self._begin(element)

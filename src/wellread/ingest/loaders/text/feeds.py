@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urljoin
 
 import feedparser
-from lxml import etree
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -205,24 +204,8 @@ def _moment(entry: Item) -> datetime | None:
 # --- OPML: lists of feeds, as feed readers export them ---------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedLink:
-    """One feed of a list.
-
-    Attributes:
-        url: the feed's address (``xmlUrl``).
-        html_url: the site that the feed is of.
-        categories: the folders it stands in, outermost first, and its own categories.
-    """
-
-    url: str
-    title: str = ""
-    html_url: str = ""
-    categories: tuple[str, ...] = ()
-
-
-def feeds_of(data: bytes, uri: str) -> list[FeedLink]:
-    """The feeds that an OPML file names, each address once, in the file's order.
+def feeds_of(data: bytes, uri: str) -> list[str]:
+    """The addresses of the feeds that an OPML file names, each once, in the file's order.
 
     Addresses that are neither http nor https are left out, with a warning.
 
@@ -237,37 +220,15 @@ def feeds_of(data: bytes, uri: str) -> list[FeedLink]:
         logger.warning("%s: the list is damaged (%s)", uri, error.reason)
     if name_of(root).lower() != "opml":
         raise SourceError(uri, f"not OPML: the root element is {name_of(root)[:40]}")
-    found: dict[str, FeedLink] = {}
+    found: list[str] = []
     for element in root.iter():
-        given = _outline(element)
-        if address := given.get("xmlurl", ""):
-            url = _feed_address(address, uri)
-            if not url:
+        given = element.attrib.items() if name_of(element).lower() == "outline" else ()
+        for address in (str(value).strip() for name, value in given if name.lower() == "xmlurl"):
+            if url := _feed_address(address, uri):
+                found.append(url)
+            elif address:
                 logger.warning("%s: not a web address: %.200s", uri, address)
-                continue
-            around = [_outline(one) for one in reversed([*element.iterancestors()])]
-            folders = [_title(one) for one in around if not one.get("xmlurl")]
-            own = re.split("[,/]", given.get("category", ""))
-            names = (*folders, *(part.strip() for part in own))
-            link = FeedLink(
-                url=url,
-                title=_title(given),
-                html_url=web_address(given.get("htmlurl", "")),
-                categories=tuple(dict.fromkeys(name for name in names if name)),
-            )
-            found.setdefault(url, link)
-    return list(found.values())
-
-
-def _outline(element: etree._Element) -> dict[str, str]:
-    """The attributes of an outline's entry, by names in lower case; none of another element."""
-    if name_of(element).lower() != "outline":
-        return {}
-    return {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
-
-
-def _title(given: Mapping[str, str]) -> str:
-    return " ".join((given.get("title") or given.get("text") or "").split())
+    return list(dict.fromkeys(found))
 
 
 def _feed_address(address: str, uri: str) -> str:

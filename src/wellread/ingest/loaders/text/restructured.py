@@ -8,8 +8,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_doctree
@@ -55,6 +54,8 @@ _SKIPPED = (
     nodes.meta,
 )
 _VERBATIM = (nodes.literal_block, nodes.doctest_block, nodes.math_block)
+_TOP_LEVELS = {nodes.title: 1, nodes.subtitle: 2}  # of what stands in no section
+_OTHER_NAMES = {"published": "date", "lang": "language", "description": "summary"}
 _TAGS = frozenset({"tags", "keywords", "category", "categories"})
 
 
@@ -65,30 +66,16 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     settings = {**_SETTINGS, "warning_stream": io.StringIO()}
     with words_kept(text):
         tree = publish_doctree(text, settings_overrides=settings)
-    facts, title = _facts(tree), _title(tree)
+    facts = _facts(tree)
+    title = _title(tree) or facts.pop("title")
     writer = _Writer(SourceLines(text.split("\n")))
     writer.walk(tree)
     yield source.document(
         writer.blocks.build(),
         kind="page",
-        title=title or facts.title or title_from_name(source.name),
         source_type="rst",
-        language=facts.language,
-        authors=facts.authors,
-        published_at=facts.published_at,
-        summary=facts.summary,
-        taxonomy={"tags": facts.tags} if facts.tags else {},
+        **{**facts, "title": title or title_from_name(source.name)},
     )
-
-
-@dataclass(slots=True)
-class _Facts:
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    published_at: datetime | None = None
-    language: str = ""
-    summary: str = ""
-    tags: tuple[str, ...] = ()
 
 
 class _Writer:
@@ -113,6 +100,7 @@ class _Writer:
             nodes.footnote: self._write_note,
             nodes.citation: self._write_note,
             nodes.system_message: self._write_lost,
+            **dict.fromkeys(_VERBATIM, self._write_verbatim),
         }
 
     def walk(self, holder: nodes.Element) -> None:
@@ -120,16 +108,11 @@ class _Writer:
         for node in holder.children:
             if isinstance(node, _SKIPPED) or not isinstance(node, nodes.Element):
                 continue
-            if isinstance(node, nodes.title) and isinstance(holder, nodes.document):
-                self._level = 1
-                self.blocks.heading(1, _inline(node), self._lines.of(node, _inline(node)))
-            elif isinstance(node, nodes.subtitle) and isinstance(holder, nodes.document):
-                self._level = 2
-                self.blocks.heading(2, _inline(node), self._lines.of(node, _inline(node)))
+            if isinstance(holder, nodes.document) and type(node) in _TOP_LEVELS:
+                self._level = _TOP_LEVELS[type(node)]
+                self._head(node)
             elif writer := self._writers.get(type(node)):
                 writer(node)
-            elif isinstance(node, _VERBATIM):
-                self._write_verbatim(node)
             elif isinstance(node, nodes.TextElement):
                 self._write_words(node)
             else:
@@ -140,24 +123,24 @@ class _Writer:
         raw = _inline(node).strip()
         if not raw:
             return
-        lead, self._lead = self._lead, ""
-        line = self._lines.of(node, raw)
-        text = lead + raw.replace("\n", " ")
-        breaks = [found.start() + 1 for found in re.finditer("\n", raw)] if line else []
-        later = [(len(lead) + at, (line or 0) + count) for count, at in enumerate(breaks, 1)]
-        self.blocks.block(text, line, gap=self._gap, later=later)
-        self._gap = PARAGRAPH
+        text = self._lead + raw.replace("\n", " ")
+        self._write(text, raw, self._lines.of(node, raw), self._gap)
 
     def _write_verbatim(self, node: nodes.Element) -> None:
-        self._lead = ""
         text = node.astext().strip("\n").rstrip()
-        line = self._lines.of(node, text, verbatim=True)
-        later: list[tuple[int, int]] = []
-        if line:
-            breaks = [found.end() for found in re.finditer("\n", text)]
-            later = [(at, line + count) for count, at in enumerate(breaks, 1)]
-        self.blocks.block(text, line, later=later)
-        self._gap = PARAGRAPH
+        self._write(text, text, self._lines.of(node, text, verbatim=True), PARAGRAPH)
+
+    def _write(self, text: str, raw: str, line: int | None, gap: str) -> None:
+        """Write ``text``, which ends in the words that stand as ``raw`` in the file."""
+        begun = len(text) - len(raw)
+        breaks = [begun + found.end() for found in re.finditer("\n", raw)] if line else []
+        later = [(at, (line or 0) + count) for count, at in enumerate(breaks, 1)]
+        self.blocks.block(text, line, gap=gap, later=later)
+        self._lead, self._gap = "", PARAGRAPH
+
+    def _head(self, title: nodes.Element) -> None:
+        words = _inline(title)
+        self.blocks.heading(self._level, words, self._lines.of(title, words))
 
     def _write_section(self, node: nodes.Element) -> None:
         if "system-messages" in node["classes"]:  # by docutils, at the end
@@ -165,8 +148,7 @@ class _Writer:
         self._level += 1
         title = node.next_node(nodes.title)
         if title is not None:
-            words = _inline(title)
-            self.blocks.heading(self._level, words, self._lines.of(title, words))
+            self._head(title)
             node.remove(title)
         self.walk(node)
         self._level -= 1
@@ -232,12 +214,9 @@ class _Writer:
             first = next((paragraph.line for paragraph in row.findall(nodes.paragraph)), None)
             if line is not None:
                 # Cells of a CSV table are counted from the table's own first line.
-                inside = first is not None and first > line
-                line = (
-                    self._lines.near(int(first or 0), cells)
-                    if inside
-                    else self._lines.below(line, cells)
-                )
+                inside = int(first) if first is not None and first > line else 0
+                find = self._lines.near if inside else self._lines.below
+                line = find(inside or line, cells)
             self.blocks.block(text, line, gap=gap)
             gap = "\n" if text else gap
         self._gap = PARAGRAPH
@@ -292,9 +271,11 @@ def _title(tree: nodes.document) -> str:
     return ""
 
 
-def _facts(tree: nodes.document) -> _Facts:
-    """Authors, date and tags of the field list in front of the text."""
-    facts = _Facts()
+def _facts(tree: nodes.document) -> dict[str, Any]:
+    """Title, authors, date and tags of the field list in front of the text."""
+    authors: list[str] = []
+    tags: list[str] = []
+    found: dict[str, str] = {}
     info = tree.next_node(nodes.docinfo)
     for node in info.children if info is not None else ():
         name, value = type(node).__name__, one_line(node.astext())
@@ -302,19 +283,19 @@ def _facts(tree: nodes.document) -> _Facts:
             name = node.children[0].astext().lower()
             value = one_line(node.children[1].astext())
         if name == "authors":
-            people = [names(one_line(child.astext())) for child in node.children]
-            facts.authors = tuple(person for found in people for person in found)
+            people = (names(one_line(child.astext())) for child in node.children)
+            authors = [person for group in people for person in group]
         elif name == "author":
-            facts.authors = (*facts.authors, *names(value))
-        elif name in ("date", "published"):
-            facts.published_at = moment(value.strip("$ ").removeprefix("Date: "))
-        elif name in ("language", "lang"):
-            facts.language = value.lower()
-        elif name in ("summary", "description"):
-            facts.summary = value
-        elif name == "title":
-            facts.title = value
+            authors += names(value)
         elif name in _TAGS:
-            found = [tag.strip() for tag in value.split(",")]
-            facts.tags = tuple(dict.fromkeys([*facts.tags, *(tag for tag in found if tag)]))
-    return facts
+            tags += [tag.strip() for tag in value.split(",") if tag.strip()]
+        else:
+            found[_OTHER_NAMES.get(name, name)] = value
+    return {
+        "title": found.get("title", ""),
+        "authors": tuple(authors),
+        "published_at": moment(found.get("date", "").strip("$ ").removeprefix("Date: ")),
+        "language": found.get("language", "").lower(),
+        "summary": found.get("summary", ""),
+        "taxonomy": {"tags": tuple(dict.fromkeys(tags))} if tags else {},
+    }

@@ -179,10 +179,8 @@ class SourceLines:
 
     def near(self, line: int, texts: Sequence[str]) -> int | None:
         """The line next to ``line`` that holds the first word of each text."""
-        for at in _around(line):
-            if self._holds(at, texts):
-                return at
-        return line if 1 <= line <= len(self._lines) else None
+        known = line if 1 <= line <= len(self._lines) else None
+        return next((at for at in _around(line) if self._holds(at, texts)), known)
 
     def below(self, line: int, texts: Sequence[str]) -> int:
         """The first line after ``line`` that holds the first word of each text; else ``line``."""
@@ -192,9 +190,8 @@ class SourceLines:
     def _block(self, line: int, lines: Sequence[str]) -> int | None:
         for at in _around(line):
             there = self._lines[at - 1 : at - 1 + len(lines)] if at > 0 else ()
-            if len(there) == len(lines) and all(
-                a.strip() in b for a, b in zip(lines, there, strict=True)
-            ):
+            pairs = zip(lines, there, strict=False)
+            if len(there) == len(lines) and all(a.strip() in b for a, b in pairs):
                 return at
         return None
 
@@ -207,8 +204,6 @@ class SourceLines:
         return all(word.group() in there if word else text in written for word, text in firsts)
 
 
-def _around(line: int) -> Iterator[int]:
+def _around(line: int) -> list[int]:
     """Line numbers, the nearest first."""
-    yield line
-    for distance in range(1, NEAR + 1):
-        yield from (line - distance, line + distance)
+    return sorted(range(line - NEAR, line + NEAR + 1), key=lambda at: abs(at - line))
