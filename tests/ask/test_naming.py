@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.ask.retrieve.relax import search_within
-from wellread.ask.retrieve.temporal_mentions import period_named
+from wellread.ask.retrieve.relax import period_named, search_within
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint

@@ -10,7 +10,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.persona import persona
+from wellread.ask.retrieve.direct import persona
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.doubles.readers import relevance
 
-from wellread.ask.retrieve.rerank_hits import reranked
+from wellread.ask.retrieve.ranking import reranked
 from wellread.errors import ModelError, SettingsError
 from wellread.kb import open_kb
 from wellread.models.reader import Excerpt, Scores

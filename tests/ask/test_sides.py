@@ -12,7 +12,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.retrieve.compare import MOST_SOURCES, compare, synthesis
+from wellread.ask.retrieve.direct import MOST_SOURCES, compare, synthesis
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.questions import Analysis, Constraint

@@ -13,8 +13,7 @@ import pytest
 from wellread.answers import Answer, Question
 from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
 from wellread.ask.answer import answer, final
-from wellread.ask.deliver.render import SHOWN_ROWS, tell
-from wellread.ask.deliver.reply import Reply
+from wellread.ask.deliver.reply import SHOWN_ROWS, Reply, tell
 from wellread.ask.verify.confidence import of_catalogue
 from wellread.errors import StoreError
 from wellread.ingest.integrity.verify import verify

@@ -28,7 +28,7 @@ LEFT: dict[str, int] = {
     "ask/deliver/suggestions.py": 2,
     "ask/plan.py": 1,
     "ask/retrieve/news.py": 1,
-    "ask/retrieve/temporal_mentions.py": 1,
+    "ask/retrieve/relax.py": 1,
     "ask/understand/analyse.py": 1,
     "ask/understand/answer_kind.py": 13,
     "ask/understand/followups/noun_references.py": 1,

@@ -17,10 +17,8 @@ from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_news import read_news
 from wellread.ask.aggregate.read.read_walks import read_walk
-from wellread.ask.retrieve.compare import compare, synthesis
-from wellread.ask.retrieve.direct import direct, guides
+from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
 from wellread.ask.retrieve.news import news
-from wellread.ask.retrieve.persona import persona
 from wellread.ask.retrieve.retrieval import Found, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase

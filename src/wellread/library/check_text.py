@@ -16,8 +16,8 @@ from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, Verdi
 from wellread.ask.deliver.cite import Sources, sources_of
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
-from wellread.ask.verify.align import plain
 from wellread.ask.verify.check_claims import against
+from wellread.ask.verify.check_steps import plain
 from wellread.ask.verify.reported_speech import MarksOver
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.errors import RequestError

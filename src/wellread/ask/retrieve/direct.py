@@ -1,19 +1,23 @@
-"""Direct retrieval: one search for the question, and the rest of a guide that it finds."""
+"""What is searched for: the whole question, the rest of a guide, a persona's words, each side."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from wellread.ask.retrieve.ranking import varied
+from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.answer_kind import asks_how, asks_what, defines, guide_of
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.english import MONTHS
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
+from wellread.text.tokens import key_of
 from wellread.types import Hit
 
 GUIDE_NEAR = 5  # hits, best first, among which the guide has to be
@@ -97,3 +101,168 @@ def guides(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
         strategy=f"direct retrieval; then all of “{guide.title}”",
         hits=(*found.hits, *rest),
     )
+
+
+def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+    """The persona's own words on the subject, then what names them; None when nobody is named."""
+    name = next(iter(_people(analysis)), "")
+    if not name:
+        return None
+    settings = kb.settings.retrieval
+    text = analysis.searched
+    known = vocabulary_of(kb, analysis.filters.collections).speakers
+    spoken = _as_speaker(analysis, known.get(key_of(name), (name,)))
+    own = None
+    if spoken is not None:
+        own = search_within(kb, spoken, text, settings.top_k, purpose=f"what {name} said")
+    others = search_within(kb, analysis, text, settings.top_k, purpose=f"what names {name}")
+    first = own.hits if own else []
+    named = [hit for hit in others.hits if _names(hit, name)]
+    hits, dropped = varied([*first, *_not_in(named, first)], settings.top_k, 1.0)
+    if not hits:
+        return None
+    note = (
+        f"{name} was not asked this; the answer is drawn from what the sources hold of their views"
+    )
+    return Retrieval(
+        strategy=f"stated views of {name}",
+        hits=tuple(hits),
+        # Limits that were let go of in search of what somebody never said are nobody's concern.
+        relaxed=tuple(dict.fromkeys((*(own.relaxed if own and own.hits else ()), *others.relaxed))),
+        failures=tuple(dict.fromkeys((*(own.failures if own else ()), *others.failures))),
+        notes=(note,),
+        traces=(*(own.traces if own else ()), *others.traces),
+        dropped=tuple(dropped),
+    )
+
+
+def _as_speaker(analysis: Analysis, names: tuple[str, ...]) -> Analysis | None:
+    """The question limited to what they said; None where the asker asks for other speakers.
+
+    Args:
+        names: of one person, as the material writes them.
+    """
+    filters = analysis.filters
+    asked = {each.casefold() for each in filters.speakers}
+    meant = tuple(name for name in names if not asked or name.casefold() in asked)
+    return replace(analysis, filters=replace(filters, speakers=meant)) if meant else None
+
+
+def _people(analysis: Analysis) -> list[str]:
+    """Names of the question that start with a capital letter and are no numbers."""
+    return [name for name in analysis.names if name[:1].isupper()]
+
+
+def _names(hit: Hit, name: str) -> bool:
+    last = re.escape(name.split()[-1].casefold())
+    passage = hit.passage
+    held = f"{passage.context} {passage.text} {' '.join(passage.speakers)}".casefold()
+    return re.search(rf"(?<!\w){last}(?!\w)", held) is not None
+
+
+def _not_in(hits: list[Hit], others: list[Hit]) -> list[Hit]:
+    known = {hit.passage.id for hit in others}
+    return [hit for hit in hits if hit.passage.id not in known]
+
+
+T = TypeVar("T")
+
+MOST_SOURCES = 5  # documents that a comparison or a synthesis rests on
+DEPTH = 3  # times as many candidates as are used
+SYNTHESIS_DIVERSITY = 0.6
+_COMPARING = frozenset(
+    parse("compare comparison contrast differ difference different similar similarity versus").stems
+)
+
+
+def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+    """Passages about each side of a comparison in turns, then about all of them together.
+
+    None when the question names no two sides. A side that nothing is about is named in a note.
+    """
+    if len(analysis.sides) < 2:
+        return None
+    settings = kb.settings.retrieval
+    topic = _shared_topic(analysis)
+    sides = [_whole(side, analysis.sides) for side in analysis.sides]
+    searched = [
+        search_within(
+            kb, analysis, f"{side} {topic}".strip(), settings.top_k, purpose=f"side: {side}"
+        )
+        for side in sides
+    ]
+    about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
+    together = search_within(
+        kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
+    )
+    hits = _of_few_sources(merged([*about, together.hits], 2 * settings.top_k))
+    kept, dropped = varied(hits, settings.top_k, 1.0)
+    missing = [
+        f"nothing was found about “{side}”"
+        for side, found in zip(sides, about, strict=True)
+        if side in analysis.sides and not found and not _about(side, together.hits)
+    ]
+    return Retrieval(
+        strategy=f"a search for each side ({', '.join(sides)}), then together",
+        hits=tuple(kept),
+        relaxed=_all(each.relaxed for each in [*searched, together]),
+        failures=_all(each.failures for each in [*searched, together]),
+        notes=tuple(missing),
+        traces=tuple(look for each in [*searched, together] for look in each.traces),
+        dropped=tuple(dropped),
+    )
+
+
+def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
+    """Passages of several sources that differ from each other; None when nothing is found."""
+    settings = kb.settings.retrieval
+    text = analysis.searched
+    found = search_within(kb, analysis, text, DEPTH * settings.top_k)
+    if not found.hits:
+        return None
+    relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
+    hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
+    return Retrieval(
+        strategy=f"a wide search, up to {MOST_SOURCES} sources",
+        hits=tuple(hits),
+        relaxed=found.relaxed,
+        failures=found.failures,
+        traces=found.traces,
+        dropped=tuple(dropped),
+    )
+
+
+def _whole(side: str, sides: Sequence[str]) -> str:
+    """A side that leans on another's noun ("recent ones") with that noun in its place."""
+    *words_before, last = side.split()
+    if last.lower() not in ("one", "ones"):
+        return side
+    noun = next((other.split()[-1] for other in sides if other != side), last)
+    return " ".join([*words_before, noun])
+
+
+def _shared_topic(analysis: Analysis) -> str:
+    """The terms of the question that belong to no side and do not just ask to compare."""
+    named = {stem for side in analysis.sides for stem in parse(side).stems} | _COMPARING
+    return " ".join(term for term in analysis.terms if not named.issuperset(parse(term).stems))
+
+
+def _about(side: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that hold every word of the side's name, in title, heading or text."""
+    name = parse(side).stem_set
+    return [
+        hit
+        for hit in hits
+        if name.issubset(parse(f"{hit.passage.context}\n{hit.passage.text}").stems)
+    ]
+
+
+def _of_few_sources(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits of the first few documents only."""
+    sources = dict.fromkeys(hit.document.id for hit in hits)
+    few = set(list(sources)[:MOST_SOURCES])
+    return [hit for hit in hits if hit.document.id in few]
+
+
+def _all(several: Iterable[Sequence[T]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for each in several for one in each))

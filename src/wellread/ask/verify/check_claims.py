@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
-from wellread.ask.verify import align
-from wellread.ask.verify.check_steps import quotation, settle
+from wellread.ask.verify.check_steps import plain, quotation, settle
 from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
@@ -248,7 +247,7 @@ class _Checker:
         )
 
     def _told(self, claim: Claim) -> list[Report]:
-        return reports(align.plain(claim.text), self._speakers())
+        return reports(plain(claim.text), self._speakers())
 
     def _speakers(self) -> list[str]:
         if self.marks_over is None:

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Literal
 
+from rapidfuzz import fuzz
+
 from wellread.answers import Verdict, VerdictName
-from wellread.ask.verify import align
 from wellread.ask.verify.reported_speech import Part, about
 from wellread.models.reader import Case, Checking, Entailment
 from wellread.models.readers.support_score import learned
-from wellread.text.english import ROUGHLY, SCALES
+from wellread.text.english import DOUBTING, ROUGHLY, SCALES
 from wellread.text.parsed import parse
 from wellread.text.quantities import LETTERS
+from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
 NOTHING = "the cited passage shares no word with the sentence"
@@ -55,12 +57,12 @@ def settle(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
 def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
     """The verdict on a claim that stands in one of ``parts`` word for word, or nearly."""
     for part in parts:
-        span = align.verbatim(claim, part.text)
-        if span is not None and not align.taken_back(part.text, span):
+        span = verbatim(claim, part.text)
+        if span is not None and not taken_back(part.text, span):
             return _quoted("verbatim", 1.0, part, span)
     for part in parts:
-        near = align.fuzzy(claim, part.text)
-        if near is None or align.taken_back(part.text, near[0]):
+        near = fuzzy(claim, part.text)
+        if near is None or taken_back(part.text, near[0]):
             continue
         if not missing_fact(claim, near[0].of(part.text)):
             return _quoted("fuzzy", near[1], part, near[0])
@@ -226,3 +228,67 @@ def _other_unit(claim: str, passage: str) -> tuple[str, str] | None:
         if mine.unit and same and all(other.unit not in ("", mine.unit) for other in same):
             return mine.said, same[0].said
     return None
+
+
+FUZZY = 92.0  # per cent of characters that agree, from which a sentence counts as quoted
+LEAST_LOOSE, LEAST_FUZZY = 3, 4  # words; fewer are found anywhere by chance
+
+_LOOSE = str.maketrans({"“": '"', "”": '"', "„": '"', "’": "'", "‘": "'", "–": "-", "—": "-"})
+_LINK = re.compile(r"!?\[([^\[\]\n]+)\]\([^()\s]*\)")
+_EMPHASIS = re.compile(r"(?<![\w*_`~])([*_`~]{1,3})(?=\S)(.+?)(?<=\S)\1(?![\w*_`~])")
+# What takes back the words that follow it in the same sentence.
+_DOUBTING = re.compile(rf"\b(?:{'|'.join(DOUBTING)})\b", re.IGNORECASE)
+
+
+def plain(sentence: str) -> str:
+    """``sentence`` without Markdown's emphasis, code marks and links."""
+    shown = _LINK.sub(r"\1", sentence)
+    for _ in range(2):  # bold inside italics
+        shown = _EMPHASIS.sub(r"\2", shown)
+    return shown
+
+
+def verbatim(sentence: str, text: str) -> Span | None:
+    """Where ``sentence`` stands in ``text``, but for white space, quotation marks, case and a
+    final stop.
+    """
+    place = text.find(sentence)
+    if place >= 0:
+        return Span(start=place, end=place + len(sentence))
+    parts = sentence.translate(_LOOSE).rstrip(" .!?").split()
+    if len(parts) < LEAST_LOOSE:
+        return None
+    pattern = r"(?<!\w)" + r"\s+".join(re.escape(part) for part in parts) + r"(?!\w)"
+    found = re.search(pattern, text.translate(_LOOSE), re.IGNORECASE)
+    return Span(start=found.start(), end=found.end()) if found else None
+
+
+def fuzzy(sentence: str, text: str) -> tuple[Span, float] | None:
+    """Where ``sentence`` stands in ``text`` but for a few characters, and how alike, 0-1."""
+    if len(sentence) > len(text) or len(sentence.split()) < LEAST_FUZZY:
+        return None
+    found = fuzz.partial_ratio_alignment(sentence, text, score_cutoff=FUZZY)
+    if found is None:
+        return None
+    return _grow_to_words(Span(start=found.dest_start, end=found.dest_end), text), found.score / 100
+
+
+def taken_back(text: str, span: Span) -> bool:
+    """Whether the rest of the sentence around ``span`` denies or doubts what stands there.
+
+    "It is not true that the bridge is closed" quotes "the bridge is closed" and says the opposite.
+    """
+    around = [each for each in sentence_spans(text) if each.overlaps(span)]
+    if not around:
+        return False
+    before = text[around[0].start : span.start] if around[0].start < span.start else ""
+    return parse(before).negations % 2 == 1 or _DOUBTING.search(before) is not None
+
+
+def _grow_to_words(span: Span, text: str) -> Span:
+    start, end = span.start, span.end
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return Span(start=start, end=end)
