@@ -45,7 +45,7 @@ from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.evaluation.bootstrap import Interval, bootstrap, percentile
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.embedders.cached_embedder import CachedEmbedder
+from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.questions import Analysis, Constraint
 
 QUESTIONS = ROOT / "benchmarks" / "questions"

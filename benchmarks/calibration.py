@@ -21,8 +21,8 @@ from benchmarks.record import save
 from benchmarks.refusal import Row, judged_again, recorded
 from benchmarks.sets.refused import REFUSED
 from benchmarks.train_confidence import ANSWERABLE, usable
-from wellread.evaluation.bootstrap import bootstrap
-from wellread.evaluation.calibration import brier, calibration_error, curve, reliability
+from wellread.evaluation.bootstrap import bootstrap, brier, calibration_error, reliability
+from wellread.evaluation.markdown import curve
 
 ALL = "all"
 

@@ -35,8 +35,7 @@ from wellread.ask.plan import find
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.verify.confidence import MEDIUM, judge
 from wellread.ask.verify.confidence_features import Features
-from wellread.evaluation.bootstrap import Interval, bootstrap
-from wellread.evaluation.calibration import auroc
+from wellread.evaluation.bootstrap import Interval, auroc, bootstrap
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 

@@ -37,7 +37,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
-from wellread.kb.indexes import INDEX_FOLDER
+from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.index.lance import PROBES, REFINE
 from wellread.store.index.lance_tables import table_name
 from wellread.types import Filters

@@ -26,7 +26,7 @@ from benchmarks.refusal import Row, recorded
 from benchmarks.sets.refused import REFUSED, WITHHELD
 from wellread.ask.verify.confidence import FILE, MEANING, WORDS, values_of
 from wellread.ask.verify.confidence_features import Features
-from wellread.evaluation.calibration import auroc
+from wellread.evaluation.bootstrap import auroc
 
 ANSWERABLE = 0.6
 SHARES = {"answerable": ANSWERABLE, "foreign": 0.24, "unanswerable": 0.16, WITHHELD: 0.16}

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from benchmarks.homes import Write
-from wellread.evaluation import measures
-from wellread.evaluation.measures import Measure, Ranking
+from wellread.evaluation import scores as measures
+from wellread.evaluation.scores import Measure, Ranking
 from wellread.kb import KnowledgeBase
 from wellread.types import Candidate, Span
 

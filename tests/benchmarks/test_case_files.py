@@ -37,7 +37,7 @@ def test_judged_queries(tmp_path: Path) -> None:
     ]
     first, second = written(tmp_path / "set.jsonl", judged_lines(queries))
     assert (first.id, first.turns) == ("q1", ("Which?",))
-    assert first.expected.documents == (WantedDocument(name="doc_a", grade=2.0),)
+    assert first.expected.documents == (WantedDocument(document="doc_a", grade=2.0),)
     assert second.id == "q3"
     assert second.expected.spans == (WantedSpan(document="doc_c", start=3, end=9),)
 
@@ -50,7 +50,7 @@ def test_asked_questions(tmp_path: Path) -> None:
     ]
     first, second = written(tmp_path / "set.jsonl", asked_lines(asked))
     assert first.expected == Expected(
-        spans=(WantedSpan(document="doc_a", start=3, end=9),), answers=("Ann",), answerable=True
+        spans=(WantedSpan(document="doc_a", start=3, end=9),), answer=("Ann",), answerable=True
     )
     assert first.tags == ("answerable", "page")
     assert second.expected == Expected(answerable=False)

@@ -70,8 +70,8 @@ def test_a_case_with_every_field(file: Path) -> None:
     assert (found.mode, found.type, found.tags) == ("deep", "temporal", ("ferry",))
     expected = found.expected
     assert expected.documents == (
-        WantedDocument(name="ferry.md"),
-        WantedDocument(name="notes", grade=2.0),
+        WantedDocument(document="ferry.md"),
+        WantedDocument(document="notes", grade=2.0),
     )
     assert expected.spans == (
         WantedSpan(document="ferry.md", start=3, end=9),
@@ -80,7 +80,7 @@ def test_a_case_with_every_field(file: Path) -> None:
         WantedSpan(document="talk.vtt", seconds=(3734.0, 3734.0)),
         WantedSpan(document="ferry.md", quote="since 2021"),
     )
-    assert expected.answers == ("2021", "two thousand")
+    assert expected.answer == ("2021", "two thousand")
     assert expected.answerable is True
 
 
@@ -94,7 +94,7 @@ def test_short_forms_stand_for_lists_of_one(file: Path) -> None:
     )
     assert found.turns == ("Who?",)
     assert found.tags == ("ferry",)
-    assert [each.name for each in found.expected.documents] == ["a.md"]
+    assert [each.document for each in found.expected.documents] == ["a.md"]
     assert len(found.expected.spans) == 1
 
 

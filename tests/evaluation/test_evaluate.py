@@ -21,7 +21,7 @@ FERRY = Case(
     turns=("How much was the ferry Osprey bought for?",),
     expected=Expected(
         spans=(WantedSpan(document="ferry.md", quote="bought for 2.6 million euros"),),
-        answers=("2.6 million euros", "2600000"),
+        answer=("2.6 million euros", "2600000"),
         answerable=True,
     ),
     filters=Filters(collections=("town",)),
@@ -49,7 +49,7 @@ NOWHERE = Case(
     line=4,
     turns=("Who repaired the boathouse roof?",),
     expected=Expected(
-        documents=(WantedDocument(name="ferry.md"),), answers=("Ben",), answerable=True
+        documents=(WantedDocument(document="ferry.md"),), answer=("Ben",), answerable=True
     ),
     filters=Filters(collections=("atlantis",)),
     type="counting",

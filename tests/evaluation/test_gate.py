@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from wellread.errors import RequestError
+from wellread.evaluation.baselines import check, depths_of, gate_body, read_gate
 from wellread.evaluation.bootstrap import Interval
-from wellread.evaluation.gate import check, depths_of, gate_body, read_gate
 from wellread.evaluation.report import ALL, Base, Report
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.evaluation.measures import every, hit, ndcg, recall, reciprocal_rank
+from wellread.evaluation.scores import every, hit, ndcg, recall, reciprocal_rank
 
 
 def places(*names: str) -> list[frozenset[str]]:

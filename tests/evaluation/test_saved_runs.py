@@ -10,12 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from wellread.errors import RequestError
-from wellread.evaluation.calibration import curve
+from wellread.evaluation.baselines import Threshold, body, check, compare, load, save
 from wellread.evaluation.cases import Case, Expected
-from wellread.evaluation.gate import Threshold, check
-from wellread.evaluation.markdown import page
+from wellread.evaluation.markdown import curve, page
 from wellread.evaluation.report import Base, Report, report_of
-from wellread.evaluation.saved import body, compare, load, save
 from wellread.evaluation.scores import Scored
 
 
@@ -26,7 +24,7 @@ def one(
         id=f"c{number}",
         line=number,
         turns=(question or f"Question {number}?",),
-        expected=Expected(answers=("x",), answerable=True),
+        expected=Expected(answer=("x",), answerable=True),
         tags=("even | odd",) if number % 2 else (),
     )
     return Scored(

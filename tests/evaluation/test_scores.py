@@ -15,7 +15,7 @@ from wellread.types import Locator, Span
 
 LISTED = ("doc_a", "doc_b", "doc_c")
 EXPECTED = Expected(
-    documents=tuple(WantedDocument(name=name) for name in ("a", "c", "z")), answerable=True
+    documents=tuple(WantedDocument(document=name) for name in ("a", "c", "z")), answerable=True
 )
 CASE = Case(id="list", line=1, turns=("List all boats.",), expected=EXPECTED)
 TARGETS = Targets(
@@ -110,14 +110,14 @@ def test_a_failure_is_no_refusal() -> None:
 
 
 def test_an_answer_is_matched_without_its_markers() -> None:
-    case = replace(CASE, expected=replace(EXPECTED, answers=("3 boats 1",)))
+    case = replace(CASE, expected=EXPECTED.model_copy(update={"answer": ("3 boats 1",)}))
     assert scored(case, answer("There are 3 boats")).scores["answer_match"] == 0.0
-    case = replace(CASE, expected=replace(EXPECTED, answers=("3 boats",)))
+    case = replace(CASE, expected=EXPECTED.model_copy(update={"answer": ("3 boats",)}))
     assert scored(case, answer("There are 3 boats")).scores["answer_match"] == 1.0
 
 
 def test_with_accepted_answers_a_document_alone_does_not_make_it_right() -> None:
-    case = replace(CASE, expected=replace(EXPECTED, answers=("four boats",)))
+    case = replace(CASE, expected=EXPECTED.model_copy(update={"answer": ("four boats",)}))
     assert scored(case, answer("There are 3 boats")).right is False
     assert scored(CASE, answer("There are 3 boats")).right is True
     elsewhere = answer("There are 3 boats", cited=("doc_q",))
@@ -132,7 +132,7 @@ def test_a_case_without_a_standard_is_not_judged() -> None:
 
 
 def test_every_score_has_its_place_in_the_report() -> None:
-    case = replace(CASE, type="counting", expected=replace(EXPECTED, answers=("x",)))
+    case = replace(CASE, type="counting", expected=EXPECTED.model_copy(update={"answer": ("x",)}))
     spans = {"0:a": [("doc_a", Span(start=0, end=3))]}
     targets = replace(TARGETS, span_grades={"0:a": 1.0}, spans=spans)
     names = measure_names((1, 5))

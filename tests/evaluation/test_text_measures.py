@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.evaluation.measures import (
+from wellread.evaluation.scores import (
     citation_precision,
     citation_recall,
     contains,

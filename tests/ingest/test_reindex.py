@@ -36,7 +36,7 @@ from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
 from wellread.kb import CATALOGUE_FILE, INGEST_LOCK, KnowledgeBase, open_kb
-from wellread.kb.indexes import INDEX_FOLDER
+from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.index.lance import LanceIndex

@@ -22,7 +22,7 @@ from wellread.ingest.pipeline.commit import index_rows, writing
 from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
-from wellread.kb.indexes import INDEX_FOLDER
+from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.raw_reads import Body

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.models.base import Embedder, Purpose
-from wellread.models.embedders.cached_embedder import FEW, CachedEmbedder
+from wellread.models.embedders.open_embedder import FEW, CachedEmbedder
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
 
 

@@ -18,8 +18,7 @@ from wellread.models.base import Embedder
 from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.embedders.open_embedder import open_embedder
 from wellread.models.embedders.static_embedder import StaticEmbedder
-from wellread.models.embedders.weights import SHA256, find_weights
-from wellread.models.model_files import Artefact
+from wellread.models.model_files import SHA256, Artefact, find_weights
 from wellread.models.onnx_runtime import batches
 from wellread.models.word_pieces import word_pieces
 from wellread.testing.embedding import EmbedderContract

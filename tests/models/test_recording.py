@@ -14,7 +14,7 @@ from tests.doubles.readers import relevance
 from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
 from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
-from wellread.models.embedders.cached_embedder import CachedEmbedder
+from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.models.prices import Tariff
 from wellread.models.reader import Case, Entailment, excerpts
 from wellread.models.recording import (

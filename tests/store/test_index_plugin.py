@@ -13,7 +13,7 @@ from wellread.errors import SettingsError
 from wellread.ingest.reindex import reindex
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.indexes import INDEX_FOLDER
+from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexBackend
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract

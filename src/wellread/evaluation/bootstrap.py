@@ -1,7 +1,8 @@
-"""How sure a figure is: percentile intervals over resampled cases.
+"""How sure a figure is: percentile intervals over resampled cases; and whether confidence holds.
 
 Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13. The seed is fixed, so that
-the same scores give the same interval on every machine.
+the same scores give the same interval on every machine. A judgement is a confidence (0-1) with what
+came true: whether the delivered answer was right.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 RESAMPLES = 2_000
 SEED = 20_240_501
 LEVEL = 0.95
+BINS = 10
+LEAST_IN_BIN = 5
 DRAWN_AT_ONCE = 4_000_000  # case numbers held in memory at a time (32 MB)
 
 Floats = NDArray[np.float64]
@@ -80,3 +83,85 @@ def interval(n: int, statistic: Statistic) -> Interval:
     whole = float(statistic(np.arange(n, dtype=np.int64)[np.newaxis])[0])
     low, high = np.quantile(found[~np.isnan(found)], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(mean=whole, low=float(low), high=float(high), n=n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Judgements of similar confidence: its mean, and the share that came true."""
+
+    confidence: float
+    right: Interval
+
+
+def brier(confidence: float, right: bool) -> float:
+    """Squared error of one judgement (Brier, Monthly Weather Review 78, 1950); 0 is best."""
+    return (confidence - right) ** 2
+
+
+def reliability(confidences: Sequence[float], right: Sequence[bool]) -> list[Bin]:
+    """The judgements by confidence, in up to ten bins of equal size, at least five in each."""
+    if not confidences:
+        return []
+    order = np.argsort(np.asarray(confidences), kind="stable")
+    found = []
+    for part in np.array_split(order, bins_for(len(confidences))):
+        mean = float(np.mean([confidences[place] for place in part]))
+        share = bootstrap([float(right[place]) for place in part])
+        found.append(Bin(confidence=mean, right=share))
+    return found
+
+
+def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> Interval:
+    """Mean distance of confidence and share of right ones over the bins of ``reliability``.
+
+    The expected calibration error of Naeini, Cooper and Hauskrecht (AAAI 2015) over bins of equal
+    size.
+    """
+    sure = np.asarray(confidences, dtype=np.float64)
+    true = np.asarray(right, dtype=np.float64)
+    n = len(sure)
+    sizes = [len(part) for part in np.array_split(np.arange(n), bins_for(n))]
+    starts = np.cumsum([0, *sizes[:-1]])
+
+    def error(drawn: NDArray[np.int64]) -> Floats:
+        order = np.argsort(sure[drawn], axis=1, kind="stable")
+        sorted_cases = np.take_along_axis(drawn, order, axis=1)
+        gaps = np.add.reduceat(sure[sorted_cases] - true[sorted_cases], starts, axis=1)
+        return np.asarray(np.abs(gaps).sum(axis=1) / n)
+
+    return interval(n, error)
+
+
+def auroc(scores: Sequence[float], positive: Sequence[bool]) -> Interval | None:
+    """How often a positive case scores above a negative one, ties counting half.
+
+    The area under the ROC curve (Hanley and McNeil, Radiology 143, 1982). None when all cases are
+    of one class.
+    """
+    classes = np.asarray(positive, dtype=bool)
+    if classes.all() or not classes.any():
+        return None
+    _, level = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    levels = int(level.max()) + 1
+
+    def area(drawn: NDArray[np.int64]) -> Floats:
+        # How many positives and negatives each resample has at each level of the score.
+        rows = np.arange(len(drawn))[:, np.newaxis] * levels
+        cells = (rows + level[drawn]).ravel()
+        chosen = classes[drawn].ravel()
+        size = len(drawn) * levels
+        above = np.bincount(cells[chosen], minlength=size).reshape(-1, levels)
+        below = np.bincount(cells[~chosen], minlength=size).reshape(-1, levels)
+        beaten = np.cumsum(below, axis=1) - below / 2
+        pairs = above.sum(axis=1) * below.sum(axis=1)
+        won = (above * beaten).sum(axis=1)
+        share = np.full(len(drawn), np.nan)
+        np.divide(won, pairs, out=share, where=pairs > 0)
+        return share
+
+    return interval(len(classes), area)
+
+
+def bins_for(n: int) -> int:
+    """How many bins ``n`` judgements are put into."""
+    return max(1, min(BINS, n // LEAST_IN_BIN))

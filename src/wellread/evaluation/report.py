@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 
-from wellread.evaluation.bootstrap import Interval, bootstrap, bootstrap_percentile
-from wellread.evaluation.calibration import Bin, auroc, calibration_error, reliability
+from wellread.evaluation.bootstrap import (
+    Bin,
+    Interval,
+    auroc,
+    bootstrap,
+    bootstrap_percentile,
+    calibration_error,
+    reliability,
+)
 from wellread.evaluation.measuring import TOTAL
 from wellread.evaluation.scores import Scored, measure_names
 from wellread.kb import KnowledgeBase

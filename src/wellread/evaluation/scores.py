@@ -1,22 +1,138 @@
-"""What one case scores: its ranking, its answer, its citations, its confidence.
+"""What one case scores: its ranking, its answer's text, its citations, its confidence.
 
-A case that failed or found nothing gets the worst value of every measure that it has.
+A ranking is a sequence of places, best first; each place holds the names of the targets that the
+item there meets (a document meets itself; a passage meets every gold span that it overlaps). A case
+that failed or found nothing gets the worst value of every measure that it has; it is never left
+out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import CATALOGUE, NOBODY, Answer
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.retrieve.retrieval import Found
-from wellread.evaluation import measures
-from wellread.evaluation.calibration import brier
+from wellread.evaluation.bootstrap import brier
 from wellread.evaluation.cases import Case
-from wellread.evaluation.measures import Grades, Ranking
 from wellread.evaluation.targets import Targets
 from wellread.questions import QuestionType
+
+Ranking = Sequence[frozenset[str]]
+Grades = Mapping[str, float]
+Measure = Callable[[Ranking, Grades], float]
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+# ASCII punctuation as in SQuAD's script, and what typographic quotes and dashes add to it.
+_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "“”‘’„«»–—…", " "))
+
+
+# --- rankings --------------------------------------------------------------------------------
+
+
+def hit(ranking: Ranking, grades: Grades, depth: int) -> float:
+    """1 when one of the first ``depth`` places meets a target, else 0."""
+    return float(any(place & grades.keys() for place in ranking[:depth]))
+
+
+def recall(ranking: Ranking, grades: Grades, depth: int) -> float:
+    """Share of the targets that the first ``depth`` places meet; 0 when there is no target."""
+    met = _met(ranking[:depth]) & grades.keys()
+    return len(met) / len(grades) if grades else 0.0
+
+
+def every(ranking: Ranking, grades: Grades, depth: int) -> float:
+    """1 when the first ``depth`` places meet all targets, else 0."""
+    return float(bool(grades) and grades.keys() <= _met(ranking[:depth]))
+
+
+def reciprocal_rank(ranking: Ranking, grades: Grades) -> float:
+    """1 / the place (from 1) of the first target; 0 when there is none. Its mean is the MRR."""
+    for rank, place in enumerate(ranking, 1):
+        if place & grades.keys():
+            return 1 / rank
+    return 0.0
+
+
+def ndcg(ranking: Ranking, grades: Grades, depth: int) -> float:
+    """Normalised discounted cumulative gain, linear gain and log2 discount.
+
+    Järvelin and Kekäläinen, ACM TOIS 20(4), 2002, as trec_eval and BEIR compute it. A target
+    counts at the first place that meets it.
+
+    One place may meet several targets (a passage over two gold spans). They are counted as if each
+    had a place of its own, from there on, so that the measure never exceeds 1.
+    """
+    seen: set[str] = set()
+    gained = 0.0
+    taken = 0
+    for number, targets in enumerate(ranking[:depth]):
+        fresh = sorted((grades[name] for name in targets - seen if name in grades), reverse=True)
+        seen |= targets
+        first = max(number, taken)
+        taken = min(first + len(fresh), depth)
+        places = range(first, taken)
+        gained += sum(
+            grade / math.log2(place + 2) for place, grade in zip(places, fresh, strict=False)
+        )
+    ideal = sum(
+        grade / math.log2(place + 2)
+        for place, grade in enumerate(sorted(grades.values(), reverse=True)[:depth])
+    )
+    return gained / ideal if ideal > 0 else 0.0
+
+
+def _met(places: Ranking) -> set[str]:
+    return set().union(*places)
+
+
+# --- texts -----------------------------------------------------------------------------------
+
+
+def normalised(text: str) -> str:
+    """Lower case, without punctuation and articles, single spaces.
+
+    As the evaluation script of SQuAD does (Rajpurkar et al., EMNLP 2016), except that punctuation
+    separates words instead of joining them ("tool-library" is two words).
+    """
+    plain = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", plain).split())
+
+
+def contains(text: str, accepted: Sequence[str]) -> float:
+    """1 when ``text`` holds one of the accepted answers as whole words, both normalised."""
+    inside = f" {normalised(text)} "
+    return float(any(plain and f" {plain} " in inside for plain in map(normalised, accepted)))
+
+
+def token_f1(text: str, accepted: Sequence[str]) -> float:
+    """The best F1 of words that ``text`` shares with an accepted answer (as in SQuAD)."""
+    given = Counter(normalised(text).split())
+    return max((_f1(given, Counter(normalised(one).split())) for one in accepted), default=0.0)
+
+
+def _f1(given: Counter[str], wanted: Counter[str]) -> float:
+    shared = (given & wanted).total()
+    return 2 * shared / (given.total() + wanted.total()) if shared else 0.0
+
+
+# --- citations -------------------------------------------------------------------------------
+
+
+def citation_precision(citations: Sequence[frozenset[str]]) -> float:
+    """Share of the citations that meet a target; 0 when there is none."""
+    return sum(bool(met) for met in citations) / len(citations) if citations else 0.0
+
+
+def citation_recall(citations: Sequence[frozenset[str]], targets: frozenset[str]) -> float:
+    """Share of the targets that a citation meets; 0 when there is no target."""
+    return len(_met(citations) & targets) / len(targets) if targets else 0.0
+
 
 NDCG_DEPTH = 10
 WORST_BRIER = 1.0
@@ -151,26 +267,26 @@ def _documents(found: Found) -> list[str]:
 
 def _ranking_scores(ranking: Ranking, grades: Grades, depths: Sequence[int]) -> dict[str, float]:
     return {
-        "hit@1": measures.hit(ranking, grades, 1),
-        **{f"recall@{k}": measures.recall(ranking, grades, k) for k in depths},
-        **{f"all@{k}": measures.every(ranking, grades, k) for k in depths},
-        f"ndcg@{NDCG_DEPTH}": measures.ndcg(ranking, grades, NDCG_DEPTH),
-        "mrr": measures.reciprocal_rank(ranking, grades),
+        "hit@1": hit(ranking, grades, 1),
+        **{f"recall@{k}": recall(ranking, grades, k) for k in depths},
+        **{f"all@{k}": every(ranking, grades, k) for k in depths},
+        f"ndcg@{NDCG_DEPTH}": ndcg(ranking, grades, NDCG_DEPTH),
+        "mrr": reciprocal_rank(ranking, grades),
     }
 
 
 def _answer_scores(case: Case, targets: Targets, run: Run, right: bool | None) -> dict[str, float]:
     expected = case.expected
     scores: dict[str, float] = {}
-    if expected.answers:
+    if expected.answer:
         text = _plain_text(run)
-        scores["answer_match"] = measures.contains(text, expected.answers)
-        scores["answer_f1"] = measures.token_f1(text, expected.answers)
+        scores["answer_match"] = contains(text, expected.answer)
+        scores["answer_f1"] = token_f1(text, expected.answer)
     if targets.grades:
         met = _cited(targets, run)
         wanted = frozenset(targets.span_grades or targets.grades)
-        scores["citation_precision"] = measures.citation_precision(met)
-        scores["citation_recall"] = measures.citation_recall(met, wanted)
+        scores["citation_precision"] = citation_precision(met)
+        scores["citation_recall"] = citation_recall(met, wanted)
     if expected.answerable is not None:
         agrees = run.answered == expected.answerable
         scores["refusal_accuracy"] = float(agrees and not run.failed)
@@ -191,13 +307,13 @@ def _right(case: Case, targets: Targets, run: Run) -> bool | None:
     expected = case.expected
     if expected.answerable is False:
         return False
-    if not (expected.answers or targets.grades):
+    if not (expected.answer or targets.grades):
         return None
     if not run.answered:
         return False
-    if expected.answers and measures.contains(_plain_text(run), expected.answers):
+    if expected.answer and contains(_plain_text(run), expected.answer):
         return True
-    return bool(targets.span_grades or not expected.answers) and any(_cited(targets, run))
+    return bool(targets.span_grades or not expected.answer) and any(_cited(targets, run))
 
 
 def _cited(targets: Targets, run: Run) -> list[frozenset[str]]:

@@ -75,12 +75,12 @@ class Resolver:
         # A span's document is expected too, unless the case names documents itself.
         wanted = case.expected.documents or tuple(
             {
-                span.document: WantedDocument(name=span.document, grade=span.grade)
+                span.document: WantedDocument(document=span.document, grade=span.grade)
                 for span in case.expected.spans
             }.values()
         )
         known = self._known(case)
-        documents = {each.name: known.named(each.name) for each in wanted}
+        documents = {each.document: known.named(each.document) for each in wanted}
         missing += [f"document {name}" for name, ids in documents.items() if not ids]
         spans: dict[str, list[Place]] = {}
         grades: dict[str, float] = {}
@@ -91,7 +91,7 @@ class Resolver:
             if not spans[name] and f"document {span.document}" not in missing:
                 missing.append(f"{_in_words(span)} of {span.document}")
         return Targets(
-            grades={each.name: each.grade for each in wanted},
+            grades={each.document: each.grade for each in wanted},
             documents={name: frozenset(ids) for name, ids in documents.items()},
             span_grades=grades,
             spans=spans,

@@ -25,7 +25,7 @@ from wellread.config import SETTINGS_FILE
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase
-from wellread.kb.indexes import INDEX_FOLDER
+from wellread.kb.index_parts import INDEX_FOLDER
 
 MANIFEST = "manifest.json"
 FORMAT = 1

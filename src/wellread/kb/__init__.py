@@ -18,13 +18,10 @@ from typing import Any, Self, TypedDict, Unpack
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
-from wellread.kb.embedders import Embedders
-from wellread.kb.indexes import Indexes
-from wellread.kb.language_models import LanguageModels
-from wellread.kb.ledger import BudgetLedger
+from wellread.kb.index_parts import Embedders, Indexes
+from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.models.base import Closeable, Embedder, LanguageModel
-from wellread.models.embedders.cached_embedder import CachedEmbedder
-from wellread.models.embedders.open_embedder import open_embedder
+from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
 from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from wellread.calls import EMBED_PASSAGE
 from wellread.kb import KnowledgeBase
-from wellread.kb.ledger import Budget, Level
+from wellread.kb.language_models import Budget, Level
 from wellread.models.prices import is_listed, named, tariff_of
 from wellread.store.catalogue.run_logs import Total
 

@@ -18,8 +18,7 @@ from wellread.ask.write.parse_draft import VisibleStream, parse_draft
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import Role
-from wellread.kb.ledger import Standing, dollars, refusal
+from wellread.kb.language_models import Role, Standing, dollars, refusal
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.prices import prompt_tokens
 from wellread.models.reader import Reader

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.models.base import Purpose
-from wellread.models.embedders.weights import DIMENSIONS, MAX_PIECES, MODEL, SHORT, find_weights
-from wellread.models.model_files import Artefact
+from wellread.models.model_files import DIMENSIONS, MAX_PIECES, MODEL, SHORT, Artefact, find_weights
 from wellread.models.onnx_runtime import RUN_ERRORS, batches, framed, open_session
 from wellread.models.word_pieces import word_pieces
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from wellread.errors import ModelError
-from wellread.models.embedders.weights import DIMENSIONS
+from wellread.models.model_files import DIMENSIONS
 from wellread.models.onnx_runtime import framed, open_session
 from wellread.models.word_pieces import word_pieces
 

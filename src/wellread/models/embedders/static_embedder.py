@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import ModelError
 from wellread.models.base import Purpose
-from wellread.models.embedders.weights import MODEL, SHORT
-from wellread.models.model_files import Artefact
+from wellread.models.model_files import MODEL, SHORT, Artefact
 from wellread.models.word_pieces import VOCABULARY, word_pieces
 
 DIMENSIONS = 256

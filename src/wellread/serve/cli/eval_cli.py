@@ -13,16 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.ask.retrieve.search import check_collections
+from wellread.codec import to_plain
 from wellread.errors import RequestError
-from wellread.evaluation import gate as gates
-from wellread.evaluation import markdown, saved
-from wellread.evaluation.calibration import curve
+from wellread.evaluation import baselines, markdown
+from wellread.evaluation.baselines import Check, Comparison, Difference, body, gate_body, write_text
 from wellread.evaluation.cases import Case, read_cases
-from wellread.evaluation.gate import Check, gate_body
-from wellread.evaluation.markdown import page
+from wellread.evaluation.markdown import curve, page
 from wellread.evaluation.measuring import DEPTHS, evaluate, in_collections
 from wellread.evaluation.report import Report, base_of, report_of
-from wellread.evaluation.saved import Comparison, Difference, body, comparison_body, write_text
 from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
@@ -86,8 +84,8 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
     terminal = terminal_of(context)
     # Everything that can be wrong with the files is told before the long part begins.
     chosen = read_cases(cases)[: limit or None]
-    thresholds = gates.read_gate(gate) if gate else []
-    then = saved.load(compare) if compare else None
+    thresholds = baselines.read_gate(gate) if gate else []
+    then = baselines.load(compare) if compare else None
     overrides = _overrides(option or [])
     _check_folders(save, report)
     with terminal.open_current(overrides=overrides) as kb:
@@ -97,13 +95,13 @@ def eval_(  # noqa: PLR0913 - Typer reads the options from the signature
             chosen,
             name=cases.name,
             topics=topic or [],
-            depths=set(k or DEPTHS) | gates.depths_of(thresholds),
+            depths=set(k or DEPTHS) | baselines.depths_of(thresholds),
             retrieval_only=retrieval_only,
         )
     if save:
-        saved.save(measured, save)
-    checks = gates.check(measured, thresholds)
-    comparison = saved.compare(measured, then) if then else None
+        baselines.save(measured, save)
+    checks = baselines.check(measured, thresholds)
+    comparison = baselines.compare(measured, then) if then else None
     if report:
         _write_page(report, measured, checks, comparison)
     _show(terminal, measured, checks, comparison)
@@ -179,7 +177,7 @@ def _show(
 
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}
-        against = {"comparison": comparison_body(comparison)} if comparison else {}
+        against = {"comparison": to_plain(comparison)} if comparison else {}
         terminal.write_json(body(report) | gate | against)
         return
     print_report(terminal.out, report)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
-from wellread.kb.ledger import Level, Period, dollars
+from wellread.kb.language_models import Level, Period, dollars
 from wellread.library.model_usage import UsageReport
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import STATUS_STYLE, named

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
-from wellread.kb.ledger import dollars
+from wellread.kb.language_models import dollars
 from wellread.serve.features.asking.answer_bodies import EvidenceBody
 from wellread.serve.features.bodies import SourceBody
 from wellread.serve.terminal import INDENT, harmless, linked, print_link, shortened
