@@ -86,7 +86,8 @@ def read(root: Path, settings_file: str) -> Archive:
     prepared = prepare(settings, files)
     documents: dict[str, list[Document]] = {}
     for relative, path in files:
-        reading = SourceRules(settings=settings, relative=relative, share=prepared.share(relative))
+        rule, share = settings.rule_for(relative), prepared.share(relative)
+        reading = SourceRules(rule=rule, relative=relative, share=share) if rule else None
         source = source_of(path)
         if kinds.loader_name(source, reading):
             documents[relative] = kinds.load(source, LoaderLimits(), reading)

@@ -60,14 +60,6 @@ def test_the_digest_tells_a_changed_rule() -> None:
     assert parse(GOOD).digest != parse(GOOD.replace("nick", "name")).digest
 
 
-def test_the_inverse_of_either_direction() -> None:
-    settings = parse(GOOD)
-    assert settings.inverse_of("part_of") == "has_part"
-    assert settings.inverse_of("has_part") == "part_of"
-    assert settings.inverse_of("see_also") == "see_also"
-    assert settings.inverse_of("sails") == ""
-
-
 def test_an_empty_file_says_nothing() -> None:
     assert parse("# nothing yet\n") == CollectionSettings()
 

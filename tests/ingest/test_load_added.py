@@ -72,7 +72,7 @@ class TestAddedLoader(LoaderContract):
 
 
 def test_what_was_skipped_before_is_looked_at_again(add_package: AddPackage) -> None:
-    assert kinds.loader_for(source_of("locks.epub", BOOK)) is None
+    assert kinds.loader_name(source_of("locks.epub", BOOK)) == ""
     before = no_loader()
     add_package(MODULE, GROUP, "epub = tiny_epub:load")
     assert no_loader() != before

@@ -9,7 +9,7 @@ import pytest
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load, loader_for
+from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.testing.loader import check_document
 from wellread.types import Document, PageMark, SpeakerMark, TimeMark
 
@@ -29,7 +29,7 @@ def load_all(folder: Path, pattern: str) -> tuple[list[Document], dict[str, str]
     refused: dict[str, str] = {}
     for path in sorted(folder.rglob(pattern)):
         source = read(path)
-        if loader_for(source) is None:
+        if not loader_name(source):
             continue
         try:
             found = load(source, LoaderLimits())

@@ -87,6 +87,6 @@ def test_a_list_is_known_and_has_no_loader(name: str) -> None:
     for data in (LIST.encode(), LIST.replace('encoding="UTF-8"', "").encode("utf-16")):
         source = source_of(name, data)
         assert kinds.kind_of(source) == "opml"
-        assert kinds.is_opml(source)
-        assert kinds.loader_for(source) is None
-    assert not kinds.is_opml(source_of("a.xml", "<rss/>"))
+        assert kinds.kind_of(source) == kinds.OPML
+        assert kinds.loader_name(source) == ""
+    assert kinds.kind_of(source_of("a.xml", "<rss/>")) != kinds.OPML

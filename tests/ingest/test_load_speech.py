@@ -292,7 +292,7 @@ def test_names_stay_and_labels_become_speakers() -> None:
     ],
 )
 def test_other_json_is_no_kind_that_is_read(tree: Any) -> None:
-    assert kinds.loader_for(source_of("a.json", json.dumps(tree, indent=1))) is None
+    assert kinds.loader_name(source_of("a.json", json.dumps(tree, indent=1))) == ""
 
 
 def test_long_speech_without_punctuation_still_has_times() -> None:

@@ -15,7 +15,7 @@ from tests.doubles.web_server import Asked, Reply, WebServer
 
 from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
-from wellread.ingest.parsing.kinds import load, loader_for
+from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
 from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetch
 from wellread.ingest.sources.guarded_network import Body, TooLargeError
@@ -404,5 +404,5 @@ def test_the_pause_that_robots_ask_for_is_kept(server: WebServer) -> None:
 
 def read(found: Fetched) -> str:
     source = Source(uri=found.url, name=found.name, data=found.data, collection="c")
-    assert loader_for(source)
+    assert loader_name(source)
     return "\n".join(document.text for document in load(source, LoaderLimits()))

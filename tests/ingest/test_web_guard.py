@@ -14,7 +14,6 @@ from tests.doubles.web_server import Reply, WebServer
 from wellread.config import WebSettings
 from wellread.ingest.sources.addresses import (
     FetchError,
-    canonical,
     is_public,
     is_web,
     parse_address,
@@ -292,10 +291,3 @@ def test_what_is_an_address_and_what_a_path() -> None:
         assert is_web(url)
     for path in ("a/b", "C:\\x", "c://x", "file:///x", "FILE:///x", "://x", "a b://x", "-"):
         assert not is_web(path)
-
-
-def test_a_page_may_name_its_own_address_within_its_site() -> None:
-    url = "https://www.example.org/a?utm_source=x"
-    assert canonical(url, "https://example.org/a") == "https://example.org/a"
-    for named in ("https://elsewhere.example/a", "/a", "", "javascript:alert(1)", "http://["):
-        assert canonical(url, named) == url

@@ -146,21 +146,11 @@ def loaders() -> Mapping[str, LoaderEntry]:
         name: LoaderEntry(name=name, version=_release(point), target=point.value)
         for name, point in plugins.installed(plugins.LOADERS).items()
     }
-    return {**LOADERS, **added} if added else LOADERS
+    return {**LOADERS, **added}
 
 
 def _release(point: EntryPoint) -> str:
     return f"{point.dist.name}-{point.dist.version}" if point.dist else point.value
-
-
-def loader_for(source: Source) -> LoaderEntry | None:
-    """The loader for ``source``; None when the kind is not known and it should be skipped."""
-    return loaders().get(kind_of(source))
-
-
-def is_opml(source: Source) -> bool:
-    """Whether ``source`` is a list of feeds (see ``opml.feeds_of``)."""
-    return kind_of(source) == OPML
 
 
 def is_current(identity: str, rules: SourceRules | None = None) -> bool:
@@ -211,7 +201,7 @@ def identity_of(name: str, rules: SourceRules | None = None) -> str:
     """What the source record keeps of how a source was read: loader, version, settings."""
     entry = loaders().get(name)
     base = entry.identity if entry else f"{name}/{ENTRIES_VERSION}"
-    return f"{base}+{rules.identity}" if rules is not None and rules.identity else base
+    return f"{base}+{rules.identity}" if rules is not None else base
 
 
 def _titled(document: Document, source: Source) -> Document:

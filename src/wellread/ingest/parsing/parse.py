@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wellread.codec import storable
+from wellread.codec import storable, to_plain
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -138,7 +138,7 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
     if not name:
         return Parsed(
             status="skipped",
-            reason=LEFT_OUT if rules and rules.rule and rules.rule.skip else UNKNOWN_KIND,
+            reason=LEFT_OUT if rules and rules.rule.skip else UNKNOWN_KIND,
             digest=digest,
             loader=no_loader(rules),
             size=size,
@@ -161,7 +161,7 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
 def _ahead(request: ParseRequest) -> Parsed:
     from wellread.ingest.settings.prepared import read_ahead  # noqa: PLC0415 - as in _rules_of
 
-    return Parsed(status="parsed", ahead=read_ahead(Path(request.path), request.ahead))
+    return Parsed(status="parsed", ahead=to_plain(read_ahead(Path(request.path), request.ahead)))
 
 
 def _rules_of(plain: Mapping[str, Any]) -> SourceRules | None:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
+from wellread.codec import from_plain
 from wellread.errors import SourceError
 from wellread.ingest.parsing.parse import LEFT_OUT, ParseRequest, is_current
 from wellread.ingest.parsing.workers import WorkerPool
@@ -99,11 +100,9 @@ def source_rules(
     for item in found:
         if item.uri in places:
             root, below = places[item.uri]
-            rules = SourceRules(
-                settings=settings, relative=below, share=prepared[root].share(below)
-            )
-            if rules.rule is not None:
-                by_uri[item.uri] = rules
+            if rule := settings.rule_for(below):
+                share = prepared[root].share(below)
+                by_uri[item.uri] = SourceRules(rule=rule, relative=below, share=share)
     return CollectionRules(by_uri=by_uri, failed=failed)
 
 
@@ -122,7 +121,10 @@ def _read(pool: WorkerPool, requests: Sequence[AheadRequest]) -> list[Ahead]:
         for request in requests
     ]
     parsed = [each.result() for each in parsing]
-    return [{"failed": each.reason} if each.status == "failed" else each.ahead for each in parsed]
+    return [
+        Ahead(failed=each.reason) if each.status == "failed" else from_plain(Ahead, each.ahead)
+        for each in parsed
+    ]
 
 
 def _placed(item: FoundFile, known: SourceRecord | None) -> tuple[str, str]:

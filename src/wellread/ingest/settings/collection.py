@@ -277,12 +277,6 @@ class CollectionSettings(_Part):
         """The first rule that matches the path (relative to the added folder), or None."""
         return next((rule for rule in self.rules if _spec(rule.match).match_file(relative)), None)
 
-    def inverse_of(self, name: str) -> str:
-        """The other direction of a relation type, whichever of the two is given."""
-        if name in self.relations:
-            return self.relations[name].inverse
-        return next((one for one, other in self.relations.items() if other.inverse == name), "")
-
     @model_validator(mode="after")
     def _declared(self) -> Self:
         known = {*self.relations, *(one.inverse for one in self.relations.values())}

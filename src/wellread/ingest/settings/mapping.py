@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
 from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
@@ -24,7 +25,7 @@ from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.templates import strip_templates
-from wellread.ingest.settings.collection import CollectionSettings, LinkRule, Pick, Rule
+from wellread.ingest.settings.collection import DOCUMENT_FACTS, Pick, Rule
 from wellread.ingest.settings.picking import (
     MOST_VALUES,
     Given,
@@ -52,30 +53,18 @@ class SourceRules:
         share: what it gets from other files.
     """
 
-    settings: CollectionSettings
+    rule: Rule
     relative: str
     share: Share = field(default_factory=Share)
 
     @cached_property
-    def rule(self) -> Rule | None:
-        """The rule for it, or None."""
-        return self.settings.rule_for(self.relative)
-
-    @cached_property
     def identity(self) -> str:
-        """Follows the loader's identity in the source record: another one means: read again.
-
-        Empty where no rule has a say.
-        """
-        if self.rule is None:
-            return ""
+        """Follows the loader's identity in the source record: another one means: read again."""
         said = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         return tagged_hash("rul", json.dumps(said, sort_keys=True), self.share.digest)
 
     def loader_name(self, detected: str) -> str:
         """The loader for it, given the one that its content asks for; empty: it is left out."""
-        if self.rule is None:
-            return detected
         if self.rule.skip:
             return ""
         if self.rule.entries:
@@ -84,7 +73,9 @@ class SourceRules:
             return detected
         return "markdown-transcript" if self.rule.kind == "transcript" else "markdown"
 
-    def load(self, source: Source, limits: LoaderLimits, loader: Loader | None) -> list[Document]:
+    def load(
+        self, source: Source, limits: LoaderLimits, loader: Loader | None
+    ) -> Iterator[Document]:
         """The documents of ``source`` as the rule wants them.
 
         Args:
@@ -94,61 +85,33 @@ class SourceRules:
             SourceError: as loaders do; an id is made of something that the source does not say;
                 a data file is neither YAML nor JSON.
         """
-        return list(_load(source, limits, self, loader))
+        rule, facts = self.rule, file_facts(self.relative)
+        if rule.entries:
+            yield from _entries(source, rule, facts)
+            return
+        if loader is None:
+            raise SourceError(source.uri, "unknown kind of file")
+        text = decode(source) if _is_markdown(loader) else ""
+        matter = split(text, source.uri)
+        for document in loader(source, limits):
+            own = {name: getattr(document, name.partition(".")[2]) for name in DOCUMENT_FACTS}
+            given = Given(fields=matter.fields, facts={**facts, **own}, text=text or document.text)
+            mapped = _mapped(document, rule, given, _linked(rule, matter, given))
+            if self.share.relations and mapped.entity:
+                entity = _with_relations(mapped.entity, self.share.relations)
+                mapped = replace(mapped, entity=entity)
+            yield timed(mapped, self.share.times) if self.share.times else mapped
 
     def to_plain(self) -> dict[str, Any]:
-        """JSON values, with no rule but its own."""
-        rules = () if self.rule is None else (self.rule,)
-        settings = CollectionSettings.model_construct(rules=rules).to_plain()
-        return {
-            "settings": settings,
-            "relative": self.relative,
-            "share": self.share.to_plain(),
-        }
+        """JSON values."""
+        rule = self.rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        return {"rule": rule, "relative": self.relative, "share": to_plain(self.share)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SourceRules:
         """The rules that ``to_plain`` made ``plain`` of."""
-        rules = tuple(Rule.model_validate(rule) for rule in plain["settings"].get("rules", ()))
-        return cls(
-            settings=CollectionSettings.model_construct(rules=rules),
-            relative=plain["relative"],
-            share=Share.from_plain(plain["share"]),
-        )
-
-
-def _load(
-    source: Source, limits: LoaderLimits, rules: SourceRules, loader: Loader | None
-) -> Iterator[Document]:
-    rule = rules.rule
-    if rule is None:
-        if loader is not None:
-            yield from loader(source, limits)
-        return
-    facts = file_facts(rules.relative)
-    if rule.entries:
-        yield from _entries(source, rule, facts)
-        return
-    if loader is None:
-        raise SourceError(source.uri, "unknown kind of file")
-    text = decode(source) if _is_markdown(loader) else ""
-    matter = split(text, source.uri)
-    for document in loader(source, limits):
-        given = Given(
-            fields=matter.fields,
-            facts={
-                **facts,
-                "document.title": document.title,
-                "document.url": document.url,
-                "document.uri": document.uri,
-            },
-            text=text or document.text,
-        )
-        mapped = _mapped(document, rule, given, _linked(rule, matter, given))
-        if rules.share.relations and mapped.entity:
-            entity = _with_relations(mapped.entity, rules.share.relations)
-            mapped = replace(mapped, entity=entity)
-        yield timed(mapped, rules.share.times) if rules.share.times else mapped
+        rule, share = Rule.model_validate(plain["rule"]), from_plain(Share, plain["share"])
+        return cls(rule=rule, relative=plain["relative"], share=share)
 
 
 def _is_markdown(loader: Loader) -> bool:
@@ -201,18 +164,11 @@ def _mapped(document: Document, rule: Rule, given: Given, links: Iterable[Relati
     """The document with everything that the rule says about it."""
     changes: dict[str, Any] = {
         name: words
-        for name, wanted in (
-            ("source_type", rule.source_type),
-            ("language", rule.language),
-            ("media_url", rule.media_url),
-        )
-        if (words := pick(wanted, given))
+        for name in ("source_type", "language", "media_url", "title", "summary")
+        if (words := pick(getattr(rule, name), given))
     }
-    changes |= {
-        name: plain
-        for name, wanted in (("title", rule.title), ("summary", rule.summary))
-        if (plain := markdown.plain_line(pick(wanted, given)))
-    }
+    for name in {"title", "summary"} & changes.keys():
+        changes[name] = markdown.plain_line(changes[name]) or getattr(document, name)
     if url := fill(rule.url, {}, given):
         changes["url"] = url
     if rule.kind is not None:
@@ -275,12 +231,9 @@ def _linked(rule: Rule, matter: FrontMatter, given: Given) -> list[Relation]:
             continue
         whole: _Match = re.compile(made.href or made.label).fullmatch
         for link in found:
-            edges += _edge(made.type, _side(made, link), whole, made.target, given)
+            side = link.href if made.href else link.label
+            edges += _edge(made.type, side, whole, made.target, given)
     return edges
-
-
-def _side(made: LinkRule, link: markdown.Link) -> str:
-    return link.href if made.href else link.label
 
 
 def _edge(kind: str, words: str, whole: _Match, target: str, given: Given) -> Iterator[Relation]:

@@ -12,14 +12,16 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from wellread.codec import to_plain
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
-from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, split
+from wellread.ingest.loaders.front_matter import YAML_LOADER, split
 from wellread.ingest.settings.collection import (
     PLACEHOLDER,
     CollectionSettings,
@@ -51,24 +53,7 @@ class Share:
     @property
     def digest(self) -> str:
         """Changes with anything in it; empty for an empty share."""
-        return tagged_hash("shr", json.dumps(self.to_plain())) if self != Share() else ""
-
-    def to_plain(self) -> dict[str, Any]:
-        """JSON values."""
-        return {
-            "times": _plain(self.times),
-            "relations": [[one.type, one.target] for one in self.relations],
-        }
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Share:
-        """The share that ``to_plain`` made ``plain`` of."""
-        return cls(
-            times=tuple(_titles(plain.get("times", ()))),
-            relations=tuple(
-                Relation(type=kind, target=target) for kind, target in plain.get("relations", ())
-            ),
-        )
+        return tagged_hash("shr", json.dumps(to_plain(self))) if self != Share() else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +94,17 @@ class AheadRequest:
         return {"relative": self.relative, "times": self.times, name: plain}
 
 
-Ahead = Mapping[str, Any]
-"""What was read of a file: ``times``, ``id`` and ``keys``, or ``edges``; or why it ``failed``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """What was read of a file: its id and keys, times by key, edges by id; or why it ``failed``."""
+
+    id: str = ""
+    keys: tuple[str, ...] = ()
+    times: Mapping[str, tuple[TimedTitle, ...]] = field(default_factory=dict)
+    edges: Mapping[str, tuple[Relation, ...]] = field(default_factory=dict)
+    failed: str = ""
+
+
 ReadAhead = Callable[[Sequence[AheadRequest]], Sequence[Ahead]]
 
 
@@ -123,24 +117,33 @@ def read_ahead(path: Path, asked: Mapping[str, Any]) -> Ahead:
     Args:
         asked: ``AheadRequest.to_plain``.
     """
-    if "tree" in asked:
-        edges = _tree_edges(Hierarchy.model_validate(asked["tree"]), path)
-        return {"edges": [[node, one.type, one.target] for node, one in edges]}
-    rule = Rule.model_validate(asked["rule"])
-    if asked["times"]:
-        return {"times": _times(rule, asked["relative"], path)}
     text = _read(path)
-    return _own(rule, asked["relative"], _matter(text).fields if text else {})
+    if "tree" in asked:
+        return Ahead(edges=_edges(Hierarchy.model_validate(asked["tree"]), _loaded(path, text)))
+    rule = Rule.model_validate(asked["rule"])
+    fields = _fields(text)
+    if not asked["times"]:
+        return _own(rule, asked["relative"], fields)
+    given = Given(fields=fields, facts=file_facts(asked["relative"]))
+    times: dict[str, tuple[TimedTitle, ...]] = {}
+    for giving in rule.gives_times:
+        if text and (key := fill(giving.key, {}, given)):
+            times[key] = (*times.get(key, ()), *marked_titles(text, giving))
+    return Ahead(times=times)
+
+
+def _read_here(requests: Sequence[AheadRequest]) -> list[Ahead]:
+    return [read_ahead(request.path, request.to_plain()) for request in requests]
 
 
 def prepare(
-    settings: CollectionSettings, files: Sequence[tuple[str, Path]], read: ReadAhead | None = None
+    settings: CollectionSettings, files: Sequence[tuple[str, Path]], read: ReadAhead = _read_here
 ) -> Prepared:
     """Find out what files need of each other.
 
     Args:
         files: every found file, with its path relative to the added folder.
-        read: has files read (``read_ahead``) where they can do no harm; None: right here.
+        read: has files read (``read_ahead``) where they can do no harm.
     """
     rules = [(relative, path, settings.rule_for(relative)) for relative, path in files]
     ruled = [(relative, path, rule) for relative, path, rule in rules if rule and not rule.skip]
@@ -156,54 +159,41 @@ def prepare(
         for tree in settings.hierarchies
         if tree.file in paths
     ]
-    reader = _Reader(read or _read_here)
+    failed: dict[str, str] = {}
+
+    def ask(those: Sequence[AheadRequest]) -> Iterator[tuple[AheadRequest, Ahead]]:
+        asked = [request for request in those if request.relative not in failed]
+        for request, found in zip(asked, read(asked), strict=True):
+            if found.failed:
+                failed[request.relative] = found.failed
+            else:
+                yield request, found
+
     times: dict[str, list[TimedTitle]] = defaultdict(list)
     edges: dict[str, list[Relation]] = defaultdict(list)
-    for _, found in reader.ask(requests):
-        for key, titles in found.get("times", ()):
-            times[key] += _titles(titles)
-        for node, kind, target in found.get("edges", ()):
-            edges[node].append(Relation(type=kind, target=target))
+    for _, found in ask(requests):
+        for key, titles in found.times.items():
+            times[key] += titles
+        for node, made in found.edges.items():
+            edges[node] += made
     takers = [
         AheadRequest(relative=relative, path=path, rule=rule)
         for relative, path, rule in ruled
         if (times and rule.takes_times) or (edges and rule.id and not rule.entries)
     ]
+    named = [(request, _by_name(request)) for request in takers]
+    owns = [(request, own) for request, own in named if own]
+    # A file is opened only when its name does not say its id and keys.
+    owns += ask([request for request, own in named if own is None])
     shares = {
         request.relative: Share(
-            times=tuple(one for key in own["keys"] for one in times.get(key, ())),
-            relations=tuple(edges.get(own["id"], ())),
+            times=tuple(one for key in own.keys for one in times.get(key, ())),
+            relations=tuple(edges.get(own.id, ())),
         )
-        for request, own in reader.own(takers)
+        for request, own in owns
     }
     filled = {name: share for name, share in shares.items() if share != Share()}
-    return Prepared(shares=filled, failed=reader.failed)
-
-
-class _Reader:
-    """Has files read, and keeps apart those that failed."""
-
-    def __init__(self, read: ReadAhead) -> None:
-        self._read = read
-        self.failed: dict[str, str] = {}
-
-    def ask(self, requests: Sequence[AheadRequest]) -> Iterator[tuple[AheadRequest, Ahead]]:
-        asked = [request for request in requests if request.relative not in self.failed]
-        for request, found in zip(asked, self._read(asked), strict=True):
-            if reason := found.get("failed", ""):
-                self.failed[request.relative] = reason
-            else:
-                yield request, found
-
-    def own(self, requests: Sequence[AheadRequest]) -> Iterator[tuple[AheadRequest, Ahead]]:
-        """Id and keys of each; a file is opened only when its name does not say them."""
-        named = [_by_name(request) for request in requests]
-        yield from ((one, own) for one, own in zip(requests, named, strict=True) if own)
-        yield from self.ask([one for one, own in zip(requests, named, strict=True) if own is None])
-
-
-def _read_here(requests: Sequence[AheadRequest]) -> list[Ahead]:
-    return [read_ahead(request.path, request.to_plain()) for request in requests]
+    return Prepared(shares=filled, failed=failed)
 
 
 def _by_name(request: AheadRequest) -> Ahead | None:
@@ -220,49 +210,36 @@ def _by_name(request: AheadRequest) -> Ahead | None:
 def _own(rule: Rule, relative: str, fields: Mapping[str, Any]) -> Ahead:
     given = Given(fields=fields, facts=file_facts(relative))
     keys = (fill(template, {}, given) for template in rule.takes_times)
-    return {"id": fill(rule.id, {}, given), "keys": [key for key in dict.fromkeys(keys) if key]}
+    return Ahead(id=fill(rule.id, {}, given), keys=tuple(filter(None, dict.fromkeys(keys))))
 
 
-def _times(rule: Rule, relative: str, path: Path) -> list[tuple[str, list[Any]]]:
-    """The times that a file gives, by the key of the document that they belong to."""
-    text = _read(path)
-    if text is None:
-        return []
-    given = Given(fields=_matter(text).fields, facts=file_facts(relative))
-    keys = [(fill(giving.key, {}, given), giving) for giving in rule.gives_times]
-    return [(key, _plain(marked_titles(text, giving))) for key, giving in keys if key]
-
-
-def _tree_edges(tree: Hierarchy, path: Path) -> list[tuple[str, Relation]]:
-    """Entity ids with their edges in a tree."""
-    text = _read(path)
-    if text is None:
-        return []
+def _loaded(path: Path, text: str) -> object:
     try:
-        loaded = yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 a safe loader
+        return yaml.load(text, Loader=YAML_LOADER)  # noqa: S506 a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         logger.warning("%s: no tree of ids can be read from it: %s", path, error)
-        return []
-    return list(_edges(tree, loaded))
+        return None
 
 
-def _edges(tree: Hierarchy, root: object) -> Iterator[tuple[str, Relation]]:
+def _edges(tree: Hierarchy, root: object) -> dict[str, tuple[Relation, ...]]:
     """Each id with its edges, of the first ``MOST_NODES`` nodes."""
+    edges: dict[str, list[Relation]] = defaultdict(list)
     waiting: list[tuple[object, str]] = [(root, "")]
     for _ in range(MOST_NODES):
         if not waiting:
-            return
+            break
         node, above = waiting.pop()
         below = node.get(tree.children) if isinstance(node, dict) else None
         if not isinstance(below, list):
             continue
         names = [_name(tree, child) for child in below]
-        for place, name in enumerate(names):
+        for name, following in zip_longest(names, names[1:], fillvalue=""):
             if name and above:
-                yield name, Relation(type=tree.relation, target=above)
-                if tree.next and place + 1 < len(names) and names[place + 1]:
-                    yield name, Relation(type=tree.next, target=names[place + 1])
+                edges[name].append(Relation(type=tree.relation, target=above))
+                if tree.next and following:
+                    edges[name].append(Relation(type=tree.next, target=following))
         waiting += zip(below, names, strict=True)
+    return {name: tuple(made) for name, made in edges.items()}
 
 
 def _name(tree: Hierarchy, node: object) -> str:
@@ -270,26 +247,17 @@ def _name(tree: Hierarchy, node: object) -> str:
     return str(found) if isinstance(found, str | int) else ""
 
 
-def _plain(titles: Sequence[TimedTitle]) -> list[Any]:
-    return [[one.begin, list(one.titles)] for one in titles]
-
-
-def _titles(plain: Sequence[Any]) -> list[TimedTitle]:
-    return [TimedTitle(begin=begin, titles=tuple(titles)) for begin, titles in plain]
-
-
-def _read(path: Path) -> str | None:
+def _read(path: Path) -> str:
+    """The text of a file; nothing when it is too large or no text."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig") if path.stat().st_size <= MOST_BYTES else ""
     except (OSError, UnicodeDecodeError) as error:
         logger.info("%s is not read ahead: %s", path, error)
-        return None
+        return ""
 
 
-def _matter(text: str) -> FrontMatter:
+def _fields(text: str) -> Mapping[str, Any]:
     try:
-        return split(text, "")
+        return split(text, "").fields
     except SourceError:
-        return FrontMatter(body=text)
+        return {}

@@ -109,15 +109,6 @@ def parse_address(
     return parsed.copy_with(fragment=None, port=usual, path=parsed.path or "/")
 
 
-def canonical(url: str, named: str) -> str:
-    """``named``, the address that a page names as its own, when it is of the page's site."""
-    try:
-        own, given = httpx.URL(url).host, parse_address(named)
-    except (FetchError, httpx.InvalidURL):
-        return url
-    return str(given) if own.removeprefix("www.") == given.host.removeprefix("www.") else url
-
-
 def system_addresses(host: str, port: int) -> list[str]:
     """What the system's resolver says that ``host`` stands for, in the order to try them."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
