@@ -30,8 +30,9 @@ from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
-from wellread.store.index.exact_vectors import MOST_BYTES, ExactVectors
 from wellread.store.index.lance_rows import (
+    MOST_BYTES,
+    ExactVectors,
     edition,
     held_rows,
     match_words,

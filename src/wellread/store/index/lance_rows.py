@@ -1,14 +1,20 @@
-"""What a LanceDB row holds, and how rows, keys and filters are put into its terms.
+"""What a LanceDB row holds; how rows, keys and filters are put into its terms; exact search.
 
 The text is kept once, as the column that full-text search reads. Everything that a candidate
 needs is packed into one column (``key``), because fetching a hundred scattered rows costs a read
-per column.
+per column. And LanceDB reads and decodes a table's vectors anew for every exact search: 10 ms at
+10,000 rows of 384 numbers, where the product of the matrix takes 1. So of a small table the
+matrix of the newest version that was asked for is held in memory; another version, whichever
+process wrote it, is read when it is first searched.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,29 +24,30 @@ import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the n
 import numpy as np
 import pyarrow as pa
 from lancedb.query import FullTextOperator, MatchQuery
+from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import HeldRow, IndexKey, IndexRow
 from wellread.types import Candidate, Filters, Span
 
+COPIED = ("collection", "kind", "source_type", "language")
+LISTS = ("authors", "speakers", "taxonomy")
+MOST_BYTES = 64 << 20  # of the vectors of one table that are held
+MOST_CONDITIONS = 32  # whose rows are held
+
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
 
 def table_schema(dimensions: int) -> pa.Schema:
     """The columns of a table of passages whose vectors have ``dimensions`` numbers."""
+    named = ("passage_id", "document_id", "edition", "key", *COPIED)
     words = pa.list_(pa.string())
     return pa.schema(
         [
-            pa.field("passage_id", pa.string(), nullable=False),
-            pa.field("document_id", pa.string(), nullable=False),
-            pa.field("edition", pa.string(), nullable=False),
-            pa.field("key", pa.string(), nullable=False),
-            pa.field("collection", pa.string(), nullable=False),
-            pa.field("kind", pa.string(), nullable=False),
-            pa.field("source_type", pa.string(), nullable=False),
-            pa.field("language", pa.string(), nullable=False),
-            pa.field("authors", words, nullable=False),
-            pa.field("speakers", words, nullable=False),
-            pa.field("taxonomy", words, nullable=False),
+            *(pa.field(name, pa.string(), nullable=False) for name in named),
+            *(pa.field(name, words, nullable=False) for name in LISTS),
             pa.field("published_at", pa.timestamp("us", tz="UTC")),
             pa.field("search_text", pa.string(), nullable=False),
             pa.field("vector", pa.list_(pa.float32(), dimensions)),  # none: not embedded yet
@@ -48,9 +55,7 @@ def table_schema(dimensions: int) -> pa.Schema:
     )
 
 
-def to_arrow(
-    rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None, dimensions: int
-) -> pa.Table:
+def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) -> pa.Table:
     """The rows as an Arrow table; of rows with the same id the last one counts.
 
     Raises:
@@ -65,10 +70,7 @@ def to_arrow(
         "document_id": [row.document_id for row in kept],
         "edition": [edition(row.document_id, row.version) for row in kept],
         "key": [_pack(row) for row in kept],
-        "collection": [row.collection for row in kept],
-        "kind": [row.kind for row in kept],
-        "source_type": [row.source_type for row in kept],
-        "language": [row.language for row in kept],
+        **{name: [getattr(row, name) for row in kept] for name in COPIED},
         "authors": [_folded(row.authors) for row in kept],
         "speakers": [_folded(row.speakers) for row in kept],
         "taxonomy": [list(row.taxonomy) for row in kept],
@@ -76,18 +78,13 @@ def to_arrow(
         "search_text": [f"{row.context}\n{row.text}" if row.context else row.text for row in kept],
     }
     schema = table_schema(dimensions)
-    arrays = [
-        pa.array(columns[field.name], field.type) for field in schema if field.name in columns
-    ]
-    arrays.append(
-        _vector_column(None if vectors is None else vectors[places], len(kept), dimensions)
-    )
+    arrays = [pa.array(values, schema.field(name).type) for name, values in columns.items()]
+    chosen = None if vectors is None else vectors[places]
+    arrays.append(_vector_column(chosen, len(kept), dimensions))
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def vectors_to_arrow(
-    passage_ids: Sequence[str], vectors: NDArray[np.float32], dimensions: int
-) -> pa.Table:
+def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: int) -> pa.Table:
     """Ids and vectors alone, to be joined to the rows of a table; the last of an id counts.
 
     Raises:
@@ -103,7 +100,7 @@ def vectors_to_arrow(
     )
 
 
-def _check_shape(vectors: NDArray[np.float32], rows: int, dimensions: int) -> None:
+def _check_shape(vectors: Floats, rows: int, dimensions: int) -> None:
     if vectors.shape != (rows, dimensions):
         raise StoreError(
             f"{rows} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
@@ -111,14 +108,14 @@ def _check_shape(vectors: NDArray[np.float32], rows: int, dimensions: int) -> No
         )
 
 
-def _vector_column(vectors: NDArray[np.float32] | None, rows: int, dimensions: int) -> pa.Array:
+def _vector_column(vectors: Floats | None, rows: int, dimensions: int) -> pa.Array:
     if vectors is None:
         return pa.nulls(rows, pa.list_(pa.float32(), dimensions))
     numbers = pa.array(unit(vectors).ravel(), pa.float32())
     return pa.FixedSizeListArray.from_arrays(numbers, dimensions)
 
 
-def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit(vectors: Floats) -> Floats:
     """The vectors (last axis) at length 1, so that a dot product is a cosine; zero stays zero.
 
     Raises:
@@ -140,21 +137,20 @@ def edition(document_id: str, version: str) -> str:
     return json.dumps([document_id, version])
 
 
-def to_candidate(key: str, score: float) -> Candidate:
-    """The candidate that a packed key stands for."""
-    passage_id, document_id, version, start, end = json.loads(key)
-    return Candidate(
-        passage_id=passage_id,
-        document_id=document_id,
-        version=version,
-        span=Span(start=start, end=end),
-        score=score,
-    )
-
-
 def ranked(keys: list[str], scores: list[float], limit: int) -> list[Candidate]:
     """The best ``limit`` of the candidates, best first, equal ones in the order of their ids."""
-    found = [to_candidate(key, score) for key, score in zip(keys, scores, strict=True)]
+    found = []
+    for key, score in zip(keys, scores, strict=True):
+        passage_id, document_id, version, start, end = json.loads(key)
+        found.append(
+            Candidate(
+                passage_id=passage_id,
+                document_id=document_id,
+                version=version,
+                span=Span(start=start, end=end),
+                score=score,
+            )
+        )
     found.sort(key=lambda candidate: (-candidate.score, candidate.passage_id))
     return found[:limit]
 
@@ -243,3 +239,90 @@ def match_words(query: str, differences: int) -> MatchQuery:
         prefix_length=1 if differences else 0,
         document_granularity=None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The rows of one version that have a vector, and which of them meet a condition."""
+
+    edition: tuple[int, int]
+    addresses: NDArray[np.uint64]
+    keys: pa.ChunkedArray
+    vectors: Floats
+    masks: dict[str, Mask] = field(default_factory=dict)
+
+
+class ExactVectors:
+    """The vectors of one table's newest version. May be called from any thread."""
+
+    def __init__(self) -> None:
+        self._reading = threading.Lock()
+        self._held: _Held | None = None
+
+    def nearest(
+        self, table: LanceTable, wanted: Floats, condition: str, limit: int
+    ) -> tuple[list[str], list[float]] | None:
+        """Keys and cosines of the best ``limit`` rows; None when the table must be asked instead.
+
+        That is when it is written to at this moment, or is too large.
+        """
+        held = self._at(table)
+        if held is None:
+            return None
+        # Row by row in this thread: equal vectors have equal scores wherever they stand, and the
+        # threads of a matrix product wait for each other where other work takes the cores.
+        scores: Floats = np.einsum("ij,j->i", held.vectors, wanted)
+        if condition:
+            mask = self._mask(table, held, condition)
+            if mask is None:
+                return None
+            scores = np.where(mask, scores, -np.inf)
+        places = np.flatnonzero(scores > -np.inf)
+        if len(places) > limit:
+            places = np.argpartition(scores, -limit)[-limit:]
+        return held.keys.take(pa.array(places)).to_pylist(), scores[places].tolist()
+
+    def drop(self) -> None:
+        """Hold nothing: the table grew too large, or was made anew."""
+        self._held = None
+
+    def _at(self, table: LanceTable) -> _Held | None:
+        held, edition = self._held, _edition(table)
+        if held is not None and held.edition == edition:
+            return held
+        with self._reading:
+            if self._held is not None and self._held.edition == edition:
+                return self._held
+            self._held = None
+            rows = table.search().where("vector is not null").select(["key", "vector"])
+            found = rows.with_row_id(True).to_arrow()
+            if _edition(table) != edition:
+                return None
+            self._held = _held(edition, found)
+            return self._held
+
+    def _mask(self, table: LanceTable, held: _Held, condition: str) -> Mask | None:
+        known = held.masks.get(condition)
+        if known is not None:
+            return known
+        rows = table.search().where(condition).select(["kind"]).with_row_id(True).to_arrow()
+        if _edition(table) != held.edition:
+            return None
+        mask = np.isin(held.addresses, rows.column("_rowid").to_numpy())
+        if len(held.masks) >= MOST_CONDITIONS:
+            held.masks.clear()
+        held.masks[condition] = mask
+        return mask
+
+
+def _edition(table: LanceTable) -> tuple[int, int]:
+    """Tells every state of a table from every other, also from those before it was made anew."""
+    return table.version, os.stat(f"{table.uri}/_versions").st_mtime_ns
+
+
+def _held(edition: tuple[int, int], rows: pa.Table) -> _Held:
+    column = rows.column("vector")
+    numbers = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    vectors = np.ascontiguousarray(numbers.reshape(rows.num_rows, column.type.list_size))
+    addresses = rows.column("_rowid").to_numpy().astype(np.uint64)
+    return _Held(edition, addresses, rows.column("key").combine_chunks(), vectors)

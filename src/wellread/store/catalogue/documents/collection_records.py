@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Generic
 from uuid import uuid4
 
 from sqlalchemy import Connection, Text, bindparam, cast, delete, func, insert, select, text, update
@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Text, bindparam, cast, delete, func, insert, 
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
 from wellread.store.schema.catalogue_values import KindCount, SourceRecord
-from wellread.store.schema.database import CataloguePart, Database, chunks, made_of, rows_in
+from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
 from wellread.store.schema.tables import (
     collections,
     documents,
@@ -68,13 +68,39 @@ class CollectionWords:
     published: tuple[date, date] | None
 
 
+class HeldByCollection(Generic[T]):
+    """What was made of each collection that was asked for. May be called from any thread."""
+
+    def __init__(self, make: Callable[[Connection, str, str], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[str, T]] = {}
+
+    def of(
+        self, connection: Connection, stamps: Mapping[str, str], collections: Sequence[str]
+    ) -> list[T]:
+        """What is made of the collections (none: of all) that have a stamp.
+
+        The same object comes back as long as the stamp stays.
+        """
+        found = []
+        for name in dict.fromkeys(collections or sorted(stamps)):
+            if name in stamps:
+                held = self._held.get(name)
+                if held is None or held[0] != stamps[name]:
+                    held = (stamps[name], self._make(connection, name, stamps[name]))
+                    with self._lock:
+                        self._held[name] = held
+                found.append(held[1])
+        return found
+
+
 class Vocabularies(CataloguePart):
     """The words of each collection that was asked for. May be called from any thread."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._lock = threading.Lock()
-        self._held: dict[str, CollectionWords] = {}
+        self._held = HeldByCollection(_load)
 
     def of(self, collections: Sequence[str] = ()) -> list[CollectionWords]:
         """The words of the collections (none: of all) as they are now; unknown ones are left out.
@@ -84,19 +110,8 @@ class Vocabularies(CataloguePart):
         Raises:
             StoreError: the catalogue cannot be read.
         """
-        found = []
         with self._database.read() as connection:
-            stamps = stamps_of(connection)
-            for name in dict.fromkeys(collections or sorted(stamps)):
-                if name not in stamps:
-                    continue
-                held = self._held.get(name)
-                if held is None or held.stamp != stamps[name]:
-                    held = _load(connection, name, stamps[name])
-                    with self._lock:
-                        self._held[name] = held
-                found.append(held)
-        return found
+            return self._held.of(connection, stamps_of(connection), collections)
 
 
 def _load(connection: Connection, collection: str, stamp: str) -> CollectionWords:

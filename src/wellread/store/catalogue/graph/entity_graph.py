@@ -15,22 +15,17 @@ an entity and the end of the run.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz import fuzz, process, utils
 from sqlalchemy import Connection, select
 
 from wellread.identity import tagged_hash
-from wellread.store.catalogue.documents.collection_records import stamps_of
-from wellread.store.catalogue.graph import mention_records as mention_records
+from wellread.store.catalogue.documents.collection_records import HeldByCollection, stamps_of
+from wellread.store.catalogue.graph import mention_records
 from wellread.store.catalogue.graph.entity_nodes import EntityNode, Nodes, load_nodes
-from wellread.store.catalogue.graph.mention_records import (
-    Mention,
-    MentionScans,
-)
+from wellread.store.catalogue.graph.mention_records import Mention, MentionScans
 from wellread.store.catalogue.graph.relation_network import (
     Direction,
     Edge,
@@ -48,29 +43,6 @@ from wellread.store.schema.tables import documents, entities, relations
 SEEN = "wellread.networks"  # under which a pooled connection keeps what it saw last
 
 Stamps = dict[str, str]
-
-
-class HeldNetworks:
-    """The network of each collection that was asked for. Methods may be called from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._held: dict[str, tuple[str, Network]] = {}
-
-    def of(self, connection: Connection, collections: Sequence[str]) -> list[Network]:
-        """The networks of the collections (none: of all) as this transaction sees them."""
-        stamps = _stamps(connection)
-        found = []
-        for name in dict.fromkeys(collections or sorted(stamps)):
-            if name not in stamps:
-                continue
-            held = self._held.get(name)
-            if held is None or held[0] != stamps[name]:
-                held = (stamps[name], load_network(connection, name))
-                with self._lock:
-                    self._held[name] = held
-            found.append(held[1])
-        return found
 
 
 def load_network(connection: Connection, collection: str) -> Network:
@@ -132,7 +104,7 @@ class Graph(CataloguePart):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._held = HeldNetworks()
+        self._held = HeldByCollection(lambda connection, name, _: load_network(connection, name))
         self.scans = MentionScans(database)
 
     # --- entities ---
@@ -143,38 +115,36 @@ class Graph(CataloguePart):
         Case, Unicode forms, white space and a leading article do not count. Hyphens and plurals
         do not when nothing fits better and they lead to one entity only.
         """
-        with self._networks(collections) as networks:
-            return [node for network in networks for node in network.nodes.find(name)]
+        networks = self._networks(collections)
+        return [node for network in networks for node in network.nodes.find(name)]
 
     def near(self, collections: Sequence[str], name: str, limit: int = 5) -> list[EntityNode]:
         """Entities with a name that looks like ``name``, the most alike first."""
         found: dict[tuple[str, str], tuple[float, EntityNode]] = {}
-        with self._networks(collections) as networks:
-            for network in networks:
-                for other, likeness, _ in process.extract(
-                    name,
-                    network.nodes.names.keys(),
-                    scorer=fuzz.WRatio,
-                    processor=utils.default_process,
-                    limit=4 * limit,
-                    score_cutoff=LEAST_LIKENESS,
-                ):
-                    node = network.nodes.by_id[network.nodes.names[other]]
-                    found.setdefault((network.collection, node.id), (likeness, node))
+        for network in self._networks(collections):
+            for other, likeness, _ in process.extract(
+                name,
+                network.nodes.names.keys(),
+                scorer=fuzz.WRatio,
+                processor=utils.default_process,
+                limit=4 * limit,
+                score_cutoff=LEAST_LIKENESS,
+            ):
+                node = network.nodes.by_id[network.nodes.names[other]]
+                found.setdefault((network.collection, node.id), (likeness, node))
         best = sorted(found.values(), key=lambda one: (-one[0], one[1].title))
         return [node for _, node in best[:limit]]
 
     def entity(self, collection: str, entity_id: str) -> EntityNode | None:
         """The entity with exactly this id, or None."""
-        with self._networks([collection]) as networks:
-            return next((one.nodes.by_id.get(entity_id) for one in networks), None)
+        return next((one.nodes.by_id.get(entity_id) for one in self._networks([collection])), None)
 
     def entities(
         self, collections: Sequence[str], types: Sequence[str] | None = None
     ) -> list[EntityNode]:
         """The entities of the collections, or those of some types, by type and title."""
-        with self._networks(collections) as networks:
-            found = [node for network in networks for node in network.nodes.by_id.values()]
+        networks = self._networks(collections)
+        found = [node for network in networks for node in network.nodes.by_id.values()]
         return sorted(
             (node for node in found if types is None or node.type in types),
             key=lambda node: (node.type, node.title.casefold(), node.collection, node.id),
@@ -196,40 +166,36 @@ class Graph(CataloguePart):
             direction: of the relation as it is named in ``types``: ``used_by`` outwards is
                 ``uses`` inwards. Relations that read the same from both sides have no direction.
         """
-        with self._networks(collections) as networks:
-            return [
-                one
-                for network in networks
-                if entity_id in network.nodes.by_id
-                for one in network.neighbours(entity_id, types, direction)
-            ]
+        return [
+            one
+            for network in self._networks(collections)
+            if entity_id in network.nodes.by_id
+            for one in network.neighbours(entity_id, types, direction)
+        ]
 
     def edges(self, collections: Sequence[str], types: Sequence[str] | None = None) -> list[Edge]:
         """Every edge, or those of some types; the name of an inverse does as well.
 
         Two that say the same (``a uses b`` and ``b used_by a``) are one edge.
         """
-        with self._networks(collections) as networks:
-            return [edge for network in networks for edge in network.edges(types)]
+        return [edge for one in self._networks(collections) for edge in one.edges(types)]
 
     def degrees(self, collections: Sequence[str]) -> dict[tuple[str, str], int]:
         """(Collection, entity id) to how many edges it has, in and out."""
-        with self._networks(collections) as networks:
-            return {
-                (network.collection, known): network.degree(known)
-                for network in networks
-                for known in network.nodes.by_id
-            }
+        return {
+            (network.collection, known): network.degree(known)
+            for network in self._networks(collections)
+            for known in network.nodes.by_id
+        }
 
     def relation_kinds(self, collections: Sequence[str]) -> list[RelationKind]:
         """The relation types that are declared or in use, with their inverses, by name."""
         found: dict[tuple[str, str], RelationKind] = {}
-        with self._networks(collections) as networks:
-            for kind in (kind for network in networks for kind in network.kinds()):
-                before = found.get((kind.type, kind.inverse))
-                words = dict.fromkeys([*(before.words if before else ()), *kind.words])
-                edges = kind.edges + (before.edges if before else 0)
-                found[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
+        for kind in (kind for one in self._networks(collections) for kind in one.kinds()):
+            before = found.get((kind.type, kind.inverse))
+            words = dict.fromkeys([*(before.words if before else ()), *kind.words])
+            edges = kind.edges + (before.edges if before else 0)
+            found[kind.type, kind.inverse] = replace(kind, words=tuple(words), edges=edges)
         return sorted(found.values(), key=lambda kind: (kind.type, kind.inverse))
 
     def paths(
@@ -244,12 +210,9 @@ class Graph(CataloguePart):
 
         Edges are walked in both directions; every step says how it reads.
         """
-        with self._networks(collections) as networks:
-            found = [
-                path
-                for network in networks
-                for path in network.paths(start, end, min(hops, MOST_HOPS), limit)
-            ]
+        hops = min(hops, MOST_HOPS)
+        networks = self._networks(collections)
+        found = [path for one in networks for path in one.paths(start, end, hops, limit)]
         return sorted(found, key=lambda path: len(path.steps))[:limit]
 
     def reach(
@@ -261,12 +224,9 @@ class Graph(CataloguePart):
         limit: int = 100,
     ) -> list[Path]:
         """The entities within some hops, nearest first, each with a shortest way to it."""
-        with self._networks(collections) as networks:
-            found = [
-                path
-                for network in networks
-                for path in network.reach(entity_id, min(hops, MOST_HOPS), types, limit)
-            ]
+        hops = min(hops, MOST_HOPS)
+        networks = self._networks(collections)
+        found = [path for one in networks for path in one.reach(entity_id, hops, types, limit)]
         return sorted(found, key=lambda path: len(path.steps))[:limit]
 
     # --- mentions ---
@@ -284,7 +244,7 @@ class Graph(CataloguePart):
                 places.setdefault(place.entity_id, []).append(place)
             inside = documents.c.id == document_id
             collection = connection.execute(select(documents.c.collection).where(inside)).scalar()
-            networks = self._held.of(connection, [collection]) if collection and places else []
+        networks = self._networks([collection]) if collection and places else []
         found = [
             EntityMentions(node=network.nodes.by_id[known], places=tuple(spots))
             for network in networks
@@ -293,8 +253,7 @@ class Graph(CataloguePart):
         ]
         return sorted(found, key=lambda one: (-len(one.places), one.places[0].span.start))
 
-    @contextmanager
-    def _networks(self, collections: Sequence[str]) -> Iterator[list[Network]]:
+    def _networks(self, collections: Sequence[str]) -> list[Network]:
         """The networks of the collections as they are now, all from one snapshot."""
         with self._database.read() as connection:
-            yield self._held.of(connection, collections)
+            return self._held.of(connection, _stamps(connection), collections)
