@@ -27,15 +27,17 @@ MORE = re.compile(
     r"|like\s+what|such\s+as(?:\s+what)?|for\s+example|(?:any\s+)?examples|is\s+that\s+all)[?.!\s]*$",
     re.IGNORECASE,
 )
+# A question for yes or no, or with a question word before the same ("when was ...").
 POLAR = re.compile(
-    r"^(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|must|may|might)\b",
+    r"^(?P<wh>(?:when|where|why|how)\s+)?(?P<rest>(?:is|are|was|were|do|does|did|has|have|had|can|could"
+    r"|will|would|should|must|may|might)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+WHAT_ABOUT = re.compile(
+    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:what|how)\s+(?:about|of)\s+(?P<part>.+?)[?.!\s]*$",
     re.IGNORECASE,
 )
-ADJUNCT = re.compile(
-    r"^(?:when|where|why|how)\s+(?P<rest>(?:is|are|was|were|do|does|did|has|have|had|can|could|will"
-    r"|would|should)\b.*)$",
-    re.IGNORECASE,
-)
+EXISTS = re.compile(r"^(?P<be>are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$", re.IGNORECASE)
 
 # --- words that point back ------------------------------------------------------------------------
 
@@ -66,6 +68,8 @@ PREFACE = re.compile(
 BEFORE_THIS = frozenset(
     "is was does did do about of for like with by on has can could will".split()
 )
+NEVER_BEFORE_THIS = frozenset("after before since like than of besides at do".split())
+PEOPLE = frozenset("anyone children everybody everyone members people persons users".split())
 ORDINALS = {
     word: place
     for place, word in enumerate(

@@ -6,6 +6,8 @@ Beside ``english.py``, which holds the words of the language at large. Patterns 
 
 from __future__ import annotations
 
+import re
+
 from babel import Locale
 
 from wellread.text.english import MONTHS
@@ -66,6 +68,12 @@ LANGUAGES = {
         "en de fr es it pt nl da sv no fi pl cs ru uk tr ar he hi zh ja ko el hu ro".split()
     )
 }
+_TONGUE = "|".join(LANGUAGES)
+IN_LANGUAGE = re.compile(
+    rf"\b(?P<of>(?P<tongue>{_TONGUE})(?P<marked>[-\s]language)?)\s+(?P<noun>\w+)"
+    rf"|\b(?P<before>\w+)\s+(?P<in>(?:(?:written|published|asked|recorded)\s+)?in\s+(?P<said>{_TONGUE}))\b",
+    re.IGNORECASE,
+)
 ANY_SOURCE = (
     "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
     "records?|issues|editions"
@@ -129,6 +137,15 @@ SAYING = (
     r"|believed|disagree|disagrees|disagreed|agree|agrees|agreed|speak|speaks|spoke|admit|admits"
     r"|admitted|warn|warns|warned|stress|stressed|note|notes|noted|remark|remarks|remarked|predict"
     r"|predicts|predicted|brings?\s+up|brought\s+up|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
+)
+# Right before a name: by whom it was said, and which recordings are theirs.
+ACCORDING_TO = re.compile(
+    r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$", re.I
+)
+HEARD = re.compile(
+    r"\b(?:episodes?|recaps?|interviews?|transcripts?|podcasts?|talks?|recordings?|conversations?)"
+    r"\s+(?:with|by|of|featuring)\s+$",
+    re.I,
 )
 WRITING = (
     r"(?:write|writes|wrote|written|report|reports|reported|publish|publishes|published|author"

@@ -148,6 +148,15 @@ ASKING_RELATIONS = re.compile(
     r"^(?:\W*(?:and|so)\s+)?(?:which|what|who|whom|where|through|is|are|how)\b", re.I
 )
 
+# --- what is answered from many sources ----------------------------------------------------------
+
+CAUSES = re.compile(
+    r"\b(?:why|how\s+come|reasons?\s+(?:for|behind|why)|(?:what|which)\s+(?:\w+\s+)?caused?s?|causes?\s+of"
+    r"|what\s+(?:led|leads|lead)\s+to|because\s+of\s+what|what\s+(?:drove|drives)|consequences?\s+of)\b",
+    re.IGNORECASE,
+)
+EVERYTHING = re.compile(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b", re.IGNORECASE)
+
 # --- the sides of a comparison --------------------------------------------------------------------
 
 SIDES = tuple(

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from wellread.text.english import ASKING, STOP_WORDS
+from wellread.text.noun_phrases import Phrase, phrases_of
 from wellread.text.quantities import Quantity, quantities_in
 from wellread.text.sentences import sentence_spans
 from wellread.text.stems import stem
+from wellread.text.tokens import Token, tokens_of
 from wellread.text.words import names_in, negations_in, numbers_in, plain, stems_in, words_in
 from wellread.types import Span
 
@@ -39,6 +41,16 @@ class Text:
     def words(self) -> tuple[str, ...]:
         """All words as written, in order."""
         return tuple(words_in(self.content))
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The words with their places, and as they are compared."""
+        return tuple(tokens_of(self.content))
+
+    @cached_property
+    def phrases(self) -> tuple[Phrase, ...]:
+        """The noun phrases in reading order; they do not overlap."""
+        return tuple(phrases_of(self.tokens))
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

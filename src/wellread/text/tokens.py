@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.text.names import singular
@@ -45,6 +46,11 @@ def tokens_of(text: str) -> list[Token]:
             )
         )
     return found
+
+
+def plain_at(tokens: Sequence[Token], place: int) -> str:
+    """The plain word at ``place``; empty before the first and after the last."""
+    return tokens[place].plain if 0 <= place < len(tokens) else ""
 
 
 def plain(word: str) -> str:

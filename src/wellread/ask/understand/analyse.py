@@ -6,12 +6,12 @@ over the same vocabulary on the same day is always understood the same way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from wellread.answers import Question
-from wellread.ask.understand.mentions import entities_of, people_in, people_of
+from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import PLAIN, Clues, Guess, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
@@ -19,8 +19,8 @@ from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Analysis, NamedEntity, QuestionType
+from wellread.text.english_types import CAUSES, EVERYTHING
 from wellread.text.parsed import parse
-from wellread.text.tokens import Token, tokens_of
 from wellread.types import Mode, Span
 
 LONGEST_QUESTION = 4_000
@@ -30,12 +30,6 @@ _DEEP_TYPES: dict[QuestionType, str] = {
     "trend": "it asks how something changed",
     "synthesis": "it asks for the whole",
 }
-_CAUSES = re.compile(
-    r"\b(?:why|how\s+come|reasons?\s+(?:for|behind|why)|(?:what|which)\s+(?:\w+\s+)?caused?s?|causes?\s+of"
-    r"|what\s+(?:led|leads|lead)\s+to|because\s+of\s+what|what\s+(?:drove|drives)|consequences?\s+of)\b",
-    re.IGNORECASE,
-)
-_EVERYTHING = re.compile(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b", re.IGNORECASE)
 
 
 def analyse(
@@ -60,11 +54,9 @@ def analyse(
             f"the question has {len(text):,} characters, the limit is {LONGEST_QUESTION:,}",
             hint="shorten it, or add the long text as a document",
         )
-    tokens = tokens_of(text)
-    people = people_in(text, tokens, vocabulary)
-    entities = entities_of(text, tokens, vocabulary, [one.span for one in people])
-    asking = asked_part(text)
-    limits = _inside(_limits(text, tokens, entities, vocabulary, today), asking)
+    named = named_in(text, vocabulary, today)
+    asking, entities = asked_part(text), named.entities
+    limits = _inside(named.limits, asking)
     constraints = tuple(one.constraint for one in limits)
     asked = " ".join(span.of(text).strip() for span in asking)[:TELLING]
     clues = Clues(
@@ -73,10 +65,13 @@ def analyse(
     sort, told = type_of(clues)
     why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
     if not told and guess is not None:
-        sort = _guessed(guess, text, _subject(text, limits))
+        subject = _subject(text, limits)
+        sort = guess(text, subject)
+        if sort == "meta" and parse(subject).names:
+            sort = PLAIN  # who names something wants to know of that, not of the base itself
         why_so = f"{sort}: by its meaning"
     if sort != "persona":  # whose views are asked for need not be in their own words
-        limits += _inside(people_of(text, people), asking)
+        limits += _inside(people_of(text, named.people), asking)
     limits.sort(key=lambda one: one.constraint.span.start)
     subject = _subject(text, limits)
     mode, why = _mode_of(text, sort, question.mode)
@@ -96,25 +91,22 @@ def analyse(
     )
 
 
-def _guessed(guess: Guess, text: str, subject: str) -> QuestionType:
-    """The type by meaning; who names something wants to know of that, not of the base itself."""
-    sort = guess(text, subject)
-    return PLAIN if sort == "meta" and parse(subject).names else sort
+@dataclass(frozen=True, slots=True)
+class NamedIn:
+    """Who and what a text names, and the limits that it sets but for those on people."""
+
+    people: list[Mention]
+    entities: tuple[NamedEntity, ...]
+    limits: list[Limit]
 
 
-def _limits(
-    text: str,
-    tokens: Sequence[Token],
-    entities: Sequence[NamedEntity],
-    vocabulary: Vocabulary,
-    today: date,
-) -> list[Limit]:
+def named_in(text: str, vocabulary: Vocabulary, today: date) -> NamedIn:
+    """What ``text`` names and is limited to."""
+    people = people_in(text, vocabulary)
+    entities = entities_of(text, vocabulary, [one.span for one in people])
     sources = list(sources_of(text, vocabulary))
-    return [
-        *windows_of(text, tokens, entities, vocabulary, today, of_sources=bool(sources)),
-        *sources,
-        *taxonomy_of(text, tokens, vocabulary),
-    ]
+    windows = windows_of(text, entities, vocabulary, today, of_sources=bool(sources))
+    return NamedIn(people, entities, [*windows, *sources, *taxonomy_of(text, vocabulary)])
 
 
 def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
@@ -124,19 +116,18 @@ def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
 
 def _subject(text: str, limits: Sequence[Limit]) -> str:
     """What is searched for; the whole question when the limits leave no word of a topic."""
-    cuts: list[Span] = [one.cut for one in limits if one.cut is not None]
-    subject = without(text, cuts)
+    subject = without(text, [one.cut for one in limits if one.cut is not None])
     return subject if parse(subject).terms else text
 
 
 def _mode_of(text: str, sort: QuestionType, asked: Mode) -> tuple[Mode, str]:
     if asked != "auto":
         return asked, f"{asked}: as asked"
-    causes = _CAUSES.search(text)
+    causes = CAUSES.search(text)
     if causes:
         return "deep", f"deep: it asks for causes (“{causes.group()}”)"
     if sort in _DEEP_TYPES:
         return "deep", f"deep: {_DEEP_TYPES[sort]}"
-    if _EVERYTHING.search(text):
+    if EVERYTHING.search(text):
         return "deep", "deep: it asks for everything"
     return "quick", "quick: one search will do"

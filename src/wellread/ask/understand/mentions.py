@@ -16,14 +16,17 @@ from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_ever
 from wellread.questions import ConstraintKind, NamedEntity
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import (
+    ACCORDING_TO,
     AFTER_NAME,
     BEFORE_NAME,
+    HEARD,
     OPINIONS,
     SAYING,
     WORKS,
     WRITING,
 )
-from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
+from wellread.text.parsed import parse
+from wellread.text.tokens import ARTICLES, Token, key_of_words, plain_at
 from wellread.types import Filters, Span
 
 MOST_NAMESAKES = 3
@@ -32,26 +35,28 @@ _PLURAL = re.compile(r"(?<=[A-Z0-9])s$")
 
 
 def entities_of(
-    text: str, tokens: Sequence[Token], vocabulary: Vocabulary, taken: Sequence[Span] = ()
+    text: str, vocabulary: Vocabulary, taken: Sequence[Span] = ()
 ) -> tuple[NamedEntity, ...]:
     """The entities that ``text`` names, in reading order. Namesakes share a span.
 
     Args:
         taken: places that hold something else (the name of a speaker).
     """
-    sloppy = not any(char.isupper() for char in text[1:])
+    tokens = parse(text).tokens
     found: list[tuple[Span, list[Named]]] = []
     for start, end, forms in _candidates(tokens, vocabulary):
-        last = tokens[end - 1]
-        span = Span(start=tokens[start].start, end=last.start + len(last.written))
+        span = _over(tokens, start, end)
         if any(span.overlaps(other) for other, _ in found):
             continue
         if any(span.overlaps(other) and len(span) <= len(other) for other in taken):
             continue
-        fitting = [form for form in forms if _fits(form, text, tokens, (start, end), sloppy=sloppy)]
+        fitting = [
+            form
+            for form in forms
+            if form.words > 1 or end - start > 1 or _fits(form, text, tokens, start)
+        ]
         if fitting:
             found.append((span, _best(span.of(text), fitting)))
-    found.sort(key=lambda pair: pair[0].start)
     return tuple(
         NamedEntity(
             span=span,
@@ -60,9 +65,20 @@ def entities_of(
             title=form.node.title,
             type=form.node.type,
         )
-        for span, forms in found
+        for span, forms in sorted(found, key=lambda pair: pair[0].start)
         for form in forms
     )
+
+
+def _over(tokens: Sequence[Token], start: int, end: int) -> Span:
+    """Where these words stand, without a possessive behind."""
+    last = tokens[end - 1]
+    return Span(start=tokens[start].start, end=last.start + len(last.written))
+
+
+def _is_sloppy(text: str) -> bool:
+    """Whether it is written without any capitals."""
+    return not any(char.isupper() for char in text[1:])
 
 
 def _candidates(
@@ -83,18 +99,14 @@ def _candidates(
     return sorted(found, key=lambda one: (one[0] - one[1], one[0]))
 
 
-def _fits(
-    form: Named, text: str, tokens: Sequence[Token], place: tuple[int, int], *, sloppy: bool
-) -> bool:
-    start, end = place
-    if form.words > 1 or end - start > 1:
-        return True
-    token = tokens[start]
+def _fits(form: Named, text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether one word is meant for a name of one word."""
+    token = tokens[place]
     if form.strict and _joined(token.written) != _joined(form.written):
         return False
-    if form.exact and not _written_so(form.written, token.written, sloppy=sloppy):
+    if form.exact and not _written_so(form.written, token.written, sloppy=_is_sloppy(text)):
         return False
-    return not form.everyday or _stands_as_name(text, tokens, start)
+    return not form.everyday or _stands_as_name(text, tokens, place)
 
 
 def _written_so(name: str, written: str, *, sloppy: bool) -> bool:
@@ -116,8 +128,7 @@ def _stands_as_name(text: str, tokens: Sequence[Token], place: int) -> bool:
         return True
     if place and token.written[:1].isupper():
         return True
-    previous = tokens[place - 1].plain if place else ""
-    following = tokens[place + 1].plain if place + 1 < len(tokens) else ""
+    previous, following = plain_at(tokens, place - 1), plain_at(tokens, place + 1)
     ends = not following or after[:1] in ",;:?.!)"
     return previous in BEFORE_NAME and (ends or following in AFTER_NAME)
 
@@ -131,20 +142,12 @@ def _best(written: str, forms: Sequence[Named]) -> list[Named]:
 
 def _joined(name: str) -> str:
     """The words of a name without gaps and article, in the number that they are written in."""
-    words = [token.plain for token in tokens_of(name)]
+    words = [token.plain for token in parse(name).tokens]
     return "".join(words[1:] if len(words) > 1 and words[0] in ARTICLES else words)
 
 
 LONGEST_NAME = 5  # words
 _ASKED = re.compile(r"\b(?:do|does|did|has|have|had)\s+(?:the\s+)?$", re.I)
-_ACCORDING = re.compile(
-    r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$", re.I
-)
-_HEARD = re.compile(
-    r"\b(?:episodes?|recaps?|interviews?|transcripts?|podcasts?|talks?|recordings?|conversations?)"
-    r"\s+(?:with|by|of|featuring)\s+$",
-    re.I,
-)
 _BY = re.compile(
     rf"\b(?:{WORKS}|written|published|authored|reported)\s+(?:[\w-]+\s+){{0,3}}?(?:by|from)\s+(?:the\s+)?$",
     re.I,
@@ -167,17 +170,15 @@ class Mention:
     authors: tuple[str, ...]
 
 
-def people_in(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> list[Mention]:
+def people_in(text: str, vocabulary: Vocabulary) -> list[Mention]:
     """The speakers and authors that ``text`` names, those side by side together."""
-    sloppy = not any(char.isupper() for char in text[1:])
+    tokens = parse(text).tokens
     found: list[Mention] = []
     place = 0
     while place < len(tokens):
-        end, mention = _person(tokens, place, vocabulary, sloppy=sloppy)
+        place, mention = _person(text, tokens, place, vocabulary)
         if mention is None:
-            place += 1
             continue
-        place = end
         if found and _BETWEEN.fullmatch(text[found[-1].span.end : mention.span.start]):
             found[-1] = _together(found[-1], mention)
         else:
@@ -187,57 +188,51 @@ def people_in(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> lis
 
 def people_of(text: str, mentions: Sequence[Mention]) -> Iterator[Limit]:
     """The limits on speaker and author that the question sets."""
-    for mention in mentions:
-        before, after = text[: mention.span.start], text[mention.span.end :]
-        kind, cut = _meant(text, mention, before, after)
-        names = {"speaker": mention.speakers, "author": mention.authors}.get(kind, ())
-        if kind == "speaker" and names:
-            filters = Filters(speakers=names)
-            yield limit("speaker", mention.span, ", ".join(names), filters, cut)
-        elif kind == "author" and names:
-            yield limit("author", mention.span, ", ".join(names), Filters(authors=names), cut)
+    for one in mentions:
+        kind, cut = _meant(text, one)
+        if kind == "speaker":
+            filters = Filters(speakers=one.speakers)
+            yield limit(kind, one.span, ", ".join(one.speakers), filters, cut)
+        elif kind == "author":
+            yield limit(kind, one.span, ", ".join(one.authors), Filters(authors=one.authors), cut)
 
 
-def _meant(
-    text: str, mention: Mention, before: str, after: str
-) -> tuple[ConstraintKind | Literal[""], Span]:
+def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], Span]:
     """Whether the people's speech or writing is asked for, and which words say so."""
-    lead = _ASKED.search(before) or _ACCORDING.search(before) or _BY_NAME.search(before)
+    before, after = text[: mention.span.start], text[mention.span.end :]
+    lead = _ASKED.search(before) or ACCORDING_TO.search(before) or _BY_NAME.search(before)
     said, wrote = _SAYING.search(after), _WRITING.search(after)
+    works = _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
+    heard = ACCORDING_TO.search(before) or _THEIR_OPINION.search(after) or HEARD.search(before)
     start, end = lead.start() if lead else mention.span.start, mention.span.end
-    kind: ConstraintKind | Literal[""] = ""
+    kind: ConstraintKind
     if said:
         kind, end = "speaker", end + said.end()
     elif wrote and mention.authors:
         kind, end = "author", end + wrote.end()
-    elif mention.authors and (
-        _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
-    ):
-        kind = "author"
-    elif _ACCORDING.search(before) or _THEIR_OPINION.search(after) or _HEARD.search(before):
-        kind = "speaker"
+    elif (mention.authors and works) or heard:
+        kind = "author" if mention.authors and works else "speaker"
+    else:
+        return "", mention.span
     if kind == "speaker" and not mention.speakers:
         kind = "author"  # who is only known to write says it in writing
-    return kind, Span(start=start, end=end) if kind else mention.span
+    return kind, Span(start=start, end=end)
 
 
 def _person(
-    tokens: Sequence[Token], start: int, vocabulary: Vocabulary, *, sloppy: bool
+    text: str, tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, Mention | None]:
-    """The longest name that begins at ``start``, and the token after it."""
+    """The longest name that begins at ``start``, if any, and the token to go on from."""
     for end in range(min(len(tokens), start + LONGEST_NAME), start, -1):
-        if any(not token.joined for token in tokens[start + 1 : end]):
+        if not all(token.joined for token in tokens[start + 1 : end]):
             continue
         key = key_of_words([token.plain for token in tokens[start:end]])
         speakers, authors = vocabulary.speakers.get(key, ()), vocabulary.authors.get(key, ())
-        if not speakers and not authors:
-            continue
-        if end - start == 1 and not _stands_alone(tokens, start, sloppy=sloppy):
-            continue
-        last = tokens[end - 1]
-        span = Span(start=tokens[start].start, end=last.start + len(last.written))
-        return end, Mention(span=span, speakers=speakers, authors=authors)
-    return start, None
+        alone = end - start == 1 and not _stands_alone(tokens, start, sloppy=_is_sloppy(text))
+        if (speakers or authors) and not alone:
+            span = _over(tokens, start, end)
+            return end, Mention(span=span, speakers=speakers, authors=authors)
+    return start + 1, None
 
 
 def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:

@@ -14,12 +14,14 @@ from functools import lru_cache
 
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.questions import ConstraintKind
 from wellread.text.english_followups import ABOUT, BEFORE_VALUE, LISTING, LISTING_ASKED
 from wellread.text.english_questions import (
     ANY_SOURCE,
     BEFORE_SOURCES,
     ENTRIES,
     FILED,
+    IN_LANGUAGE,
     LABELLED,
     LANGUAGES,
     MASSES,
@@ -27,7 +29,8 @@ from wellread.text.english_questions import (
     SOURCE_NOUNS,
 )
 from wellread.text.names import plural, singular
-from wellread.text.tokens import Token, key_of_words, plain
+from wellread.text.parsed import parse
+from wellread.text.tokens import Token, key_of_words, plain, plain_at
 from wellread.types import Filters, Kind, Span
 
 _KINDS: dict[str, Kind] = {noun: kind for kind, nouns in SOURCE_NOUNS.items() for noun in nouns}
@@ -37,12 +40,6 @@ _FORMATS = frozenset(
     html markdown md text txt pdf vtt srt sbv json jsonl csv docx pptx xlsx rst rss atom qa entries
     yaml xml
     """.split()
-)
-_TONGUE = "|".join(LANGUAGES)
-_LANGUAGE = re.compile(
-    rf"\b(?P<tongue>{_TONGUE})(?P<marked>[-\s]language)?\s+(?P<noun>\w+)"
-    rf"|\b(?P<before>\w+)\s+(?:(?:written|published|asked|recorded)\s+)?in\s+(?P<said>{_TONGUE})\b",
-    re.IGNORECASE,
 )
 _LED = re.compile(r"(?:in|on|from|across|within|according\s+to)\b", re.IGNORECASE)
 _KIND_OF = re.compile(r"\b(?:kinds?|types?|sorts?|forms?|formats?)\s+of\s+$", re.IGNORECASE)
@@ -61,7 +58,8 @@ def sources_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         asked = (match["after"] or match["before"]).casefold()
         for name in vocabulary.collections:
             if name.casefold() == asked and len(vocabulary.collections) > 1:
-                yield limit("collection", _span(match), name, Filters(collections=(name,)))
+                span = Span(start=match.start(), end=match.end())
+                yield limit("collection", span, name, Filters(collections=(name,)))
 
 
 def source_noun(vocabulary: Vocabulary) -> re.Pattern[str]:
@@ -76,29 +74,25 @@ def source_plurals(vocabulary: Vocabulary) -> list[str]:
 
 def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     types = _types(vocabulary.source_types)
-    found = [
-        match
-        for pattern in _patterns(vocabulary.kinds, vocabulary.source_types)
-        for match in pattern.finditer(text)
-    ]
+    patterns = _patterns(vocabulary.kinds, vocabulary.source_types)
+    found = [match for pattern in patterns for match in pattern.finditer(text)]
     seen = set()
     for match in sorted(found, key=lambda match: match.start("noun")):
         noun = match["noun"].lower()
         name = noun if noun in MASSES else singular(noun) or noun
-        span = _span(match, "noun")
-        if not match["before"] and not _begins_phrase(text[: span.start]):
-            continue
-        # As the head of the question ("which papers say") the noun is needed to read it.
-        led = _LED.match(match["before"] or "")
-        cut = Span(start=match.start("before") if led else span.end, end=span.end)
         value = types.get(name) or _KINDS[name]
-        if value in seen:
+        start, end = match.span("noun")
+        if value in seen or not (match["before"] or _begins_phrase(text[:start])):
             continue
         seen.add(value)
-        if name in types:
-            yield limit("source_type", span, value, Filters(source_types=(value,)), cut)
-        else:
-            yield limit("kind", span, value, Filters(kinds=(_KINDS[name],)), cut)
+        # As the head of the question ("which papers say") the noun is needed to read it.
+        led = _LED.match(match["before"] or "")
+        cut = Span(start=match.start("before") if led else end, end=end)
+        filters = (
+            Filters(source_types=(value,)) if name in types else Filters(kinds=(_KINDS[name],))
+        )
+        sort: ConstraintKind = "source_type" if name in types else "kind"
+        yield limit(sort, Span(start=start, end=end), value, filters, cut)
 
 
 def _begins_phrase(before: str) -> bool:
@@ -118,7 +112,7 @@ def _begins_phrase(before: str) -> bool:
 
 def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     noun = source_noun(vocabulary)
-    for match in _LANGUAGE.finditer(text):
+    for match in IN_LANGUAGE.finditer(text):
         about = match["noun"] or match["before"]
         code = LANGUAGES[(match["tongue"] or match["said"]).lower()]
         if not noun.fullmatch(about) and about.lower() not in ("questions", "question"):
@@ -126,13 +120,8 @@ def _languages(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         # "Danish studies" are from Denmark; "in Danish" and "Danish-language" leave no doubt.
         if match["tongue"] and not match["marked"] and code not in vocabulary.languages:
             continue
-        start = match.start("tongue") if match["tongue"] else match.end("before")
-        end = match.start("noun") if match["tongue"] else match.end()
-        span = Span(start=start, end=end)
-        stripped = span.of(text)
-        place = start + len(stripped) - len(stripped.lstrip())
-        span = Span(start=place, end=place + len(stripped.strip()))
-        yield limit("language", span, code, Filters(languages=(code,)))
+        start, end = match.span("of" if match["tongue"] else "in")
+        yield limit("language", Span(start=start, end=end), code, Filters(languages=(code,)))
 
 
 @lru_cache(maxsize=64)
@@ -186,10 +175,6 @@ def _plural(noun: str) -> str:
     return noun if noun in MASSES else plural(noun)
 
 
-def _span(match: re.Match[str], group: str | int = 0) -> Span:
-    return Span(start=match.start(group), end=match.end(group))
-
-
 LONGEST_VALUE = 8  # words
 # Other words for dimensions that taxonomies often have.
 _LIKE = {
@@ -202,73 +187,45 @@ _LIKE = {
 _IN = re.compile(r"\W*(?:in|among|of|from)\s+(?:the\s+)?|\W*", re.IGNORECASE)
 
 
-def taxonomy_of(text: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[Limit]:
+def taxonomy_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
     """The limits by taxonomy that the question sets."""
+    tokens = parse(text).tokens
     names = _dimension_words(vocabulary.dimensions)
     entries = ENTRIES | {plain(singular(name) or name) for name in vocabulary.entity_types}
     place = 0
     while place < len(tokens):
-        end, pairs = _value(tokens, place, vocabulary)
+        first = start = place
+        place, pairs = _value(tokens, start, vocabulary)
         if not pairs:
-            place += 1
             continue
-        found = _limit(text, tokens, (place, end), pairs, (names, entries))
-        if found is not None:
-            yield found
-        place = end
+        end = last = place
+        before, further = plain_at(tokens, start - 1), plain_at(tokens, start - 2)
+        after = plain_at(tokens, end) if end < len(tokens) and tokens[end].joined else ""
+        near = 2 if before in ("the", "a", "of") else 1
+        ahead = names.get(further if near == 2 else before, ())
+        if any(pair[0] in names.get(after, ()) for pair in pairs):
+            fitting, last = [pair for pair in pairs if pair[0] in names[after]], end + 1
+        elif any(pair[0] in ahead for pair in pairs):
+            fitting, first = [pair for pair in pairs if pair[0] in ahead], start - near
+        elif before in LABELLED or (before == "under" and further in FILED):
+            fitting, first = list(pairs), start - (1 if before in LABELLED else 2)
+        else:
+            fitting = list(pairs) if _lists(text, (start, end), entries, after) else []
+        if len({dimension for dimension, _ in fitting}) != 1:
+            continue
+        span = Span(start=tokens[start].start, end=tokens[end - 1].end)
+        while first and (
+            tokens[first - 1].plain in BEFORE_VALUE or tokens[first - 1].plain == "the"
+        ):
+            first -= 1
+        said = f"{fitting[0][0]}: {', '.join(value for _, value in fitting)}"
+        cut = Span(start=tokens[first].start, end=tokens[last - 1].end)
+        yield limit("taxonomy", span, said, Filters(taxonomy=tuple(fitting)), cut)
 
 
-def _limit(
-    text: str,
-    tokens: Sequence[Token],
-    place: tuple[int, int],
-    pairs: Sequence[tuple[str, str]],
-    words: tuple[dict[str, frozenset[str]], frozenset[str]],
-) -> Limit | None:
-    start, end = place
-    names, entries = words
-    before = tokens[start - 1].plain if start else ""
-    further = tokens[start - 2].plain if start > 1 else ""
-    after = tokens[end].plain if end < len(tokens) and tokens[end].joined else ""
-    fitting = [pair for pair in pairs if pair[0] in names.get(after, ())]
-    first, last = start, end
-    if fitting:
-        last = end + 1
-    else:
-        beside = before if before not in ("the", "a", "of") else further
-        fitting = [pair for pair in pairs if pair[0] in names.get(beside, ())]
-        if fitting:
-            first = start - (1 if beside == before else 2)
-    if not fitting and (before in LABELLED or (before == "under" and further in FILED)):
-        fitting = list(pairs)
-        first = start - (1 if before in LABELLED else 2)
-    if not fitting and _lists(text, tokens, place, entries, after):
-        fitting = list(pairs)
-    if not fitting or len({dimension for dimension, _ in fitting}) > 1:
-        return None
-    cut = first
-    while cut and (tokens[cut - 1].plain in BEFORE_VALUE or tokens[cut - 1].plain == "the"):
-        cut -= 1
-    dimension = fitting[0][0]
-    values = [value for _, value in fitting]
-    return limit(
-        "taxonomy",
-        Span(start=tokens[start].start, end=tokens[end - 1].end),
-        f"{dimension}: {', '.join(values)}",
-        Filters(taxonomy=tuple(fitting)),
-        Span(start=tokens[cut].start, end=tokens[last - 1].end),
-    )
-
-
-def _lists(
-    text: str,
-    tokens: Sequence[Token],
-    place: tuple[int, int],
-    entries: frozenset[str],
-    after: str,
-) -> bool:
+def _lists(text: str, place: tuple[int, int], entries: frozenset[str], after: str) -> bool:
     """Whether entries are asked for: "municipal projects", "patterns in Meeting Practices"."""
-    start, end = place
+    tokens, (start, end) = parse(text).tokens, place
     if not LISTING.search(text):
         return False
     before = text[: tokens[start].start]
@@ -276,7 +233,7 @@ def _lists(
         LISTING_ASKED.search(before) or _IN.fullmatch(before)
     ):
         return True
-    if end - start < 2 or not start or tokens[start - 1].plain not in ("in", "under", "to", "from"):
+    if end - start < 2 or plain_at(tokens, start - 1) not in ("in", "under", "to", "from"):
         return False
     return any((singular(token.plain) or "") in entries for token in tokens[:start])
 
@@ -284,12 +241,12 @@ def _lists(
 def _value(
     tokens: Sequence[Token], start: int, vocabulary: Vocabulary
 ) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """The longest value of the taxonomy that begins at ``start``, and the token after it."""
+    """The longest value of the taxonomy that begins at ``start``, and the token to go on from."""
     for end in range(min(len(tokens), start + LONGEST_VALUE), start, -1):
         pairs = vocabulary.taxonomy.get(key_of_words([one.plain for one in tokens[start:end]]))
         if pairs and all(token.joined for token in tokens[start + 1 : end]):
             return end, pairs
-    return start, ()
+    return start + 1, ()
 
 
 def _dimension_words(dimensions: frozenset[str]) -> dict[str, frozenset[str]]:

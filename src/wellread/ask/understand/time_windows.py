@@ -20,6 +20,7 @@ from wellread.ask.understand.source_limits import source_noun
 from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
 from wellread.questions import NamedEntity
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
+from wellread.text.parsed import parse
 from wellread.text.periods import Expression, Period, expressions_of, month_of
 from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
@@ -56,7 +57,6 @@ class _Window:
 
 def windows_of(
     text: str,
-    tokens: Sequence[Token],
     entities: Sequence[NamedEntity],
     vocabulary: Vocabulary,
     today: date,
@@ -69,34 +69,41 @@ def windows_of(
         of_sources: the question is about sources of some kind.
     """
     noun = source_noun(vocabulary)
-    names = [entity.span for entity in entities]
-    asking = asked_part(text)
-    found = [
-        window
-        for window in _windows(text, noun, today, of_sources=of_sources)
-        if not any(window.span.overlaps(name) for name in names)
-        and any(window.span.overlaps(sentence) for sentence in asking)
-    ]
-    if AMOUNT.search(text) and not noun.search(text) and not TOLD.search(text):
-        found = []
-    found += _since_something(text, tokens, entities, vocabulary)
+    found: list[_Window] = []
+    if not AMOUNT.search(text) or noun.search(text) or TOLD.search(text):
+        asking = asked_part(text)
+        found = [
+            window
+            for window in _windows(text, noun, today, of_sources=of_sources)
+            if not any(window.span.overlaps(entity.span) for entity in entities)
+            and any(window.span.overlaps(sentence) for sentence in asking)
+        ]
+    found += _since_something(text, entities, vocabulary)
     if len(found) != 1:
         return
-    (window,) = found
-    if window.sure or of_sources or _overlaps(window, vocabulary.published):
-        yield limit("time", window.span, _told(window), _filters(window), window.cut)
+    (one,) = found
+    if not (one.sure or of_sources or _divides(one, vocabulary.published)):
+        return
+    days = [day.isoformat() for day in (one.first, one.last) if day]
+    if len(days) == 2:
+        said = " to ".join(dict.fromkeys(days))
+    else:
+        said = f"{'from' if one.first else 'until'} {days[0]}"
+    filters = Filters(
+        published_from=datetime.combine(one.first, time.min, UTC) if one.first else None,
+        published_to=datetime.combine(one.last, time.max, UTC) if one.last else None,
+    )
+    yield limit("time", one.span, said, filters, one.cut)
 
 
 def _windows(
     text: str, noun: re.Pattern[str], today: date, *, of_sources: bool
 ) -> Iterator[_Window]:
     expressions = expressions_of(text, today)
-    place = 0
-    while place < len(expressions):
-        one = expressions[place]
-        following = expressions[place + 1] if place + 1 < len(expressions) else None
-        window = _range(text, one, following) if following else None
-        place += 2 if window else 1
+    while expressions:
+        one, *expressions = expressions
+        window = _range(text, one, expressions[0]) if expressions else None
+        expressions = expressions[1:] if window else expressions
         window = window or _single(text, one, noun, of_sources=of_sources)
         if window is not None:
             yield window
@@ -112,10 +119,9 @@ def _range(text: str, one: Expression, other: Expression) -> _Window | None:
     first = _beside(one.period, other.period)
     if between != (joint["word"].lower() == "and") or first.first > other.period.last:
         return None
-    start = lead.start("word")
     return _Window(
         span=Span(start=one.start, end=other.end),
-        cut=Span(start=start, end=other.end),
+        cut=Span(start=lead.start("word"), end=other.end),
         first=first.first,
         last=other.period.last,
     )
@@ -159,16 +165,15 @@ def _single(
 def _asks_for(text: str, one: Expression, word: str, noun: re.Pattern[str]) -> bool:
     """Whether ``word`` before a period makes it a window."""
     before = text[max(0, one.start - LOOK_BACK) : one.start]
-    if one.form in _RELATIVE:
-        return word in _WITHIN or word in ("", "from", "of", "for")
-    if one.form == "days":
-        return word in _WITHIN or word in ("", "from")
+    single = one.period.grain == "day"
+    if one.form in _RELATIVE or one.form == "days":
+        several = {"of", "for"} if one.form in _RELATIVE else set()
+        return word in _WITHIN | {"", "from"} | several
     if word in ("from", "of"):
         lead = rf"(?:{noun.pattern})\s+(?:\w+\s+|are\s+there\s+)?{word}\s+(?:the\s+)?(?:year\s+)?$"
-        if re.search(lead, before, re.IGNORECASE):
-            return True
-        return word == "of" and one.period.grain != "day" and _SEVERAL.search(before) is not None
-    if one.period.grain == "day":
+        several_of = word == "of" and not single and _SEVERAL.search(before)
+        return bool(re.search(lead, before, re.IGNORECASE) or several_of)
+    if single:
         return word == "on" and PUBLISHED.search(text) is not None
     return word in _WITHIN or (word == "" and one.form in _UNMISTAKABLE)
 
@@ -198,30 +203,28 @@ def _open(text: str, one: Expression, word: str, start: int) -> _Window:
 
 
 def _since_something(
-    text: str,
-    tokens: Sequence[Token],
-    entities: Sequence[NamedEntity],
-    vocabulary: Vocabulary,
+    text: str, entities: Sequence[NamedEntity], vocabulary: Vocabulary
 ) -> Iterator[_Window]:
     """ "since newsletter #80": something whose own date is known."""
+    tokens = parse(text).tokens
     for lead in _DATED.finditer(text):
         place = next((at for at, token in enumerate(tokens) if token.start >= lead.end()), None)
         if place is None:
             continue
         end, day = _dated_title(tokens, place, vocabulary.dated)
         for entity in entities:
-            if entity.span.start == tokens[place].start:
-                known = vocabulary.dated.get(key_of(entity.title))
-                if known is not None and entity.span.end > end:
-                    end, day = entity.span.end, known
+            known = vocabulary.dated.get(key_of(entity.title))
+            if known and entity.span.start == tokens[place].start and entity.span.end > end:
+                end, day = entity.span.end, known
         if day is None:
             continue
         word = lead["word"].lower()
+        opens = word in ("since", "after")
         yield _Window(
             span=Span(start=tokens[place].start, end=end),
             cut=Span(start=lead.start(), end=end),
-            first=day if word in ("since", "after") else None,
-            last=None if word in ("since", "after") else day - timedelta(word == "before"),
+            first=day if opens else None,
+            last=None if opens else day - timedelta(word == "before"),
             sure=True,
         )
 
@@ -237,7 +240,7 @@ def _dated_title(
     return 0, None
 
 
-def _overlaps(window: _Window, published: tuple[date, date] | None) -> bool:
+def _divides(window: _Window, published: tuple[date, date] | None) -> bool:
     """Whether the window divides what was published: one that holds all of it says nothing."""
     if published is None:
         return False
@@ -245,24 +248,3 @@ def _overlaps(window: _Window, published: tuple[date, date] | None) -> bool:
     if window.first is None or window.last is None:
         return first <= (window.first or window.last or first) <= last
     return window.first <= last and window.last >= first
-
-
-def _told(window: _Window) -> str:
-    if window.first and window.last:
-        if window.first == window.last:
-            return window.first.isoformat()
-        return f"{window.first.isoformat()} to {window.last.isoformat()}"
-    if window.first:
-        return f"from {window.first.isoformat()}"
-    return f"until {window.last.isoformat()}" if window.last else ""
-
-
-def _filters(window: _Window) -> Filters:
-    return Filters(
-        published_from=_moment(window.first, time.min) if window.first else None,
-        published_to=_moment(window.last, time.max) if window.last else None,
-    )
-
-
-def _moment(day: date, at: time) -> datetime:
-    return datetime.combine(day, at, tzinfo=UTC)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.mentions import entities_of
@@ -14,9 +13,8 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
 from wellread.text.english_followups import IS_A
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
-from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
-from wellread.text.tokens import ARTICLES, key_of_words, tokens_of
+from wellread.text.tokens import ARTICLES, key_of_words
 
 Sex = Literal["he", "she", ""]
 MOST_TURNS = 5  # turns back that are looked at
@@ -29,12 +27,11 @@ PHRASE, ONE_WORD = -0.6, -1.2  # less than a name
 BEHIND = -2.0  # less for a name that only says which one is meant
 AGAIN, PER_TURN = 0.7, 0.7  # more for each further mention, less for each turn back
 AWAY = 3.0  # less for what the last turn does not name, when its question names something
-_YEARS_BEHIND = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
-_TYPE_BEHIND = re.compile(r"[(\[]([^()\[\]]*)[)\]]\s*$")
+_BRACKET_BEHIND = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
-_TIMES = frozenset((*MONTHS, *WEEKDAYS, *SEASONS, "christmas"))
+_NO_NAMES = STOP_WORDS.union(MONTHS, WEEKDAYS, SEASONS, {"christmas"})
 _KINDS = NO_PERSONS | GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
 # "about the microgrid on Skerrick" is not about Skerrick.
@@ -58,6 +55,7 @@ class Antecedent:
         score: how fitting it is, whatever stands for it; larger is better.
         place: it was named after "in" or "at".
         cited: it is a title or an entity that an answer cites.
+        words: those that tell it apart.
     """
 
     text: str
@@ -69,34 +67,31 @@ class Antecedent:
     kind: str
     back: int
     score: float
-    place: bool = False
-    cited: bool = False
-    words: frozenset[str] = field(default_factory=frozenset)
+    place: bool
+    cited: bool
+    words: frozenset[str]
 
 
 def antecedents_of(earlier: Sequence[Turn], vocabulary: Vocabulary) -> list[Antecedent]:
     """What the turns name, the most fitting first; each thing once."""
     best: dict[str, Antecedent] = {}
-    recent = earlier[-MOST_TURNS:]
-    opening = [earlier[0]] if len(earlier) > MOST_TURNS else []
-    for back, turn in enumerate(reversed([*opening, *recent])):
-        for one in _of_turn(turn, back, vocabulary):
-            known = best.get(one.key)
-            best[one.key] = one if known is None else _together(known, one)
-    found = _whole(list(best.values()))
+    opening = earlier[:1] if len(earlier) > MOST_TURNS else []
+    for back, turn in enumerate(reversed([*opening, *earlier[-MOST_TURNS:]])):
+        for mention in _said(turn, back, vocabulary):
+            one = _made(mention, back, vocabulary)
+            best[one.key] = _together(best[one.key], one) if one.key in best else one
+    found = _whole(best.values())
     last = earlier[-1].question if earlier else ""
     if any(one.named and one.back == 0 and one.text in last for one in found):
         found = [one if one.back == 0 else replace(one, score=one.score - AWAY) for one in found]
     return sorted(found, key=lambda one: (-one.score, one.back))
 
 
-def _whole(found: Sequence[Antecedent]) -> list[Antecedent]:
+def _whole(found: Iterable[Antecedent]) -> list[Antecedent]:
     """Parts of names ("Vale") counted to the most fitting whole one ("Rosa Vale")."""
     kept: dict[str, Antecedent] = {}
     for one in sorted(found, key=lambda each: -len(each.words)):
-        wholes = [
-            other for other in kept.values() if one.named and other.named and _part(one, other)
-        ]
+        wholes = [other for other in kept.values() if _part(one, other)]
         if wholes:
             whole = max(wholes, key=lambda each: each.score)
             kept[whole.key] = replace(_together(whole, one), text=whole.text)
@@ -106,21 +101,23 @@ def _whole(found: Sequence[Antecedent]) -> list[Antecedent]:
 
 
 def _part(one: Antecedent, whole: Antecedent) -> bool:
-    if len(whole.text.split()) > LONGEST_TITLE:  # a headline is no longer form of a name in it
+    """Whether it is a shorter form of a whole name; a headline is no longer form of one in it."""
+    if not (one.named and whole.named and one.words < whole.words):
         return False
-    return one.words < whole.words and (
-        (whole.person >= 0 and one.person >= 0 and len(one.words) == 1) or len(one.words) > 1
-    )
+    people = whole.person >= 0 and one.person >= 0
+    short = len(whole.text.split()) <= LONGEST_TITLE
+    return short and len(one.words) > (0 if people else 1)
 
 
 def _together(known: Antecedent, one: Antecedent) -> Antecedent:
     more = max(known, one, key=lambda each: each.score)
+    surely = 2 in (known.person, one.person)
     return Antecedent(
         text=more.text,
         key=known.key,
         named=known.named or one.named,
         plural=known.plural or one.plural,
-        person=_surer(known.person, one.person),
+        person=2 if surely else known.person or one.person,
         sex=known.sex or one.sex,
         kind=known.kind or one.kind,
         back=min(known.back, one.back),
@@ -131,17 +128,7 @@ def _together(known: Antecedent, one: Antecedent) -> Antecedent:
     )
 
 
-def _surer(known: int, other: int) -> int:
-    return max(known, other) if 2 in (known, other) else known or other
-
-
-def _of_turn(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[Antecedent]:
-    for mention in _said(turn, back, vocabulary):
-        yield _made(mention, back, vocabulary)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mention:
+class _Mention(NamedTuple):
     """One naming of something; ``around`` is the text that tells more of it."""
 
     text: str
@@ -156,23 +143,22 @@ def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
     around = f"{turn.question} {answer}"
     for place, text in enumerate(turn.names[:3]):
         score = CITED - 0.5 * place if len(text.split()) <= LONGEST_TITLE else LONG_TITLE
-        yield _Mention(text=text, named=True, score=score, around=around, cited=True)
+        yield _Mention(text, True, score, around, cited=True)
     whole = _PHRASE_OF.search(turn.question)
     if whole:
-        yield _Mention(text=whole["whole"], named=True, score=IN_QUESTION, around=around)
+        yield _Mention(whole["whole"], True, IN_QUESTION, around)
     for text, named in _mentions(turn.question, vocabulary):
         score = IN_QUESTION + _less(text, named=named)
         score += BEHIND * bool(whole and text in whole["what"])
-        yield _Mention(text=text, named=named, score=score, around=around)
+        yield _Mention(text, named, score, around)
     for number, sentence in enumerate(_SENTENCE.split(answer)[: 3 if back < 2 else 1]):
         for place, (text, named) in enumerate(_mentions(sentence, vocabulary)):
             first = number == 0 and place == 0
             score = ANSWER_SUBJECT if first else IN_ANSWER - 0.1 * place
             score += _less(text, named=named)
-            around = answer if first else sentence
-            yield _Mention(text=text, named=named, score=score, around=around)
+            yield _Mention(text, named, score, answer if first else sentence)
     for text in turn.items[:12]:
-        yield _Mention(text=text, named=True, score=SHOWN)
+        yield _Mention(text, True, SHOWN)
 
 
 def _less(text: str, *, named: bool) -> float:
@@ -183,55 +169,49 @@ def _less(text: str, *, named: bool) -> float:
 
 def _mentions(text: str, vocabulary: Vocabulary) -> list[tuple[str, bool]]:
     """The names and phrases of ``text`` in reading order, and whether each is a name."""
-    tokens = tokens_of(text)
     found: list[tuple[int, int, str, bool]] = []
-    for entity in entities_of(text, tokens, vocabulary) if vocabulary.names else ():
+    for entity in entities_of(text, vocabulary) if vocabulary.names else ():
         found.append((entity.span.start, entity.span.end, entity.span.of(text), True))
     for name in parse(text).names:
         for written in re.split(r"\s+and\s+(?:the\s+)?", name):
             part = _POSSESSIVE.sub("", written)
-            if _ADJECTIVE.fullmatch(part):
-                continue
             start = text.find(part)
-            if part and not _taken(found, start, start + len(part)) and not _is_time(part):
+            if part and not _ADJECTIVE.fullmatch(part) and _free(found, start, part):
                 led = "the " if text[max(0, start - 4) : start] == "the " else ""
                 found.append((start, start + len(part), f"{led}{part}", True))
-    for phrase in phrases_of(tokens):
-        if not _taken(found, phrase.bare.start, phrase.bare.end) and not _is_time(
-            phrase.bare.of(text)
-        ):
-            whole = phrase.span.of(text)
+    for phrase in parse(text).phrases:
+        whole, bare = phrase.span.of(text), phrase.bare.of(text)
+        if _free(found, phrase.bare.start, bare):
             if whole.lower().startswith(("a ", "an ")) or phrase.definite:
-                whole = f"the {phrase.bare.of(text)}"
+                whole = f"the {bare}"
             found.append((phrase.span.start, phrase.span.end, whole, False))
-    found.sort()
-    return [(text, named) for _, _, text, named in found]
+    return [(text, named) for _, _, text, named in sorted(found)]
 
 
-@lru_cache(maxsize=4_096)
-def _plain(text: str) -> tuple[str, ...]:
-    return tuple(token.plain for token in tokens_of(text))
-
-
-def _taken(found: Sequence[tuple[int, int, str, bool]], start: int, end: int) -> bool:
-    return any(start < other[1] and other[0] < end for other in found)
-
-
-def _is_time(text: str) -> bool:
-    return all(word in _TIMES or word.isdigit() or word in STOP_WORDS for word in _plain(text))
+def _free(found: Sequence[tuple[int, int, str, bool]], start: int, text: str) -> bool:
+    """Whether nothing that was found lies where ``text`` starts, and it says more than a time."""
+    if any(start < other[1] and other[0] < start + len(text) for other in found):
+        return False
+    words = [token.plain for token in parse(text).tokens]
+    return any(word not in _NO_NAMES and not word.isdigit() for word in words)
 
 
 def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
-    text, named = mention.text, mention.named
-    match = _TYPE_BEHIND.search(text)
+    text, named, score, around, cited = mention
+    match = _BRACKET_BEHIND.search(text)
     behind = match.group(1).lower() if match else ""
-    shown = _YEARS_BEHIND.sub("", text).strip() or text
-    plain = _plain(shown)
+    shown = _BRACKET_BEHIND.sub("", text).strip() or text
+    plain = [token.plain for token in parse(shown).tokens]
     head = plain[-1] if plain else ""
-    key = key_of_words(list(plain[1:] if len(plain) > 1 and plain[0] in ARTICLES else plain))
-    sex = _sex(shown, plain, mention.around)
-    place = named and _located(shown, mention.around)
-    person = _person(shown, plain, key, vocabulary, named=named)
+    key = key_of_words(plain[1:] if len(plain) > 1 and plain[0] in ARTICLES else plain)
+    forms = vocabulary.names.get(key, ())
+    sort = forms[0].node.type.lower() if forms else ""
+    place = named and _located(shown, around)
+    sex = _sex(shown, plain, around)
+    if key in vocabulary.speakers or key in vocabulary.authors:
+        person = 2
+    else:
+        person = _person(shown, plain, sort) if named and plain else -1
     if sex and (person == 1 or not named):  # "the woman"
         person = 2
     if (place and person == 0) or behind.rpartition(" ")[2] in _KINDS:
@@ -240,19 +220,15 @@ def _made(mention: _Mention, back: int, vocabulary: Vocabulary) -> Antecedent:
         text=shown,
         key=key,
         named=named,
-        plural=_plural(head, capital=shown.startswith("The ")) or behind.endswith("band"),
+        plural=_plural(head) or shown.startswith("The ") or behind.endswith("band"),
         person=person,
         sex=sex,
-        kind=behind
-        or _type_of(key, vocabulary)
-        or (_said_to_be(shown, mention.around) if named else head),
+        kind=behind or sort or (_said_to_be(shown, around) if named else head),
         back=back,
-        score=mention.score - PER_TURN * back,
+        score=score - PER_TURN * back,
         place=place and person < 0,
-        cited=mention.cited,
-        words=frozenset(
-            word for word in plain if word not in STOP_WORDS and word not in EMPTY_HEADS
-        ),
+        cited=cited,
+        words=frozenset(plain) - STOP_WORDS - EMPTY_HEADS,
     )
 
 
@@ -280,14 +256,8 @@ def _located(name: str, text: str) -> bool:
     return start > 0 and _PLACE_LED.search(text, max(0, start - 12), start) is not None
 
 
-def _person(
-    text: str, plain: Sequence[str], key: str, vocabulary: Vocabulary, *, named: bool
-) -> int:
-    if key in vocabulary.speakers or key in vocabulary.authors:
-        return 2
-    if not named or not plain:
-        return -1
-    sort = _type_of(key, vocabulary)
+def _person(text: str, plain: Sequence[str], sort: str) -> int:
+    """Whether the name is a person's, by what its entity is, or by how it looks."""
     if sort:
         return 2 if "person" in sort or "people" in sort else -1
     if plain[0] == "the" or set(plain) & NO_PERSONS or any(char.isdigit() for char in text):
@@ -297,13 +267,7 @@ def _person(
     return (1 if 2 <= len(written) <= 4 else 0) if shaped else -1
 
 
-def _type_of(key: str, vocabulary: Vocabulary) -> str:
-    forms = vocabulary.names.get(key, ())
-    return forms[0].node.type.lower() if forms else ""
-
-
-def _plural(head: str, *, capital: bool) -> bool:
-    """Whether its head is plural, or a group, as "The ..." with a capital often is."""
-    if head in GROUPS or capital:
-        return True
-    return len(head) > 3 and head.endswith("s") and not head.endswith(("ss", "us", "is"))
+def _plural(head: str) -> bool:
+    """Whether it is plural, or a group."""
+    several = len(head) > 3 and head.endswith("s") and not head.endswith(("ss", "us", "is"))
+    return several or head in GROUPS

@@ -16,14 +16,13 @@ import anyio
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.answers import Usage
-from wellread.ask.understand.followups.pronouns import references_of
+from wellread.ask.understand.followups.references import references_of
 from wellread.ask.understand.followups.rewrite import LONGEST, connected
 from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.models.prompts import fence_of, fenced
 from wellread.text.parsed import parse
-from wellread.text.tokens import tokens_of
 
 SECONDS = 15.0  # a question must not wait longer to be rewritten; rules take a millisecond
 LONGEST_REPLY = 4 * LONGEST  # characters after which no more is read
@@ -56,7 +55,7 @@ def leans(question: str, by_rules: Rewritten, earlier: Sequence[Turn]) -> bool:
     """Whether a question seems to need the turns before it, so that a model is worth asking."""
     if not earlier or len(question) > LONGEST:
         return False
-    pointing = references_of(question, tokens_of(question))
+    pointing = references_of(question)
     context = context_of(by_rules, earlier)
     return by_rules.changed or bool(pointing) or bool(context) or connected(question)
 

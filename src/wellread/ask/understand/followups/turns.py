@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from wellread.ask.understand.mentions import entities_of, people_in, people_of
+from wellread.ask.understand.analyse import named_in
+from wellread.ask.understand.mentions import people_of
 from wellread.ask.understand.question_parts import Limit, without
-from wellread.ask.understand.source_limits import sources_of, taxonomy_of
-from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.questions import ConstraintKind
 from wellread.text.english_followups import ALL_TIMES, EVERYWHERE, TIME_LED
 from wellread.text.parsed import parse
 from wellread.text.periods import Expression, expressions_of
-from wellread.text.tokens import tokens_of
 from wellread.types import Span
+
+FEW_TERMS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +49,6 @@ class Rewritten:
     reasons: tuple[str, ...] = ()
 
 
-FEW_TERMS = 3
-
-
 def context_of(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
     """The last question, where the new one may be about the same; else nothing.
 
@@ -68,11 +63,10 @@ def context_of(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
 
 def with_context(rewritten: Rewritten, earlier: Sequence[Turn]) -> str:
     """The text to search for: the question, with its context on a line of its own."""
-    context = context_of(rewritten, earlier)
-    return f"{rewritten.text}\n{context}" if context else rewritten.text
+    return "\n".join(filter(None, (rewritten.text, context_of(rewritten, earlier))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """``text`` goes where ``span`` was."""
 
@@ -81,72 +75,54 @@ class Edit:
     reason: str
 
 
+def put(question: str, start: int, end: int, text: str, meant: str = "") -> Edit:
+    """The edit that writes ``text`` over these characters, which stand for ``meant``."""
+    span = Span(start=start, end=end)
+    return Edit(span, text, f"“{span.of(question)}” is “{meant or text}”")
+
+
 def applied(question: str, edits: Sequence[Edit]) -> str:
     """``question`` with the edits; of two that overlap, the earlier one counts."""
     kept, place = [], 0
     for edit in sorted(edits, key=lambda one: one.span.start):
-        if edit.span.start < place:
-            continue
-        kept += [question[place : edit.span.start], edit.text]
-        place = edit.span.end
+        if edit.span.start >= place:
+            kept += [question[place : edit.span.start], edit.text]
+            place = edit.span.end
     return " ".join("".join([*kept, question[place:]]).split())
-
-
-def means(said: str, meant: str) -> str:
-    """The reason of a replacement, in words."""
-    return f"“{said}” is “{meant}”"
 
 
 def before_end(question: str, words: str) -> str:
     """``question`` with ``words`` before its closing mark."""
     bare = question.rstrip(" ?.!")
-    return f"{bare} {words}{question[len(bare) :].strip() or ''}"
+    return f"{bare} {words}{question[len(bare) :].strip()}"
 
 
-def possessive(name: str) -> str:
-    """ "Rosa's", "the Cardigans'"."""
-    return f"{name}'" if name.endswith("s") else f"{name}'s"
-
-
-_PHRASED: dict[ConstraintKind, str] = {
-    "speaker": "according to {value}",
-    "author": "according to {value}",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
-    """The question with the limits it keeps, and what they are."""
-
-    text: str
-    limits: tuple[str, ...] = ()
+def name_spans(text: str) -> list[Span]:
+    """Where the names of ``text`` stand first."""
+    places = ((text.find(name), len(name)) for name in parse(text).names)
+    return [Span(start=start, end=start + length) for start, length in places if start >= 0]
 
 
 def limits_of(text: str, vocabulary: Vocabulary, today: date) -> list[Limit]:
     """All limits that the words of ``text`` set."""
-    tokens = tokens_of(text)
-    people = people_in(text, tokens, vocabulary)
-    entities = entities_of(text, tokens, vocabulary, [one.span for one in people])
-    sources = list(sources_of(text, vocabulary))
-    return [
-        *windows_of(text, tokens, entities, vocabulary, today, of_sources=bool(sources)),
-        *sources,
-        *taxonomy_of(text, tokens, vocabulary),
-        *people_of(text, people),
-    ]
+    named = named_in(text, vocabulary, today)
+    return [*named.limits, *people_of(text, named.people)]
 
 
-def with_limits(asked: str, text: str, before: str, vocabulary: Vocabulary, today: date) -> Kept:
+def with_limits(
+    asked: str, text: str, before: str, vocabulary: Vocabulary, today: date
+) -> tuple[str, list[str]]:
     """``text`` with those limits of the question ``before`` that ``asked`` does not set anew.
 
     Args:
         asked: the question as it was asked, whose words replace a limit or let go of it.
         text: the question as it is rewritten so far.
+
+    Returns:
+        The question with the limits that it keeps, and what these are.
     """
     there = limits_of(before, vocabulary, today)
-    if not there:
-        return Kept(text=text)
-    mine = {one.constraint.kind for one in limits_of(text, vocabulary, today)}
+    mine = {one.constraint.kind for one in limits_of(text, vocabulary, today)} if there else set()
     if expressions_of(asked, today) or ALL_TIMES.search(asked):
         mine.add("time")
     kept: list[str] = []
@@ -156,29 +132,21 @@ def with_limits(asked: str, text: str, before: str, vocabulary: Vocabulary, toda
             continue
         mine.add(kind)
         words = one.cut.of(before).strip(" ,;:")
-        if kind in _PHRASED:
-            words = _PHRASED[kind].format(value=one.constraint.value)
+        if kind in ("speaker", "author"):
+            words = f"according to {one.constraint.value}"
         if words.lower() not in text.lower():
             text = before_end(text, words)
             kept.append(words)
-    return Kept(text=text, limits=tuple(kept))
+    return text, kept
 
 
 def without_time(text: str, vocabulary: Vocabulary, today: date) -> str:
     """``text`` without the time that it is limited to."""
-    cuts = [
-        one.cut
-        for one in limits_of(text, vocabulary, today)
-        if one.constraint.kind == "time" and one.cut is not None
-    ]
+    limits = [one for one in limits_of(text, vocabulary, today) if one.constraint.kind == "time"]
+    cuts = [one.cut for one in limits if one.cut is not None]
     return without(text, cuts or [_with_lead(text, one) for one in expressions_of(text, today)])
 
 
 def _with_lead(text: str, time: Expression) -> Span:
     lead = TIME_LED.search(text, 0, time.start)
     return Span(start=lead.start() if lead else time.start, end=time.end)
-
-
-def lets_go(text: str) -> re.Match[str] | None:
-    """The words with which all times are asked for ("overall")."""
-    return ALL_TIMES.search(text)
