@@ -27,8 +27,7 @@ from benchmarks.counting import filled
 from benchmarks.paths import ROOT
 from benchmarks.record import save
 from wellread.answers import Question
-from wellread.ask.aggregate.queries.nouns import nouns, spelling
-from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery
+from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, nouns, spelling
 from wellread.ask.plan import read_query
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of

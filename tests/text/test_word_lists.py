@@ -18,8 +18,7 @@ MOST = 8
 # May only shrink: how many lists of a module are still to be moved.
 LEFT: dict[str, int] = {
     "ask/aggregate/counts.py": 1,
-    "ask/aggregate/queries/nouns.py": 2,
-    "ask/aggregate/queries/query.py": 1,
+    "ask/aggregate/queries/query.py": 3,
     "ask/aggregate/read/read_counts.py": 1,
     "ask/aggregate/read/read_lists.py": 2,
     "ask/aggregate/read/read_news.py": 2,

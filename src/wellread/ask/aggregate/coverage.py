@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 from wellread.ask.aggregate.queries.holding import documents_about
-from wellread.ask.aggregate.queries.nouns import said
-from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.query import CatalogueQuery, said
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day
 from wellread.ask.aggregate.queries.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Part

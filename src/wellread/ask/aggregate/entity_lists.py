@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from wellread.ask.aggregate.graph.walk_result import listing
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey
 from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.walk_result import listing
 from wellread.ask.retrieve.relax import Within, both, search_within
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

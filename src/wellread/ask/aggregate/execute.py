@@ -14,23 +14,25 @@ from wellread.ask.aggregate.counts import counted
 from wellread.ask.aggregate.coverage import coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
-from wellread.ask.aggregate.graph.walk_result import walked
 from wellread.ask.aggregate.newest import newest
-from wellread.ask.aggregate.queries.nouns import Noun, nouns, spelling
 from wellread.ask.aggregate.queries.query import (
     PERIODS,
     CatalogueQuery,
     Form,
     Hop,
     Name,
+    Noun,
     Order,
     QueryError,
     Topic,
     Walk,
+    nouns,
+    spelling,
 )
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.aggregate.queries.scope import Scope, scope_of
 from wellread.ask.aggregate.trends import trends
+from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -8,8 +8,7 @@ from rapidfuzz import fuzz, process, utils
 
 from wellread.ask.aggregate.coverage import empty_cells
 from wellread.ask.aggregate.queries.holding import documents_about, holding, nodes_of
-from wellread.ask.aggregate.queries.nouns import Noun
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Topic
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun, Topic
 from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
     NAMED,

@@ -15,8 +15,17 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
-from wellread.ask.aggregate.queries.nouns import MOST_WORDS, Noun, nouns, said, spelling
-from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, Topic, Walk
+from wellread.ask.aggregate.queries.query import (
+    MOST_WORDS,
+    CatalogueQuery,
+    Noun,
+    QueryError,
+    Topic,
+    Walk,
+    nouns,
+    said,
+    spelling,
+)
 from wellread.ask.aggregate.queries.scope import limits_of, scope_of
 from wellread.ask.aggregate.read.question_pieces import (
     Item,

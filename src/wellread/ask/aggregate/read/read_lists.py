@@ -5,8 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from wellread.ask.aggregate.queries.nouns import Noun, nouns, said, spelling
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Topic
+from wellread.ask.aggregate.queries.query import (
+    CatalogueQuery,
+    Name,
+    Noun,
+    Topic,
+    nouns,
+    said,
+    spelling,
+)
 from wellread.ask.aggregate.queries.scope import limits_of, scope_of
 from wellread.ask.aggregate.read.chunks import noun_of
 from wellread.ask.aggregate.read.question_pieces import Item, items_of, read_topic, topic_of

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-from wellread.ask.aggregate.queries.nouns import Noun
-from wellread.ask.aggregate.queries.query import CatalogueQuery
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.queries.scope import Scope, limits_of, scope_of
 from wellread.ask.retrieve.relax import narrowed
 from wellread.ask.retrieve.story_search import WINDOW

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from wellread.ask.aggregate.queries.nouns import Noun
-from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Walk
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Noun, Walk
 from wellread.ask.aggregate.read.chunks import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
 from wellread.ask.aggregate.read.relation_senses import RelationWords

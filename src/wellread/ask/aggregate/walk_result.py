@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.ask.aggregate.graph.walk import Attributes, Reached, Walked, connect, walk
 from wellread.ask.aggregate.queries.holding import nodes_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Walk
 from wellread.ask.aggregate.queries.result import AggregateResult, Row
 from wellread.ask.aggregate.queries.scope import Scope
 from wellread.ask.aggregate.read.relation_senses import is_participle
+from wellread.ask.aggregate.walk import Attributes, Reached, Walked, connect, walk
 from wellread.questions import Constraint
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.relation_network import Neighbour, Path

@@ -1,1 +1,0 @@
-"""Relational questions: read into a plan, walked over the graph, put into words."""
