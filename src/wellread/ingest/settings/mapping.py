@@ -24,7 +24,7 @@ from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, momen
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text import markdown_transcripts
-from wellread.ingest.loaders.text.templates import strip_templates
+from wellread.ingest.loaders.text.markdown_pages import strip_templates
 from wellread.ingest.settings.collection import DOCUMENT_FACTS, Pick, Rule
 from wellread.ingest.settings.picking import (
     MOST_VALUES,

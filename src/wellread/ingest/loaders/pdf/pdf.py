@@ -1,7 +1,7 @@
 """Papers: the text layer of a PDF in reading order, with pages, boxes and sections.
 
 pdfium gives the characters of a page (``pdf_layer``); they become printed lines in reading order
-(``pdf_rows``), lines become headings (``pdf_headings``) and paragraphs (``pdf_text``). Nothing is
+(``pdf_rows``), lines become headings and paragraphs (``pdf_text``). Nothing is
 recognised in images.
 
 Title, authors and date are the file's own fields, or else stand on its first page.
@@ -23,10 +23,15 @@ from wellread.errors import SourceError
 from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, names
-from wellread.ingest.loaders.pdf.pdf_headings import HEADING_ROWS, headings_of, is_section
 from wellread.ingest.loaders.pdf.pdf_layer import OutlineEntry, PageText, outline_of, page_text
 from wellread.ingest.loaders.pdf.pdf_rows import Row, rows_in_order, usual_size
-from wellread.ingest.loaders.pdf.pdf_text import joined_words, paper_text
+from wellread.ingest.loaders.pdf.pdf_text import (
+    HEADING_ROWS,
+    headings_of,
+    is_section,
+    joined_words,
+    paper_text,
+)
 from wellread.types import Document
 
 logger = logging.getLogger(__name__)

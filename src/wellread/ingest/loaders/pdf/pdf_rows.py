@@ -64,6 +64,11 @@ class Row:
         return self.pieces[0].page
 
     @property
+    def side(self) -> tuple[int, int, bool]:
+        """Its page and column, and from where it is read: rows of one begin and end alike."""
+        return self.page, self.column, self.leftward
+
+    @property
     def begin(self) -> float:
         """Where it begins, from the side on which its script begins."""
         return 1 - self.place.right if self.leftward else self.place.left

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -27,8 +28,85 @@ from wellread.ingest.loaders.front_matter import (
 )
 from wellread.ingest.loaders.html.html import markup_text
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, decode, title_from_name
-from wellread.ingest.loaders.text.templates import strip_templates
 from wellread.types import Document
+
+_FENCE = re.compile(r"[ ]{0,3}(?:[-*+>] +)*(`{3,}|~{3,})")
+_HARD_BREAK = "  "  # at the end of a line of Markdown
+# None reaches over another one's opening, so that a page full of openings without an end is still
+# read in linear time.
+_TEMPLATE = re.compile(
+    r"(?P<code>`[^`\n]+`)"
+    r"|\{%-?\s*comment\b(?:(?!\{%-?\s*comment\b).)*?\{%-?\s*endcomment\s*-?%\}"
+    r"|(?P<tag>\{%(?:(?!\{%).)*?%\})|(?P<slot>\{\{(?:(?!\{\{).)*?\}\})"
+    r"|<!--(?:(?!<!--).)*?-->|\{:[^{}\n]{0,200}\}",
+    re.DOTALL,
+)
+# Tags that compute something; what is quoted in them is not shown where they stand.
+_SILENT = re.compile(
+    r"\{%[-<]?\s*(?:assign|capture|case|when|if|elsif|unless|for|tablerow|cycle|increment|decrement"
+    r"|comment|end\w*|else|raw|layout|set|block|extends|macro|import|from)\b"
+)
+_QUOTED = re.compile(r"(?:(?<==)|(?<=\s))(?:\"([^\"]*)\"|'([^']*)')")
+_PROSE_WORD = re.compile(r"(?:^|(?<=[\s(\[`*_\"“‘]))[^\W\d_][\w'’-]*(?=$|[\s.,;:!?)\]`*_\"”’])")
+_ADDRESS = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*://|/\S*\s*$|[\w./-]+\.[a-z]{2,5}\s*$)", re.I)
+
+
+def strip_templates(body: str) -> str:
+    """Remove template tags and comments outside code; line numbers stay."""
+    kept: list[str] = []
+    prose: list[str] = []
+    fence = ""
+    for line in body.split("\n"):
+        opening = _FENCE.match(line)
+        if not (fence or opening):
+            prose.append(line)
+            continue
+        kept += [*_without_templates(prose), line]
+        prose = []
+        if opening and opening.group(1).startswith(fence):
+            fence = "" if fence else opening.group(1)
+    return "\n".join(kept + _without_templates(prose))
+
+
+def _without_templates(lines: list[str]) -> list[str]:
+    if not lines:
+        return []
+    text = "\n".join(lines)
+    return _TEMPLATE.sub(lambda found: _shown(found, text), text).split("\n")
+
+
+def _shown(found: re.Match[str], text: str) -> str:
+    """What a reader sees of one tag, with as many line breaks as the tag has."""
+    whole = found.group()
+    if found.group("code"):
+        return whole
+    shortcode = found.group("slot") and whole.startswith(("{{<", "{{%"))
+    if (found.group("tag") and not _SILENT.match(whole)) or shortcode:
+        begun = text.rfind("\n", 0, found.start()) + 1
+        before = text[begun : found.start()]
+        return _sentences(whole, before if not before.strip() else "")
+    return "\n" * whole.count("\n")
+
+
+def _sentences(tag: str, indent: str) -> str:
+    """The sentences that are quoted in a tag, each on the lines on which it stands.
+
+    ``indent`` stood before the tag: its later lines get the same, so that they stay in their list.
+    """
+    shown, place = "", 0
+    for quoted in _QUOTED.finditer(tag):
+        words = quoted.group(1) or quoted.group(2) or ""
+        if len(_PROSE_WORD.findall(words)) < 2 or _ADDRESS.match(words):
+            continue  # says nothing
+        breaks = tag.count("\n", place, quoted.start())
+        if shown:  # an argument of its own begins a line of its own
+            shown += _HARD_BREAK + "\n" * breaks + indent if breaks else " "
+        else:
+            shown += "\n" * breaks + (indent if breaks else "")
+        shown += f"\n{indent}".join(line.strip() for line in words.split("\n"))
+        place = quoted.end()
+    return shown + "\n" * tag.count("\n", place)
+
 
 _NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
@@ -77,25 +155,21 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
 
 def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
     """The title: from the front matter, the first heading of level 1, or the file's name."""
+    headings = (
+        " ".join(inline_text(below).split())
+        for token, below in pairwise(tokens)
+        if token.type == "heading_open" and token.tag == "h1"
+    )
     given = plain_line(matter.words("title"))
-    if given:
-        return given
-    for index, token in enumerate(tokens):
-        if token.type == "heading_open" and token.tag == "h1":
-            found = " ".join(inline_text(tokens[index + 1]).split())
-            if found:
-                return found
-    return title_from_name(name)
+    return given or next(filter(None, headings), "") or title_from_name(name)
 
 
 def date_of(matter: FrontMatter, name: str) -> datetime | None:
     """The date of publication: a field, or the date that a post's file name begins with."""
-    for field_name in ("published_at", "published", "date", "created"):
-        found = moment(matter.fields.get(field_name))
-        if found:
-            return found
     named = _NAME_DATE.match(name)
-    return moment(named.group()) if named else None
+    given = [matter.fields.get(one) for one in ("published_at", "published", "date", "created")]
+    moments = map(moment, (*given, named and named.group()))
+    return next(filter(None, moments), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,16 +201,12 @@ def parse(body: str) -> list[Token]:
 
 def links(tokens: Sequence[Token]) -> list[Link]:
     """The links of parsed Markdown, in reading order; those in blocks of HTML too."""
-    inline = [
-        child
+    found = [
+        Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
         for token in tokens
         for one in (_parser.parseInline(token.content) if token.type == "html_block" else [token])
         for child in one.children or ()
         if child.type == "link_open"
-    ]
-    found = [
-        Link(href=str(child.attrGet("href") or ""), label=child.meta.get("label", ""))
-        for child in inline
     ]
     return [link for link in found if link.href or link.label]
 
@@ -168,29 +238,27 @@ def _lined(token: Token) -> tuple[str, list[tuple[int, int]]]:
     text, places = "", []
     for number, (pieces, gap) in enumerate(zip(lines, ["", *ends], strict=True)):
         words = re.sub(r"[ \t]{2,}", " ", "".join(pieces)).strip(" \t")
-        if not words:
-            continue
-        if text:
+        if text and words:
             text += gap if not text.endswith("\n") and not words.startswith("\n") else ""
             places.append((len(text), number))
         text += words if text else words.lstrip()
     return text.rstrip(), places
 
 
+@dataclass(slots=True)
 class _Writer:
     """Walks the flat list of tokens; keeps how deep in lists it is and the row it is in."""
 
-    def __init__(self, blocks: Blocks, first_line: int) -> None:
-        self._blocks = blocks
-        self._first_line = first_line
-        self._heading = 0
-        self._depth = 0
-        self._bullet = False  # the next text is the first of its list item
-        self._listed = False  # an item of the outermost open list has been written
-        self._tight = False  # the paragraph belongs to a list without blank lines
-        self._cells: list[str] | None = None
-        self._rows = 0
-        self._row_line: int | None = None
+    _blocks: Blocks
+    _first_line: int
+    _heading: int = 0
+    _depth: int = 0
+    _bullet: bool = False  # the next text is the first of its list item
+    _listed: bool = False  # an item of the outermost open list has been written
+    _tight: bool = False  # the paragraph belongs to a list without blank lines
+    _cells: list[str] | None = None
+    _rows: int = 0
+    _row_line: int | None = None
 
     def take(self, token: Token) -> None:
         if token.type.endswith("list_open"):

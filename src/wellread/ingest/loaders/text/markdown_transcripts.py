@@ -19,7 +19,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import FrontMatter, split, taxonomy_of
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
-from wellread.ingest.loaders.text.templates import strip_templates
+from wellread.ingest.loaders.text.markdown_pages import strip_templates
 from wellread.types import Document
 
 MINIMUM_TURNS = 3

@@ -1,7 +1,7 @@
 """Records: news items and past questions in JSON Lines or a JSON list, past questions in CSV.
 
 An item has ``text`` (or ``content`` or ``body``). A past question has ``question`` and at least
-one of ``answer``, ``feedback`` and a score; see ``past_questions`` for its fields.
+one of ``answer``, ``feedback`` and a score; see ``record_keys`` for its fields.
 """
 
 from __future__ import annotations
