@@ -26,7 +26,7 @@ def test_a_filter_by_collection_counts_no_documents(
         def refuse(_: Catalogue) -> None:
             raise AssertionError("every document was counted")
 
-        monkeypatch.setattr(Catalogue, "collections", refuse)
+        monkeypatch.setattr(Catalogue, "stats", refuse)
         (hit,) = search(kb, "When does the ferry leave?", Filters(collections=("harbour",)))
         assert hit.passage.text == "The ferry leaves at noon."
         with pytest.raises(UnknownCollectionError, match="nowhere") as raised:
