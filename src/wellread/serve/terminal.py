@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
 import typer
 from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
 
 from wellread.errors import ModelError, RequestError, SettingsError
@@ -69,6 +70,31 @@ def print_link(console: Console, link: str) -> None:
 def day_words(moment: datetime | None) -> str:
     """The day, or that there is none."""
     return f"{moment:%Y-%m-%d}" if moment else "no date"
+
+
+def right(name: str) -> Column:
+    """A column of numbers."""
+    return Column(name, justify="right")
+
+
+def fold(name: str, style: str = "") -> Column:
+    """A column whose cells may go over several lines; nothing of them is left out."""
+    return Column(name, overflow="fold", style=style)
+
+
+def whole(name: str, style: str = "") -> Column:
+    """A column that is as wide as its cells."""
+    return Column(name, no_wrap=True, style=style)
+
+
+def table(
+    columns: Iterable[str | Column], rows: Iterable[Iterable[str | Text]], **options: Any
+) -> Table:
+    """A table without lines, its cells made harmless; ``options`` as of Rich's ``Table``."""
+    made = Table(*columns, box=None, pad_edge=False, **options)
+    for row in rows:
+        made.add_row(*(one if isinstance(one, Text) else Text(harmless(one)) for one in row))
+    return made
 
 
 def _stdout() -> Console:

@@ -13,7 +13,6 @@ from wellread.ask.retrieve.search import SearchMode, check_collections
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.library.document_lists import listed, topics, whole
-from wellread.library.model_usage import usage_of
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import Results, around, find, newest
 from wellread.library.timelines import Window, timeline
@@ -50,7 +49,6 @@ from wellread.serve.features.job_views import (
     JobDetailBody,
     JobsBody,
     UsageReportBody,
-    job_detail_body,
     job_named,
     usage_body,
 )
@@ -105,7 +103,7 @@ def job(
     end_dead_jobs(kb)
     found = _job(kb, job_id)
     items = kb.catalogue.jobs.items(found.id, status, limit, offset)
-    return job_detail_body(found, kb.catalogue.jobs.counts(found.id), items)
+    return JobDetailBody.of(found, counts=kb.catalogue.jobs.counts(found.id), sources=items)
 
 
 @router.post("/api/jobs/{job_id}/cancel", response_model=JobBody)
@@ -120,7 +118,7 @@ def cancel(kb: Kb, job_id: str) -> JobBody:
 @router.get("/api/usage", response_model=UsageReportBody)
 def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> UsageReportBody:
     """Calls of models by day, purpose and model, and the budgets as they stand."""
-    return usage_body(usage_of(kb, days))
+    return usage_body(kb, days)
 
 
 @router.get("/healthz", response_model=HealthBody)

@@ -22,8 +22,8 @@ from wellread.ingest.watch import watch as follow
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
     JobBody,
+    JobDetailBody,
     item_status,
-    job_detail_body,
     job_named,
     print_job,
     print_jobs,
@@ -197,7 +197,8 @@ def remove(
             report = removing.remove_collection(kb, collection)
         else:
             report = removing.remove_named(kb, collection, what or [])
-    terminal.show(reports.remove_body(report), reports.print_remove)
+    body = reports.RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
+    terminal.show(body, reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
 
@@ -211,7 +212,8 @@ def export(
     terminal = terminal_of(context)
     with terminal.open() as kb, status_line(terminal) as tell:
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    terminal.show(reports.backup_body(report), reports.print_backup)
+    body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
+    terminal.show(body, reports.print_backup)
 
 
 @app.command("import")
@@ -282,7 +284,7 @@ def show(
         if job is None:
             raise SourceError(job_id, "no job, or more than one, has an id that begins so")
         items = log.items(job.id, item_status(status), limit)
-        body = job_detail_body(job, log.counts(job.id), items)
+        body = JobDetailBody.of(job, counts=log.counts(job.id), sources=items)
     terminal.show(body, print_job)
 
 

@@ -17,7 +17,6 @@ from wellread.config import SETTINGS_FILE, SettingRow, default_home, load_settin
 from wellread.ingest import reindex as reindexing
 from wellread.ingest.reindex import ReindexProgress, ReindexReport
 from wellread.kb import KnowledgeBase
-from wellread.library.model_usage import usage_of
 from wellread.serve.api.app import serve as listening
 from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
@@ -77,7 +76,7 @@ def usage(
     """Show what calls of models took and cost, by day, purpose and model, and the budget."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = usage_body(usage_of(kb, days))
+        body = usage_body(kb, days)
     terminal.show(body, print_usage)
 
 

@@ -13,7 +13,7 @@ from wellread.library.recordings import Recording, Recordings, Transcript, Turn
 from wellread.locators import format_time, link_to
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, document_view, view_url
 from wellread.serve.features.entity_views import EntityRefBody
-from wellread.serve.terminal import SHORT_ID, day_words, harmless
+from wellread.serve.terminal import SHORT_ID, day_words, fold, harmless, right, table, whole
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.types import DocumentFacts, Kind
 
@@ -197,58 +197,42 @@ def _turn(facts: DocumentFacts, turn: Turn) -> TurnBody:
 
 def print_documents(console: Console, body: DocumentsBody) -> None:
     """A line for each document, and how many there are."""
-    if not body.documents:
-        _print_none(console, body.total, "documents")
-        return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("date", no_wrap=True, style="dim")
-    table.add_column("kind", no_wrap=True)
-    table.add_column("collection", overflow="fold")
-    table.add_column("title", overflow="fold")
-    table.add_column("passages", justify="right")
-    table.add_column("id", no_wrap=True, style="dim")
+    columns = (
+        whole("date", "dim"),
+        whole("kind"),
+        fold("collection"),
+        fold("title"),
+        right("passages"),
+        whole("id", "dim"),
+    )
+    rows = []
     for one in body.documents:
         title = Text(harmless(one.title))
         if one.authors:
             title.append(f"  {harmless(', '.join(one.authors))}", style="dim")
-        cells = (
-            day_words(one.published_at),
-            one.kind,
-            Text(harmless(one.collection)),
-            title,
-            f"{one.passages:,}",
-            one.document_id[:SHORT_ID],
-        )
-        table.add_row(*cells)
-    console.print(table)
-    _print_part(console, body.offset, len(body.documents), body.total, "documents")
+        known = (one.collection, title, f"{one.passages:,}", one.document_id[:SHORT_ID])
+        rows.append((day_words(one.published_at), one.kind, *known))
+    _print_page(console, table(columns, rows), body.offset, body.total, "documents")
 
 
 def print_recordings(console: Console, body: RecordingsBody) -> None:
     """A line for each recording, and how many there are."""
-    if not body.videos:
-        _print_none(console, body.total, "recordings")
-        return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("date", no_wrap=True, style="dim")
-    table.add_column("length", justify="right")
-    table.add_column("title", overflow="fold")
-    table.add_column("who speaks", overflow="fold", style="cyan")
-    table.add_column("segments", justify="right")
-    table.add_column("id", no_wrap=True, style="dim")
+    columns = (
+        whole("date", "dim"),
+        right("length"),
+        fold("title"),
+        fold("who speaks", "cyan"),
+        right("segments"),
+        whole("id", "dim"),
+    )
+    rows = []
     for one in body.videos:
         more = len(one.speakers) - MOST_SPEAKERS
         who = ", ".join(one.speakers[:MOST_SPEAKERS]) + (f" and {more} more" if more > 0 else "")
-        table.add_row(
-            day_words(one.published_at),
-            "" if one.duration is None else format_time(one.duration),
-            Text(harmless(one.title)),
-            Text(harmless(who)),
-            f"{one.segments:,}",
-            one.document_id[:SHORT_ID],
-        )
-    console.print(table)
-    _print_part(console, body.offset, len(body.videos), body.total, "recordings")
+        length = "" if one.duration is None else format_time(one.duration)
+        known = (who, f"{one.segments:,}", one.document_id[:SHORT_ID])
+        rows.append((day_words(one.published_at), length, one.title, *known))
+    _print_page(console, table(columns, rows), body.offset, body.total, "recordings")
 
 
 def print_transcript(console: Console, body: TranscriptBody) -> None:
@@ -274,14 +258,18 @@ def print_transcript(console: Console, body: TranscriptBody) -> None:
         console.print(Text(harmless(turn.text)))
 
 
-def _print_part(console: Console, offset: int, shown: int, total: int, what: str) -> None:
+def _print_page(console: Console, page: Table, offset: int, total: int, what: str) -> None:
+    """A page of a list, and which part of the list it is."""
+    shown = page.row_count
+    if not shown:
+        reason = (
+            f"there are {total:,}, fewer than the offset" if total else "none within these limits"
+        )
+        console.print(Text(f"No {what}: {reason}.", style="yellow"))
+        return
+    console.print(page)
     if offset or shown < total:
         part = f"{offset + 1:,} to {offset + shown:,} of {total:,} {what} (--limit, --offset)"
     else:
         part = f"{total:,} {what if total != 1 else what.removesuffix('s')}"
     console.print(Text(part, style="dim"))
-
-
-def _print_none(console: Console, total: int, what: str) -> None:
-    reason = f"there are {total:,}, fewer than the offset" if total else "none within these limits"
-    console.print(Text(f"No {what}: {reason}.", style="yellow"))

@@ -9,15 +9,12 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from wellread.ingest.backup import BackupReport
 from wellread.ingest.pipeline.job_log import Report
-from wellread.ingest.remove import RemoveReport
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.terminal import harmless
+from wellread.serve.terminal import harmless, right, table
 
 MOST_REASONS = 20
 STATUS_STYLE = {
@@ -68,14 +65,11 @@ def print_report(console: Console, report: ReportBody) -> None:
     if not report.sources:
         console.print(Text("Nothing to add: no file was found there.", style="yellow"))
         return
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for status, count in report.counts.items():
-        table.add_row(
-            Text(status, style=STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}"
-        )
-    console.print(table)
+    rows = (
+        (Text(status, style=STATUS_STYLE.get(status, "") if count else "dim"), f"{count:,}")
+        for status, count in report.counts.items()
+    )
+    console.print(table(("", right("")), rows, show_header=False))
     _print_reasons(console, report)
     rate = report.passages / report.seconds if report.seconds else 0.0
     speed = f" ({rate:,.0f}/s)" if report.passages else ""
@@ -90,16 +84,15 @@ def print_report(console: Console, report: ReportBody) -> None:
 def _print_reasons(console: Console, report: ReportBody) -> None:
     """One line per failed source; skipped ones and long lists are grouped by reason."""
     failed = [row for row in report.sources if row.status == "failed"]
-    lines = [(f"failed   {named(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
+    lines = [(f"failed   {named_source(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    skipped = Counter(row.reason for row in report.sources if row.status == "skipped")
-    for reason, count in skipped.most_common():
-        example = next(
-            row.uri for row in report.sources if row.status == "skipped" and row.reason == reason
-        )
-        which = named(example) if count == 1 else f"{count:,} files, for example {named(example)}"
+    skipped = [row for row in report.sources if row.status == "skipped"]
+    examples = {row.reason: row.uri for row in reversed(skipped)}
+    for reason, count in Counter(row.reason for row in skipped).most_common():
+        example = named_source(examples[reason])
+        which = example if count == 1 else f"{count:,} files, for example {example}"
         lines.append((f"skipped  {which}: ", reason))
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
@@ -164,18 +157,13 @@ def _sizes(folder: Path) -> Iterator[int]:
 def print_holdings(console: Console, holdings: HoldingsBody) -> None:
     """Documents and passages per collection and kind, the index and the size on disk."""
     if holdings.collections:
-        table = Table(box=None, pad_edge=False)
-        table.add_column("collection")
-        table.add_column("kind")
-        table.add_column("documents", justify="right")
-        table.add_column("passages", justify="right")
-        for row in holdings.collections:
-            table.add_row(
-                Text(harmless(row.name)), row.kind, f"{row.documents:,}", f"{row.passages:,}"
-            )
-        table.add_section()
-        table.add_row("all", "", f"{holdings.documents:,}", f"{holdings.passages:,}")
-        console.print(table)
+        rows = [
+            (row.name, row.kind, f"{row.documents:,}", f"{row.passages:,}")
+            for row in holdings.collections
+        ]
+        rows.append(("all", "", f"{holdings.documents:,}", f"{holdings.passages:,}"))
+        columns = ("collection", "kind", right("documents"), right("passages"))
+        console.print(table(columns, rows))
     else:
         console.print("The knowledge base is empty. Add something: wellread add PATH")
     console.print(Text(f"\nHome   {holdings.home}, {size_words(holdings.bytes)}"), soft_wrap=True)
@@ -206,12 +194,8 @@ class VerifyBody(PlainBody):
 
 def print_verify(console: Console, report: VerifyBody) -> None:
     """What each store counts, and what does not match."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name, count in report.counts.items():
-        table.add_row(Text(name.replace("_", " ")), f"{count:,}")
-    console.print(table)
+    rows = ((name.replace("_", " "), f"{count:,}") for name, count in report.counts.items())
+    console.print(table(("", right("")), rows, show_header=False))
     for problem in report.problems:
         state, style = ("repaired", "green") if problem.repaired else ("problem", "bold red")
         told = harmless(f"{problem.kind}: {problem.subject}: {problem.detail}")
@@ -232,7 +216,7 @@ def print_watched(console: Console, report: ReportBody) -> None:
     for row in changed:
         line = Text.assemble(
             (f"{row.status:<9} ", STATUS_STYLE.get(row.status, "")),
-            harmless(named(row.uri)),
+            harmless(named_source(row.uri)),
             (f"  {harmless(row.reason)}" if row.reason else "", "dim"),
         )
         console.print(line, soft_wrap=True)
@@ -249,11 +233,6 @@ class RemoveBody(PlainBody):
     shared: int
     purged: bool | None
     traces: tuple[str, ...]
-
-
-def remove_body(report: RemoveReport) -> RemoveBody:
-    """What was removed, as JSON."""
-    return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
 
 
 def print_remove(console: Console, report: RemoveBody) -> None:
@@ -285,11 +264,6 @@ class BackupBody(PlainBody):
     passages: int
 
 
-def backup_body(report: BackupReport) -> BackupBody:
-    """What was exported, as JSON."""
-    return BackupBody.of(report, file=str(report.path), bytes=report.size)
-
-
 def print_backup(console: Console, report: BackupBody) -> None:
     """What the archive holds."""
     console.print(
@@ -299,7 +273,7 @@ def print_backup(console: Console, report: BackupBody) -> None:
     )
 
 
-def named(uri: str) -> str:
+def named_source(uri: str) -> str:
     """The address as a person writes it."""
     return unquote(uri.removeprefix("file://"))
 

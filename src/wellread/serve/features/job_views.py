@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime
-from typing import Annotated, get_args
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, cast, get_args
 
 from pydantic import BeforeValidator
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Level, Period, dollars
-from wellread.library.model_usage import UsageReport
+from wellread.models.prices import is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.features.home_reports import STATUS_STYLE, named
-from wellread.serve.terminal import SHORT_ID, harmless
-from wellread.store.catalogue.run_logs import ItemStatus, Job, JobItem
+from wellread.serve.features.home_reports import STATUS_STYLE, named_source
+from wellread.serve.terminal import SHORT_ID, harmless, right, table, whole
+from wellread.store.catalogue.run_logs import ItemStatus, Job, Total
 
 Moment = Annotated[
     str, BeforeValidator(lambda given: given.isoformat() if isinstance(given, datetime) else given)
@@ -80,11 +81,6 @@ def job_named(kb: KnowledgeBase, given: str) -> Job | None:
     return kb.catalogue.jobs.get(given) or kb.catalogue.jobs.get(f"job_{given}")
 
 
-def job_detail_body(job: Job, counts: Mapping[str, int], items: Sequence[JobItem]) -> JobDetailBody:
-    """One run with its sources."""
-    return JobDetailBody.of(job, counts=counts, sources=items)
-
-
 def item_status(given: str) -> ItemStatus | None:
     """The status that was typed; None when there was none.
 
@@ -93,11 +89,9 @@ def item_status(given: str) -> ItemStatus | None:
     """
     if not given:
         return None
-    for status in get_args(ItemStatus):
-        if status == given:
-            found: ItemStatus = status
-            return found
-    raise SourceError(given, f"is no status: {', '.join(get_args(ItemStatus))}")
+    if given not in get_args(ItemStatus):
+        raise SourceError(given, f"is no status: {', '.join(get_args(ItemStatus))}")
+    return cast(ItemStatus, given)
 
 
 def print_jobs(console: Console, found: Sequence[JobBody]) -> None:
@@ -105,22 +99,20 @@ def print_jobs(console: Console, found: Sequence[JobBody]) -> None:
     if not found:
         console.print("Nothing was run yet. Add something: wellread add PATH")
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("job", "what", "collection", "state", "started"):
-        table.add_column(heading)
-    table.add_column("sources", justify="right")
-    table.add_column("passages", justify="right")
-    for job in found:
-        table.add_row(
+    columns = ("job", "what", "collection", "state", "started", right("sources"), right("passages"))
+    rows = (
+        (
             job.id.removeprefix("job_")[:SHORT_ID],
             job.action,
-            Text(harmless(job.collection)),
+            job.collection,
             Text(job.state, style=_STATE_STYLE.get(job.state, "")),
             f"{datetime.fromisoformat(job.started_at).astimezone():%Y-%m-%d %H:%M}",
             f"{job.done:,}/{job.total:,}",
             f"{job.vectors:,}/{job.passages:,}",
         )
-    console.print(table)
+        for job in found
+    )
+    console.print(table(columns, rows))
 
 
 def print_job(console: Console, job: JobDetailBody) -> None:
@@ -140,7 +132,7 @@ def print_job(console: Console, job: JobDetailBody) -> None:
         line = Text.assemble(
             (f"{item.status:<9} ", STATUS_STYLE.get(item.status, "")),
             f"{item.seconds:6.2f} s  {item.passages:>5,}  ",
-            harmless(named(item.uri)),
+            harmless(named_source(item.uri)),
             (f"  {harmless(item.reason)}" if item.reason else "", "dim"),
         )
         console.print(line, soft_wrap=True)
@@ -196,21 +188,46 @@ class UsageReportBody(PlainBody):
     lines: list[CallsBody]
 
 
-def usage_body(report: UsageReport) -> UsageReportBody:
-    """The whole report."""
+def usage_body(kb: KnowledgeBase, days: int) -> UsageReportBody:
+    """The calls of today (UTC) and the days before it, ``days`` altogether, and the budgets.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = today - timedelta(days=days - 1)
+    totals = kb.catalogue.calls.totals(since)
+    standing = kb.ledger.standing()
     return UsageReportBody.of(
-        report,
-        questions_cost=report.questions,
-        budget_level=report.level,
-        budgets=[BudgetBody.of(budget, limit=budget.dollars) for budget in report.budgets],
-        lines=[CallsBody.of(line.total, price_known=line.priced) for line in report.lines],
+        days=days,
+        since=since,
+        calls=sum(one.calls for one in totals),
+        input_tokens=sum(one.input_tokens for one in totals),
+        output_tokens=sum(one.output_tokens for one in totals),
+        cost=sum(one.cost for one in totals),
+        questions_cost=sum(one.cost for one in totals if one.purpose != EMBED_PASSAGE),
+        budget_level=standing.level,
+        budgets=[BudgetBody.of(budget, limit=budget.dollars) for budget in standing.budgets],
+        lines=[CallsBody.of(one, price_known=_priced(kb, one)) for one in totals],
     )
+
+
+def _priced(kb: KnowledgeBase, total: Total) -> bool:
+    """Whether the price of these calls is known, by the settings or by the list of prices."""
+    if total.cost or not (total.input_tokens or total.output_tokens):
+        return True
+    settings = kb.settings.generation
+    own = tariff_of(settings)
+    name = settings.model.strip()
+    if own.read is not None and own.written is not None and total.model in (name, named(name)[1]):
+        return True  # also when they say 0
+    return is_listed(total.provider, total.model)
 
 
 def print_usage(console: Console, report: UsageReportBody) -> None:
     """The calls as a table, their sum, and each budget."""
     if report.lines:
-        console.print(_usage_table(report))
+        console.print(_calls_table(report))
         plural = "s" if report.calls != 1 else ""
         total = (
             f"{report.calls:,} call{plural}, {report.input_tokens:,} tokens read, "
@@ -235,18 +252,14 @@ def print_usage(console: Console, report: UsageReportBody) -> None:
         console.print(Text("No budget is set (budget.daily, budget.monthly).", style="dim"))
 
 
-def _usage_table(report: UsageReportBody) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("Day", "Purpose", "Model"):
-        table.add_column(name, no_wrap=name != "Model")
-    for name in ("Calls", "Failed", "Read", "Written", "Seconds", "Cost"):
-        table.add_column(name, justify="right")
-    for line in report.lines:
-        model = f"{line.model} ({line.provider})" if line.model else line.provider
-        table.add_row(
+def _calls_table(report: UsageReportBody) -> Table:
+    names = ("Calls", "Failed", "Read", "Written", "Seconds", "Cost")
+    columns = [whole("Day"), whole("Purpose"), Column("Model"), *map(right, names)]
+    rows = (
+        (
             line.day.isoformat(),
             line.purpose,
-            harmless(model),
+            f"{line.model} ({line.provider})" if line.model else line.provider,
             f"{line.calls:,}",
             f"{line.failed:,}" if line.failed else "",
             f"{line.input_tokens:,}",
@@ -254,4 +267,6 @@ def _usage_table(report: UsageReportBody) -> Table:
             f"{line.seconds:,.1f}",
             dollars(line.cost) if line.price_known else "price unknown",
         )
-    return table
+        for line in report.lines
+    )
+    return table(columns, rows, header_style="bold")
