@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
@@ -10,13 +10,13 @@ from typing import Literal, get_args
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.library import timeline_entries as entries
 from wellread.library.named_things import near
-from wellread.library.timeline_entries import Entry
+from wellread.library.timeline_entries import Entry, of_documents, of_mentions, of_news, of_stories
 from wellread.store.catalogue.stories.story_rows import Story
 from wellread.text.names import key_of
 from wellread.types import Filters
 
+EVERY_DOCUMENT = 1_000_000
 Taken = Literal["collection", "entity", "story"]
 TAKEN: tuple[Taken, ...] = get_args(Taken)
 LEAST_STORY_ID = 8  # characters of a story's id that are taken for the whole
@@ -82,13 +82,9 @@ def timeline(
     if window.since and window.until and window.since > window.until:
         raise RequestError("the time window ends before it begins", hint="swap from and to")
     check_collections(kb, Filters(collections=tuple(collections)))
-    makers: dict[Taken, Callable[[], Timeline | None]] = {
-        "collection": lambda: _of_collection(kb, name, window, collections),
-        "entity": lambda: _of_entity(kb, name, window, collections),
-        "story": lambda: _of_story(kb, name, window, collections),
-    }
+    makers = {"collection": _of_collection, "entity": _of_entity, "story": _of_story}
     for kind in [taken] if taken else TAKEN:
-        made = makers[kind]()
+        made = makers[kind](kb, name, window, collections)
         if made is not None:
             return made
     raise _unknown(kb, name, collections, taken)
@@ -102,9 +98,8 @@ def _of_collection(
 ) -> Timeline | None:
     """Its stories, each from its first news; its documents where it has no stories."""
     held = kb.catalogue.collection_names()
-    known = next((one for one in held if one == name), None) or next(
-        (one for one in held if one.casefold() == name.strip().casefold()), None
-    )
+    alike = [one for one in held if one.casefold() == name.strip().casefold()]
+    known = name if name in held else next(iter(alike), None)
     if known is None or (collections and known not in collections):
         return None
     limits = Filters(collections=(known,), published_from=window.since, published_to=window.until)
@@ -114,11 +109,11 @@ def _of_collection(
     dated = [story for story in stories if story.first_at]
     if dated:
         chosen = sorted(dated[: window.limit], key=lambda story: (story.first_at, story.id))
-        made, total = entries.of_stories(kb, chosen), len(dated)
+        made, total = of_stories(kb, chosen), len(dated)
     else:
         page = kb.catalogue.listings.documents(limits, window.limit)
-        shown = [one for one in reversed(page.documents) if one.facts.published_at]
-        made, total = entries.of_documents(kb, shown), len(dates)
+        made = of_documents(kb, [one.facts for one in reversed(page.documents)])
+        total = len(dates)
     return Timeline(
         taken="collection",
         id=known,
@@ -147,10 +142,12 @@ def _of_entity(
     same = [
         node for node in nodes if node.id == first.id or key_of(node.title) == key_of(first.title)
     ]
-    mentions = [one for node in same for one in entries.mentioning(kb, node)]
+    named = kb.catalogue.graph.documents_mentioning
+    mentions = [one for node in same for one in named([node.collection], node.id, EVERY_DOCUMENT)]
+    dated = [(one.document.published_at, one) for one in mentions]
     inside = sorted(
-        (one for one in mentions if one.published_at and one.published_at in window),
-        key=lambda one: (one.published_at, one.document_id),
+        ((at, one) for at, one in dated if at and at in window),
+        key=lambda pair: (pair[0], pair[1].document.id),
     )
     return Timeline(
         taken="entity",
@@ -158,10 +155,10 @@ def _of_entity(
         title=first.title,
         collections=tuple(dict.fromkeys(node.collection for node in same)),
         counted="documents that name it",
-        dates=tuple(one.published_at for one in inside if one.published_at),
-        entries=tuple(entries.of_mentions(kb, inside[-window.limit :])),
+        dates=tuple(at for at, _ in inside),
+        entries=tuple(of_mentions(kb, [one for _, one in inside[-window.limit :]])),
         total=len(inside),
-        undated=sum(one.published_at is None for one in mentions),
+        undated=sum(at is None for at, _ in dated),
         others=_others(kb, name, collections, "entity"),
     )
 
@@ -189,7 +186,7 @@ def _of_story(
         collections=(found[0].collection,),
         counted="news items",
         dates=tuple(item.published_at for item in inside if item.published_at),
-        entries=tuple(entries.of_news(kb, inside[-window.limit :])),
+        entries=tuple(of_news(kb, inside[-window.limit :])),
         total=len(inside),
         undated=sum(item.published_at is None for item in items),
     )

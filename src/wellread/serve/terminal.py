@@ -169,13 +169,16 @@ class Terminal:
     def show(self, body: BodyT, printed: Callable[[Console, BodyT], None]) -> None:
         """Write ``body`` as JSON where that was asked for, else as ``printed`` prints it."""
         if self.json:
-            self.write_json(body.model_dump(mode="json"))
+            self.write_json(body)
         else:
             printed(self.out, body)
 
     def write_json(self, value: object) -> None:
-        """Write one JSON value to standard output."""
-        typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+        """Write one JSON value, which may hold bodies, to standard output."""
+        told = json.dumps(
+            value, ensure_ascii=False, indent=2, default=lambda body: body.model_dump(mode="json")
+        )
+        typer.echo(told)
 
     def write_problem(self, problem: Problem) -> None:
         """Write an error to standard error: one red line with its hint, or a JSON object."""

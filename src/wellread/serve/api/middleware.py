@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
-from typing import cast
+from collections.abc import Collection
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -50,45 +49,31 @@ class ProblemError(Exception):
 
 def shape_errors(app: FastAPI) -> None:
     """Make ``app`` answer every error in the one shape."""
-    app.add_exception_handler(ProblemError, _own)
-    app.add_exception_handler(WellreadError, _wellread)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unexpected)
+    for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _shaped)
 
 
-def _respond(problem: Problem, headers: Mapping[str, str] | None = None) -> JSONResponse:
+async def _shaped(_request: Request, error: Exception) -> JSONResponse:
+    """The response that tells of ``error``.
+
+    One that nobody expects is raised again by Starlette afterwards: the server logs its traceback.
+    """
+    problem, headers = INTERNAL, None
+    match error:
+        case ProblemError():
+            problem = error.problem
+        case WellreadError():
+            problem = problem_of(error)
+        case RequestValidationError():  # 400, naming the first field that is wrong
+            first = error.errors()[0]
+            # The first part says where it was looked for: in the body, the query, the path.
+            where = ".".join(str(part) for part in first["loc"][1:])
+            detail = f"{where}: {first['msg']}" if where else str(first["msg"])
+            problem = problem_of_status(400, detail, SEE)
+        case HTTPException(status_code=status):
+            problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
+            headers = error.headers
     return JSONResponse(problem.body(), status_code=problem.status, headers=headers)
-
-
-async def _own(_request: Request, error: Exception) -> JSONResponse:
-    return _respond(cast(ProblemError, error).problem)
-
-
-async def _wellread(_request: Request, error: Exception) -> JSONResponse:
-    return _respond(problem_of(cast(WellreadError, error)))
-
-
-async def _invalid(_request: Request, error: Exception) -> JSONResponse:
-    """A request that does not fit its schema: 400, naming the first field that is wrong."""
-    first = cast(RequestValidationError, error).errors()[0]
-    # The first part says where it was looked for: in the body, the query, the path.
-    where = ".".join(str(part) for part in first["loc"][1:])
-    detail = f"{where}: {first['msg']}" if where else str(first["msg"])
-    return _respond(problem_of_status(400, detail, SEE))
-
-
-async def _http(_request: Request, error: Exception) -> JSONResponse:
-    raised = cast(HTTPException, error)
-    problem = problem_of_status(
-        raised.status_code, str(raised.detail), _HINTS.get(raised.status_code, "")
-    )
-    return _respond(problem, raised.headers)
-
-
-async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
-    # Starlette raises the error again after this response, so the server logs its traceback.
-    return _respond(INTERNAL)
 
 
 def may_ask(kb: Kb) -> None:

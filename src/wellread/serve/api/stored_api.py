@@ -28,8 +28,6 @@ from wellread.serve.features.asking.stored_answers import (
     WholeAnswerBody,
     recheck_body,
     session_detail_body,
-    sessions_body,
-    stored_answers_body,
     whole_body,
 )
 from wellread.serve.features.bodies import ErrorBody
@@ -104,7 +102,7 @@ class QueryResponse(BaseModel):
 def answers(kb: Kb, asked: Annotated[PageQuery, Query()]) -> StoredAnswersBody:
     """Facts about answers that were given, newest first."""
     found = kb.catalogue.sessions.answers(OWNER, asked.limit, asked.offset)
-    return stored_answers_body(found)
+    return StoredAnswersBody.of(answers=found)
 
 
 @router.get("/api/answers/{answer_id}", response_model=WholeAnswerBody)
@@ -136,7 +134,7 @@ def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Re
 def sessions(kb: Kb, asked: Annotated[PageQuery, Query()]) -> SessionsBody:
     """Conversations, the one used last first."""
     found = kb.catalogue.sessions.of(OWNER, asked.limit, asked.offset)
-    return sessions_body(found)
+    return SessionsBody.of(sessions=found)
 
 
 @router.get("/api/sessions/{session_id}", response_model=SessionDetailBody)

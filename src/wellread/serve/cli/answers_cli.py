@@ -16,6 +16,8 @@ from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
     OWNER,
+    SessionsBody,
+    StoredAnswersBody,
     opened_body,
     print_answers,
     print_opened,
@@ -23,8 +25,6 @@ from wellread.serve.features.asking.stored_answers import (
     print_sessions,
     recheck_body,
     session_detail_body,
-    sessions_body,
-    stored_answers_body,
     whole_body,
 )
 from wellread.serve.terminal import harmless, terminal_of
@@ -58,7 +58,7 @@ def list_answers(context: typer.Context, limit: Limit = 20) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.answers(OWNER, limit)
-    terminal.show(stored_answers_body(found), print_answers)
+    terminal.show(StoredAnswersBody.of(answers=found), print_answers)
 
 
 @answers_app.command("show")
@@ -68,7 +68,7 @@ def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     with terminal.open() as kb:
         stored, answer = stored_answer(kb, answer_id, OWNER)
     if terminal.json:
-        terminal.write_json(whole_body(stored, answer).model_dump(mode="json"))
+        terminal.write_json(whole_body(stored, answer))
         return
     terminal.out.print(harmless(answer.question), style="bold")
     seconds = sum(step.seconds for step in answer.steps)
@@ -127,7 +127,7 @@ def list_sessions(context: typer.Context, limit: Limit = 20) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         found = kb.catalogue.sessions.of(OWNER, limit)
-    terminal.show(sessions_body(found), print_sessions)
+    terminal.show(SessionsBody.of(sessions=found), print_sessions)
 
 
 @sessions_app.command("show")
@@ -140,7 +140,7 @@ def show_session(context: typer.Context, session_id: SessionId) -> None:
             raise _unknown(session_id)
         answers = kb.catalogue.sessions.turns(session_id, OWNER, facts.turns or 1)
     if terminal.json:
-        terminal.write_json(session_detail_body(facts, answers).model_dump(mode="json"))
+        terminal.write_json(session_detail_body(facts, answers))
         return
     for answer in answers:
         terminal.out.print(f"› {harmless(answer.question)}", style="bold")

@@ -37,7 +37,11 @@ from wellread.serve.cli.options import (
 )
 from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
 from wellread.serve.features.asking.answer_print import print_answer, print_evidence
-from wellread.serve.features.asking.explanations import explanation, print_explanation
+from wellread.serve.features.asking.explanations import (
+    ExplainedResponse,
+    explanation,
+    print_explanation,
+)
 from wellread.serve.features.home_reports import print_report, report_body
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
@@ -101,39 +105,31 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     with terminal.open_to_ask() as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
-        elif explain:
-            show_explained(terminal, kb, asked, detailed=detailed)
-        elif terminal.json:
-            body = answer_body(answer_of(terminal, kb, asked))
-            terminal.write_json(body.model_dump(mode="json"))
         else:
-            show_answer(terminal, kb, asked, detailed=detailed)
+            show_answer(terminal, kb, asked, detailed=detailed, explain=explain)
 
 
 def show_answer(
-    terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
+    terminal: Terminal,
+    kb: KnowledgeBase,
+    question: Question,
+    *,
+    detailed: bool = False,
+    explain: bool = False,
 ) -> None:
-    """Answer ``question`` and write the answer as people read it."""
-    started = time.perf_counter()
-    answered = answer_of(terminal, kb, question)
-    seconds = time.perf_counter() - started
-    print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
-
-
-def show_explained(
-    terminal: Terminal, kb: KnowledgeBase, question: Question, *, detailed: bool = False
-) -> None:
-    """Answer ``question``, and write how the answer was found before it."""
+    """Answer ``question`` and write the answer, where wanted with how it was found before it."""
     told: list[tuple[Analysis, Found]] = []
+    tell = (lambda *both: told.append(both)) if explain else None
     started = time.perf_counter()
-    answered = answer_of(terminal, kb, question, explain=lambda *both: told.append(both))
+    answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *told[0])
+    why = explanation(kb, *told[0]) if explain else None
     if terminal.json:
-        body = answer_body(answered).model_dump(mode="json")
-        terminal.write_json({**body, "explanation": why.model_dump(mode="json")})
+        body = answer_body(answered)
+        terminal.write_json(ExplainedResponse.of(body, explanation=why) if why else body)
         return
-    print_explanation(terminal.out, why)
+    if why:
+        print_explanation(terminal.out, why)
     print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
 
 
@@ -144,8 +140,7 @@ def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> N
     analysis = analyse(read, known, date.today(), guesser(kb.embedder))
     bodies = [evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
     if terminal.json:
-        sources = [body.model_dump(mode="json") for body in bodies]
-        terminal.write_json({"question": question.text, "sources": sources})
+        terminal.write_json({"question": question.text, "sources": bodies})
     else:
         print_evidence(terminal.out, bodies)
 
@@ -209,7 +204,10 @@ def demo(context: typer.Context) -> None:
     with terminal.open(home) as kb:
         report = _add_sample(terminal, kb)
         if terminal.json:
-            terminal.write_json(_body(terminal, kb, report))
+            answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]
+            added = report_body(report, COLLECTION)
+            bodies = [answer_body(answer) for answer in answers]
+            terminal.write_json({"home": str(kb.home), "added": added, "answers": bodies})
             return
         print_report(terminal.out, report_body(report, COLLECTION))
         for question in QUESTIONS:
@@ -223,15 +221,6 @@ def _add_sample(terminal: Terminal, kb: KnowledgeBase) -> Report:
     with as_file(files("wellread.sample")) as folder, shown(terminal) as on_progress:
         inputs = [str(folder / name) for name in FOLDERS]
         return add(kb, inputs, collection=COLLECTION, on_progress=on_progress)
-
-
-def _body(terminal: Terminal, kb: KnowledgeBase, report: Report) -> dict[str, object]:
-    answers = [answer_of(terminal, kb, Question(text=question)) for question in QUESTIONS]
-    return {
-        "home": str(kb.home),
-        "added": report_body(report, COLLECTION).model_dump(mode="json"),
-        "answers": [answer_body(answer).model_dump(mode="json") for answer in answers],
-    }
 
 
 def _say_what_is_next(terminal: Terminal, home: Path) -> None:

@@ -26,9 +26,9 @@ from wellread.serve.features.asking.answer_bodies import answer_body
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
     OWNER,
+    SessionsBody,
     print_sessions,
     print_sources,
-    sessions_body,
 )
 from wellread.serve.terminal import Terminal, harmless, terminal_of
 from wellread.types import Mode
@@ -164,7 +164,9 @@ class Chat:
     def _sessions(self) -> None:
 
         sessions = self.kb.catalogue.sessions.of(OWNER, 20)
-        print_sessions(self._where(), sessions_body(sessions), current=self.asked.session_id)
+        print_sessions(
+            self._where(), SessionsBody.of(sessions=sessions), current=self.asked.session_id
+        )
 
     def _resume(self, session_id: str) -> None:
 

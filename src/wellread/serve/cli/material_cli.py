@@ -261,7 +261,7 @@ def jobs(
         found = kb.catalogue.jobs.newest(limit)
     bodies = [JobBody.of(job) for job in found]
     if terminal.json:
-        terminal.write_json([body.model_dump(mode="json") for body in bodies])
+        terminal.write_json(bodies)
     else:
         print_jobs(terminal.out, bodies)
 

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from wellread.config import SETTINGS_FILE, SettingRow, default_home, load_settings, settings_table
@@ -20,7 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.api.app import serve as listening
 from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, harmless, index_words, terminal_of
+from wellread.serve.terminal import Terminal, fold, harmless, index_words, table, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -96,15 +95,13 @@ def _settings_body(rows: list[SettingRow], current: dict[str, object]) -> list[d
 
 def _print_settings(console: Console, rows: list[SettingRow], current: dict[str, object]) -> None:
     """Every setting with its value in this home; those that differ from the default stand out."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("setting", "value", "what it does"):
-        table.add_column(heading, overflow="fold")
+    shown = []
     for row in rows:
         value = current[row.name]
         style = "" if value == row.default else "bold cyan"
-        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        table.add_row(Text(row.name), Text(harmless(shown), style=style), Text(row.help))
-    console.print(table)
+        told = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        shown.append((row.name, Text(harmless(told), style=style), row.help))
+    console.print(table(map(fold, ("setting", "value", "what it does")), shown))
 
 
 NICENESS = 10  # of 19

@@ -7,14 +7,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 from rich.console import Console
-from rich.table import Table
 
 from wellread.ask.aggregate.execute import QueryFields, worked_out
 from wellread.ask.aggregate.queries.query import Form, Hop, Order, Sense
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
-from wellread.serve.terminal import harmless
+from wellread.serve.terminal import harmless, table
 from wellread.serve.timecodes import window_of
 from wellread.store.catalogue.graph.relation_network import Direction
 from wellread.types import Filters, Kind
@@ -164,16 +163,9 @@ def catalogue_body(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueRespo
         UnknownCollectionError: a collection that does not exist.
     """
     result: AggregateResult = worked_out(kb, asked.query())
-    return CatalogueResponse(
-        kind=result.kind,
-        sentence=result.sentence,
-        number=result.number,
-        columns=result.columns,
-        rows=tuple(
-            CatalogueRowBody(cells=row.cells, documents=row.document_ids) for row in result.rows
-        ),
-        absent=result.absent,
-        method=result.method,
+    return CatalogueResponse.of(
+        result,
+        rows=[CatalogueRowBody.of(row, documents=row.document_ids) for row in result.rows],
         notes=(*result.notes, *result.failures),
     )
 
@@ -182,10 +174,8 @@ def print_catalogue(console: Console, body: CatalogueResponse) -> None:
     """The sentence, the rows as a table, and how they came about."""
     console.print(harmless(body.sentence), markup=False)
     if body.rows:
-        table = Table(*body.columns, box=None, pad_edge=False, header_style="bold")
-        for row in body.rows:
-            table.add_row(*(" ".join(harmless(cell).split())[:LONGEST_CELL] for cell in row.cells))
-        console.print(table)
+        rows = ([" ".join(cell.split())[:LONGEST_CELL] for cell in row.cells] for row in body.rows)
+        console.print(table(body.columns, rows, header_style="bold"))
     for line in (*body.notes, body.method):
         if line:
             console.print(harmless(line), style="dim", markup=False)

@@ -8,18 +8,17 @@ from itertools import groupby
 from typing import Literal
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from wellread.kb import KnowledgeBase
+from wellread.library.timeline_entries import naming_sentence
 from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
-from wellread.serve.terminal import harmless
+from wellread.serve.terminal import fold, harmless, right, table, whole
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentioningDocument, MentionTotal
 from wellread.store.catalogue.graph.relation_network import Neighbour
-from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
 AROUND = 300  # characters looked at on both sides of a mention for its sentence
@@ -180,7 +179,7 @@ def _mentions(kb: KnowledgeBase, found: Sequence[MentioningDocument]) -> list[Me
     marks = kb.catalogue.marks_over([(one.document.id, one.first) for one in found])
     bodies = []
     for one, (_, window), text, over in zip(found, windows, texts, marks, strict=True):
-        span = _sentence(text, one.first, window.start)
+        span = naming_sentence(text, window.start, one.first)
         said = text[span.start - window.start : span.end - window.start]
         locator = Marks(over).locate(one.first)
         bodies.append(MentionBody.at(one.document, span, said, locator, one, name_span=one.first))
@@ -190,14 +189,6 @@ def _mentions(kb: KnowledgeBase, found: Sequence[MentioningDocument]) -> list[Me
 def _window(one: MentioningDocument) -> Span:
     start = max(0, one.first.start - AROUND)
     return Span(start=start, end=min(one.document.characters, one.first.end + AROUND))
-
-
-def _sentence(text: str, name: Span, offset: int) -> Span:
-    """The sentence that the name stands in, as far as the window ``text`` shows it."""
-    inside = Span(start=name.start - offset, end=name.end - offset)
-    over = [span for span in sentence_spans(text) if span.overlaps(inside)] or [inside]
-    start = min(over[0].start, inside.start)
-    return Span(start=offset + start, end=offset + max(over[-1].end, inside.end))
 
 
 def print_entity(console: Console, body: EntityBody) -> None:
@@ -226,15 +217,12 @@ def print_entities(console: Console, body: EntityListBody) -> None:
         return
     for group in body.types:
         _line(console, (f"{group.type or NO_TYPE}", "bold"), (f"  {group.count:,}", "cyan"))
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for heading in ("entity", "id"):
-            table.add_column(heading, overflow="fold")
-        for heading in ("relations", "documents", "mentions"):
-            table.add_column(heading, justify="right")
+        columns = (fold("entity"), fold("id"), *map(right, ("relations", "documents", "mentions")))
+        rows: list[tuple[str | Text, ...]] = []
         for one in group.entities:
             counts = (f"{count:,}" for count in (one.relations, one.mentioned_in, one.mentions))
-            table.add_row(Text(harmless(one.title)), Text(harmless(one.id), style="dim"), *counts)
-        console.print(table)
+            rows.append((one.title, Text(harmless(one.id), style="dim"), *counts))
+        console.print(table(columns, rows, padding=(0, 2, 0, 0)))
         if group.count > len(group.entities):
             console.print(Text(f"… and {group.count - len(group.entities):,} more", style="dim"))
         console.print()
@@ -244,17 +232,16 @@ def _print_relations(console: Console, body: EntityBody) -> None:
     if not body.relations:
         return
     _line(console, ("\nRelations", "bold"))
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column(overflow="fold")
+    rows = []
     for one in body.relations:
         name = Text(harmless(one.name))
         if one.entity:
             name.append(harmless(f"  {one.entity.id}"), style="dim")
         else:
             name.append("  not there yet", style="yellow")
-        table.add_row(Text(harmless(one.relation)), name)
-    console.print(table)
+        rows.append((one.relation, name))
+    columns = (whole("", "cyan"), fold(""))
+    console.print(table(columns, rows, show_header=False, padding=(0, 2, 0, 0)))
 
 
 def _print_mentions(console: Console, body: EntityBody) -> None:

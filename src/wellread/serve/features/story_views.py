@@ -7,12 +7,11 @@ from datetime import datetime
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from wellread.ask.retrieve.story_search import FoundStory
 from wellread.serve.features.timeline_views import bucketed, periods, sparkline, unit_for
-from wellread.serve.terminal import SHORT_ID, day_words, harmless
+from wellread.serve.terminal import SHORT_ID, day_words, fold, harmless, right, table, whole
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 
 SPARK_WIDTH = 16
@@ -95,26 +94,22 @@ def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> N
         _print_none(console)
         return
     known = [moment for story in stories for moment in dates[story.id]]
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", no_wrap=True, style="dim")
-    table.add_column("news", justify="right")
-    table.add_column("sources", justify="right")
-    table.add_column("last", no_wrap=True)
-    table.add_column(_stretch(known), no_wrap=True, style="cyan")
-    table.add_column("story", overflow="fold")
+    columns = (
+        whole("id", "dim"),
+        right("news"),
+        right("sources"),
+        whole("last"),
+        whole(_stretch(known), "cyan"),
+        fold("story"),
+    )
+    rows = []
     for story in stories:
         spark = ""
         if known:
             spark = sparkline(bucketed(dates[story.id], min(known), max(known), SPARK_WIDTH))
-        table.add_row(
-            short_id(story.id),
-            f"{story.items:,}",
-            f"{story.sources:,}",
-            day_words(story.last_at),
-            spark,
-            Text(harmless(story.title)),
-        )
-    console.print(table)
+        counts = (f"{story.items:,}", f"{story.sources:,}", day_words(story.last_at))
+        rows.append((story.id[:SHORT_ID], *counts, spark, story.title))
+    console.print(table(columns, rows))
 
 
 def print_found(console: Console, found: Sequence[FoundStory]) -> None:
@@ -152,11 +147,6 @@ def print_story(console: Console, story: Story, items: Sequence[StoryItem], limi
         console.print(line)
     if len(items) > limit:
         console.print(Text(f"… and {len(items) - limit:,} older ones (--limit)", style="dim"))
-
-
-def short_id(story_id: str) -> str:
-    """The part of an id that is enough to name a story."""
-    return story_id[:SHORT_ID]
 
 
 def _print_timeline(console: Console, dates: Sequence[datetime]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
 
@@ -32,32 +31,22 @@ LONGEST_LINE = 160
 MOST_BARS = 40  # lines of a chart; the newest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
-    """A day, a week (from Monday), a month or a year, and how many dates are in it."""
-
-    label: str
-    start: date
-    count: int
-
-
 def unit_for(first: datetime, last: datetime) -> Unit:
     """The finest unit in which the stretch has a readable number of periods."""
     days = (last - first).days
     return next((unit for unit, longest in LONGEST if days <= longest), "year")
 
 
-def periods(dates: Sequence[datetime], unit: Unit) -> list[Period]:
+def periods(dates: Sequence[datetime], unit: Unit) -> list[PeriodBody]:
     """Every period from the first date to the last, those without a date too."""
     if not dates:
         return []
     starts = [_start(moment.date(), unit) for moment in dates]
-    found: list[Period] = []
+    found: list[PeriodBody] = []
     current = min(starts)
     while current <= max(starts):
-        found.append(
-            Period(label=_label(current, unit), start=current, count=starts.count(current))
-        )
+        label, count = _label(current, unit), starts.count(current)
+        found.append(PeriodBody(label=label, start=current, count=count))
         current = _next(current, unit)
     return found
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from wellread.ask.aggregate.queries.result import AggregateResult
@@ -18,7 +18,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind, QuestionType
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import Body, RankBody
-from wellread.serve.terminal import harmless
+from wellread.serve.terminal import fold, harmless, right, table
 from wellread.store.catalogue.graph.relation_network import Path
 from wellread.types import Filters, Hit, Mode
 
@@ -230,37 +230,25 @@ def _print_search(console: Console, number: int, search: SearchBody) -> None:
     within = "; ".join(f"{name}: {value}" for name, value in search.filters.items())
     _heading(console, f"Search {number}", f"{search.purpose}{f' [{within}]' if within else ''}")
     _line(console, f"  {search.query}", "dim")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    table.add_column("rank", justify="right")
-    for name in search.lists:
-        table.add_column(name, overflow="fold")
-    for place in range(LISTED):
-        cells = [
-            harmless(f"{listed[place].score:.3f} {listed[place].title}")
-            if place < len(listed)
-            else ""
-            for listed in search.lists.values()
-        ]
-        if any(cells):
-            table.add_row(str(place + 1), *(Text(cell) for cell in cells))
-    console.print(table)
+    lists = (
+        [f"{one.score:.3f} {one.title}" for one in listed[:LISTED]]
+        for listed in search.lists.values()
+    )
+    rows = enumerate(zip_longest(*lists, fillvalue=""), 1)
+    columns = (right("rank"), *map(fold, search.lists))
+    told = table(columns, ((str(place), *cells) for place, cells in rows), padding=(0, 2, 0, 2))
+    console.print(told)
     _line(console, f"  joined: {search.fused}", "dim")
 
 
 def _print_used(console: Console, body: ExplanationBody) -> None:
     names = list(dict.fromkeys(place.name for used in body.used for place in used.ranks))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
-    for heading in ("score", *names):
-        table.add_column(heading, justify="right")
-    table.add_column("used", overflow="fold")
+    rows = []
     for used in body.used:
         ranks = {place.name: str(place.rank) for place in used.ranks}
-        table.add_row(
-            f"{used.score:.3f}",
-            *(ranks.get(name, "–") for name in names),
-            Text(harmless(used.title)),
-        )
-    console.print(table)
+        rows.append((f"{used.score:.3f}", *(ranks.get(name, "–") for name in names), used.title))
+    columns = (*map(right, ("score", *names)), fold("used"))
+    console.print(table(columns, rows, padding=(0, 2, 0, 0)))
 
 
 def _heading(console: Console, name: str, text: str) -> None:

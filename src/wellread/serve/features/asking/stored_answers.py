@@ -7,7 +7,7 @@ from datetime import datetime
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from wellread.answers import Answer, VerdictName
@@ -16,7 +16,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library.recheck import Rechecked, Standing
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
 from wellread.serve.features.bodies import Body, PlainBody
-from wellread.serve.terminal import INDENT, SHORT_ID, harmless
+from wellread.serve.terminal import INDENT, SHORT_ID, harmless, print_link, right, table, whole
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
 
@@ -120,19 +120,9 @@ class OpenedBody(PlainBody):
     after: str
 
 
-def sessions_body(found: Sequence[SessionFacts]) -> SessionsBody:
-    """Conversations."""
-    return SessionsBody.of(sessions=found)
-
-
 def session_detail_body(facts: SessionFacts, answers: Sequence[Answer]) -> SessionDetailBody:
     """A conversation with its answers."""
     return SessionDetailBody.of(facts, answers=[answer_body(answer) for answer in answers])
-
-
-def stored_answers_body(found: Sequence[StoredAnswer]) -> StoredAnswersBody:
-    """Facts about answers."""
-    return StoredAnswersBody.of(answers=found)
 
 
 def whole_body(stored: StoredAnswer, answer: Answer) -> WholeAnswerBody:
@@ -184,15 +174,18 @@ def print_sessions(console: Console, body: SessionsBody, *, current: str = "") -
     if not body.sessions:
         console.print(Text("No session yet.", style="yellow"))
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "Session", "Last used", "Questions", "First question"):
-        whole = name != "First question"
-        table.add_column(name, justify="right" if name == "Questions" else "left", no_wrap=whole)
-    for one in body.sessions:
-        mark = "*" if one.id == current else ""
-        seen = f"{one.seen_at.astimezone():%Y-%m-%d %H:%M}"
-        table.add_row(mark, one.id, seen, f"{one.turns:,}", Text(harmless(one.title)))
-    console.print(table)
+    names = (whole(""), whole("Session"), whole("Last used"), right("Questions"), "First question")
+    rows = (
+        (
+            "*" if one.id == current else "",
+            one.id,
+            f"{one.seen_at.astimezone():%Y-%m-%d %H:%M}",
+            f"{one.turns:,}",
+            one.title,
+        )
+        for one in body.sessions
+    )
+    console.print(table(names, rows))
 
 
 def print_answers(console: Console, body: StoredAnswersBody) -> None:
@@ -200,20 +193,17 @@ def print_answers(console: Console, body: StoredAnswersBody) -> None:
     if not body.answers:
         console.print(Text("No answer yet.", style="yellow"))
         return
-    table = Table(box=None, pad_edge=False)
-    table.add_column("Answer", no_wrap=True)
-    table.add_column("Given", no_wrap=True)
-    table.add_column("By", no_wrap=True, max_width=10)
-    table.add_column("Sure", justify="right", no_wrap=True)
-    table.add_column("Question")
+    by = Column("By", no_wrap=True, max_width=10)
+    columns = (whole("Answer"), whole("Given"), by, right("Sure"), "Question")
+    rows = []
     for one in body.answers:
         question = Text(harmless(one.question))
         if one.stale:
             question.append(" (stale)", style="yellow")
         day = f"{one.created_at.astimezone():%Y-%m-%d}"
-        by = Text(harmless(one.answered_by))
-        table.add_row(short_answer_id(one.id), day, by, f"{one.confidence:.2f}", question)
-    console.print(table)
+        facts = (short_answer_id(one.id), day, one.answered_by, f"{one.confidence:.2f}")
+        rows.append((*facts, question))
+    console.print(table(columns, rows))
 
 
 def short_answer_id(answer_id: str) -> str:
@@ -254,8 +244,7 @@ def print_sources(console: Console, answer: Answer) -> None:
         head.append(harmless(f"{citation.title}{place}"), style="bold")
         console.print(head)
         console.print(Padding(Text(harmless(citation.quote)), (0, 0, 0, INDENT)))
-        if citation.link:
-            console.print(Text(" " * INDENT + harmless(citation.link), style="dim"), soft_wrap=True)
+        print_link(console, citation.link)
 
 
 def print_opened(console: Console, body: OpenedBody) -> None:

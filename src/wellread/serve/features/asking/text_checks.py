@@ -17,7 +17,7 @@ from wellread.serve.features.asking.answer_bodies import (
     sentence_body,
 )
 from wellread.serve.features.bodies import Body
-from wellread.serve.terminal import INDENT, harmless, shortened
+from wellread.serve.terminal import INDENT, harmless, right, shortened, table
 
 LONGEST_QUOTE = 240
 
@@ -89,7 +89,6 @@ def _passage(citation: CitationBody, sentence: SentenceBody) -> Text:
 
 
 def _summary(body: CheckResponse) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 1))
     counts = body.counts
     rows: tuple[tuple[VerdictName, str, int], ...] = (
         (VerdictName.SUPPORTED, "supported", counts.supported),
@@ -97,8 +96,7 @@ def _summary(body: CheckResponse) -> Table:
         (VerdictName.UNSUPPORTED, "unsupported", counts.unsupported),
         (VerdictName.NOT_CHECKED, "nothing to check", counts.not_checked),
     )
-    for name, said, count in rows:
-        table.add_row(
-            Text(name.symbol, style=name.style), Text(said), Text(f"{count:,}", justify="right")
-        )
-    return table
+    shown = (
+        (Text(name.symbol, style=name.style), said, f"{count:,}") for name, said, count in rows
+    )
+    return table(("", "", right("")), shown, show_header=False, padding=(0, 1))
