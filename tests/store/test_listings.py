@@ -112,7 +112,7 @@ def test_pages_join_to_the_whole(catalogue: Catalogue, size: int, order: Order) 
 
 
 def test_media_are_transcripts_and_what_has_a_recording(catalogue: Catalogue) -> None:
-    page = catalogue.listings.media(Filters(collections=("north",)), 9)
+    page = catalogue.listings.documents(Filters(collections=("north",)), 9, media=True)
     assert ([one.facts.title for one in page.documents], page.total) == (["Alpha", "beta"], 2)
     assert [one.title for one in catalogue.listings.titles(["north"], media=True)] == [
         "Alpha",

@@ -166,7 +166,9 @@ def recordings(
     Raises:
         UnknownCollectionError, UnknownNameError: a limit names what is not there.
     """
-    page = kb.catalogue.listings.media(known_values(kb, filters), limit, offset, order)
+    page = kb.catalogue.listings.documents(
+        known_values(kb, filters), limit, offset, order, media=True
+    )
     ids = [one.facts.id for one in page.documents]
     marks = kb.catalogue.marks(ids)
     speakers = kb.catalogue.listings.speakers_of(ids)

@@ -91,16 +91,26 @@ class Listings(CataloguePart):
     # --- documents ---
 
     def documents(
-        self, limits: Filters, limit: int, offset: int = 0, order: Order = "newest"
+        self,
+        limits: Filters,
+        limit: int,
+        offset: int = 0,
+        order: Order = "newest",
+        *,
+        media: bool = False,
     ) -> DocumentPage:
-        """The documents that meet the limits; those without a date come last."""
-        return self._page(limits, limit, offset, order, true())
+        """The documents that meet the limits; those without a date come last.
 
-    def media(
-        self, limits: Filters, limit: int, offset: int = 0, order: Order = "newest"
-    ) -> DocumentPage:
-        """The transcripts, and what else has a recording, that meet the limits."""
-        return self._page(limits, limit, offset, order, _RECORDED)
+        Args:
+            media: only transcripts, and what else has a recording.
+        """
+        with self._database.read() as connection:
+            where = and_(meeting(connection, [limits]), _RECORDED if media else true())
+            count = select(func.count()).select_from(documents).where(where)
+            chosen = select(documents.c.id).where(where).order_by(*_ORDERS[order], documents.c.id)
+            ids = list(connection.execute(chosen.limit(limit).offset(offset)).scalars())
+            total = connection.execute(count).scalar_one()
+            return DocumentPage(total=total, documents=tuple(_listed(connection, ids)))
 
     def listed(self, document_id: str) -> ListedDocument | None:
         """One document as lists show it, or None."""
@@ -210,24 +220,6 @@ class Listings(CataloguePart):
         if collections:
             statement = statement.where(documents.c.collection.in_(collections))
         return made_of(PassagePlace, self._rows(statement))
-
-    def _page(
-        self, limits: Filters, limit: int, offset: int, order: Order, kept: ColumnElement[bool]
-    ) -> DocumentPage:
-        with self._database.read() as connection:
-            where = and_(meeting(connection, [limits]), kept)
-            total = connection.execute(
-                select(func.count()).select_from(documents).where(where)
-            ).scalar_one()
-            chosen = (
-                select(documents.c.id)
-                .where(where)
-                .order_by(*_ORDERS[order], documents.c.id)
-                .limit(limit)
-                .offset(offset)
-            )
-            ids = list(connection.execute(chosen).scalars())
-            return DocumentPage(total=total, documents=tuple(_listed(connection, ids)))
 
 
 _SPOKEN = cast(passages.c.speakers, Text) != NOBODY

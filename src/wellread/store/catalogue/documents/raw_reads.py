@@ -7,7 +7,7 @@ import math
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
@@ -55,35 +55,17 @@ class Body:
 
 def bodies(connection: Connection, after: str, limit: int) -> list[Body]:
     """The documents that follow ``after`` in the order of their ids."""
-    chosen = (
-        select(
-            documents.c.id,
-            documents.c.collection,
-            documents.c.uri,
-            documents.c.version,
-            documents.c.characters,
-        )
-        .where(documents.c.id > after)
-        .order_by(documents.c.id)
-        .limit(limit)
-    )
-    rows = connection.execute(chosen).all()
+    names = ("id", "collection", "uri", "version", "characters")
+    chosen = select(*(documents.c[name] for name in names)).where(documents.c.id > after)
+    rows = connection.execute(chosen.order_by(documents.c.id).limit(limit)).all()
     ids = [row.id for row in rows]
+    columns = (passages.c[one.name] for one in fields(StoredPassage))
     pieces = _grouped(connection, select(texts), ids)
     blobs = _grouped(connection, select(marks), ids)
-    parts = _grouped(connection, select(*_PASSAGE).order_by(passages.c.ordinal), ids)
+    parts = _grouped(
+        connection, select(passages.c.document_id, *columns).order_by(passages.c.ordinal), ids
+    )
     return [_body(row, pieces[row.id], blobs[row.id], parts[row.id]) for row in rows]
-
-
-_PASSAGE = (
-    passages.c.document_id,
-    passages.c.id,
-    passages.c.version,
-    passages.c.ordinal,
-    passages.c.start,
-    passages.c.end,
-    passages.c.context,
-)
 
 
 def _grouped(connection: Connection, statement: Any, ids: Sequence[str]) -> dict[str, list[Any]]:
@@ -102,7 +84,7 @@ def _body(row: Any, pieces: list[Any], blobs: list[Any], parts: list[Any]) -> Bo
         lines = mark_lines(blobs[0].blob) if blobs else []
         reach = max((line[2] for line in lines), default=0)
         computed = tagged_hash("ver", text, *_named(lines))
-    except (zlib.error, ValueError, TypeError, IndexError):
+    except (zlib.error, ValueError, TypeError, LookupError):
         broken = broken or "its marks cannot be read"
     if not blobs:
         broken = broken or "its marks are missing"
@@ -130,36 +112,27 @@ def _joined(pieces: list[Any], characters: int) -> tuple[str, str]:
     return text, ""
 
 
+_BOX = '{{"bottom": {4}, "left": {1}, "right": {3}, "top": {2}}}'
+_FORMS = {
+    ("p", 1): 'PageMark{{"box": null, "end": {end}, "page": {0}, "start": {start}}}',
+    ("p", 5): f'PageMark{{{{"box": {_BOX}, "end": {{end}}, "page": {{0}}, "start": {{start}}}}}}',
+    ("t", 2): 'TimeMark{{"begin": {0}, "end": {end}, "finish": {1}, "start": {start}}}',
+    ("s", 1): 'SpeakerMark{{"end": {end}, "speaker": {0}, "start": {start}}}',
+    ("h", 1): 'HeadingMark{{"end": {end}, "path": {0}, "start": {start}}}',
+    ("l", 1): 'LineMark{{"end": {end}, "line": {0}, "start": {start}}}',
+}
+
+
 def _named(lines: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Each mark as ``identity.version_of`` takes it, without making the mark: there are many."""
     for sort, start, end, *rest in lines:
-        match sort:
-            case "p":
-                box = "null"
-                if len(rest) > 1:
-                    left, top, right, bottom = map(_number, rest[1:])
-                    box = f'{{"bottom": {bottom}, "left": {left}, "right": {right}, "top": {top}}}'
-                yield f'PageMark{{"box": {box}, "end": {end}, "page": {rest[0]}, "start": {start}}}'
-            case "t":
-                begin, finish = map(_number, rest)
-                yield (
-                    f'TimeMark{{"begin": {begin}, "end": {end}, "finish": {finish}, '
-                    f'"start": {start}}}'
-                )
-            case "s":
-                yield (
-                    f'SpeakerMark{{"end": {end}, "speaker": {_quoted(rest[0])}, "start": {start}}}'
-                )
-            case "h":
-                yield (
-                    f'HeadingMark{{"end": {end}, "path": {json.dumps(rest[0])}, "start": {start}}}'
-                )
-            case "l":
-                yield f'LineMark{{"end": {end}, "line": {rest[0]}, "start": {start}}}'
-            case _:
-                raise ValueError(f"unknown sort of mark: {sort!r}")
+        yield _FORMS[sort, len(rest)].format(*map(_written, rest), start=start, end=end)
 
 
-def _number(value: float | None) -> str:
+def _written(value: Any) -> str:
     # What JSON writes, at a quarter of the cost.
-    return repr(value) if value is not None and math.isfinite(value) else json.dumps(value)
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list) or value is None or not math.isfinite(value):
+        return json.dumps(value)
+    return repr(value)

@@ -19,6 +19,8 @@ from wellread.text.names import (
     loose_key,
 )
 
+Named = dict[str, dict[str, None]]  # key to the ids that it leads to, the better ones first
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityNode:
@@ -44,13 +46,8 @@ def load_nodes(connection: Connection, collection: str) -> list[EntityNode]:
     """The entities of the collection, by id; of several documents with one id all names count."""
     statement = (
         select(
-            entities.c.entity_id,
-            entities.c.entity_type,
-            entities.c.aliases,
-            documents.c.id,
-            documents.c.title,
-            documents.c.url,
-            documents.c.uri,
+            *(entities.c[name] for name in ("entity_id", "entity_type", "aliases")),
+            *(documents.c[name] for name in ("id", "title", "url", "uri")),
         )
         .join_from(entities, documents, documents.c.id == entities.c.document_id)
         .where(documents.c.collection == collection)
@@ -124,27 +121,23 @@ class Nodes:
         return dict(reversed(list(self._spelled())))
 
     @cached_property
-    def _by_name(self) -> dict[str, dict[str, None]]:
-        index: dict[str, dict[str, None]] = {}
-        for name, known in self._spelled():
-            index.setdefault(key_of(name), {})[known] = None
+    def _by_name(self) -> Named:
+        index = _index((key_of(name), known) for name, known in self._spelled())
         index.pop("", None)
         return index
 
     @cached_property
-    def _by_loose_name(self) -> dict[str, dict[str, None]]:
-        index: dict[str, dict[str, None]] = {}
-        for name, known in self._spelled():
-            index.setdefault(loose_key(name), {})[known] = None
-        return index
+    def _by_loose_name(self) -> Named:
+        return _index((loose_key(name), known) for name, known in self._spelled())
 
     @cached_property
-    def _by_address(self) -> dict[str, dict[str, None]]:
-        index: dict[str, dict[str, None]] = {}
-        for node in self.by_id.values():
-            for key in (key for address in node.addresses for key in address_keys(address)):
-                index.setdefault(key, {})[node.id] = None
-        return index
+    def _by_address(self) -> Named:
+        return _index(
+            (key, node.id)
+            for node in self.by_id.values()
+            for address in node.addresses
+            for key in address_keys(address)
+        )
 
     def _spelled(self) -> Iterator[tuple[str, str]]:
         """Names with the id they lead to, the better ones first."""
@@ -155,3 +148,10 @@ class Nodes:
         for node in nodes:
             for name in (node.title, *node.aliases):
                 yield from ((form, node.id) for form in bracketed_forms(name))
+
+
+def _index(pairs: Iterable[tuple[str, str]]) -> Named:
+    index: Named = {}
+    for key, known in pairs:
+        index.setdefault(key, {})[known] = None
+    return index

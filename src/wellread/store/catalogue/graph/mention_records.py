@@ -28,14 +28,20 @@ from wellread.types import DocumentFacts, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
+class FoundName:
+    """A place of a text that names an entity; ``name`` is what the entity calls itself there."""
+
+    entity_id: str
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention(FoundName):
     """A place of a document's live version that names an entity of its collection."""
 
     document_id: str
     version: str
-    entity_id: str
-    span: Span
-    name: str
     published_at: datetime | None
 
 
@@ -55,15 +61,6 @@ class MentionTotal:
 
     documents: int
     mentions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundName:
-    """A place of a text that names an entity; ``name`` is what the entity calls itself there."""
-
-    entity_id: str
-    span: Span
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ to an entity that comes later is whole as soon as that is there, and nothing has
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -156,9 +156,8 @@ class Network:
 
     def kinds(self) -> list[RelationKind]:
         """The declared relation types and those in use."""
-        counts = dict.fromkeys(self.names.words, 0)
-        for name, _, _ in self._edges:
-            counts[name] = counts.get(name, 0) + 1
+        counts = Counter(dict.fromkeys(self.names.words, 0))
+        counts.update(name for name, _, _ in self._edges)
         return [
             RelationKind(
                 type=name,
