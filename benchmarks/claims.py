@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.doubles.evidence import evidence_of
 
 from benchmarks.earlier_check import earlier_scores
 from benchmarks.record import save
@@ -36,7 +37,6 @@ from wellread.answers import Claim, Verdict
 from wellread.ask.verify.check_claims import verify
 from wellread.evaluation.bootstrap import Floats, Interval, bootstrap, interval
 from wellread.models.readers.lexical import LexicalReader
-from wellread.testing.evidence import evidence_of
 from wellread.text.parsed import parse
 
 VERDICTS = ("supported", "partial", "unsupported")

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
@@ -18,7 +19,6 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 
 
 @pytest.mark.parametrize(

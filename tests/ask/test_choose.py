@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.doubles.evidence import evidence_of
 
 from wellread.ask.retrieve.ranking import merged, varied
-from wellread.testing.evidence import evidence_of
 from wellread.types import Hit
 
 TEXTS = (

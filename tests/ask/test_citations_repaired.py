@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Checked, Claim, Verdict
 from wellread.ask.verify.check_claims import checked, verify
@@ -14,7 +15,6 @@ from wellread.models.reader import Case, Entailment, Reader, RulingName, excerpt
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 from wellread.testing.reader_contract import RulingReader, ruling
 
 LEXICAL = LexicalReader(ReadableEmbedder)

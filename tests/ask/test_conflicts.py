@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Answer, Evidence, Question
 from wellread.ask.answer import answer, final
@@ -25,7 +26,6 @@ from wellread.kb import open_kb
 from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 from wellread.testing.llm import ScriptedModel
 
 HOMES = "How many homes lost power in the Oldwick outage?"

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 import pytest
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Evidence, Question
 from wellread.ask.understand.analyse import analyse
@@ -20,7 +21,6 @@ from wellread.ask.write.source_subjects import with_further_reports
 from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 from wellread.types import Span
 
 GAZETTE = (

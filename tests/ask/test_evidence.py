@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from tests.doubles.evidence import evidence_of
+
 from wellread.ask.retrieve.ranking import pack
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 
 LONG = "The heat pump of the harbour bath runs day and night. " * 12
 OTHER = "The boiler of the town hall burns wood chips all winter. " * 12

@@ -4,6 +4,7 @@ from datetime import date
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
@@ -12,7 +13,6 @@ from wellread.ask.write.extract import extract
 from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 
 LEXICAL = LexicalReader(ReadableEmbedder)
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Claim, Evidence, Verdict
 from wellread.ask.verify.check_claims import checked, verify
 from wellread.ask.verify.reported_speech import reports
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 from wellread.types import Mark, Span, SpeakerMark
 
 ANA = "The harbour tests are too slow for us."

@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Claim, Verdict, VerdictName
 from wellread.ask.verify.check_claims import verify
 from wellread.codec import from_plain, to_plain
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.testing.evidence import evidence_of
 from wellread.types import Span
 
 LEXICAL = LexicalReader(ReadableEmbedder)

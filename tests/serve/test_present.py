@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from tests.doubles.evidence import evidence_of
+
 from wellread.answers import (
     Answer,
     Citation,
@@ -23,7 +25,6 @@ from wellread.answers import (
 )
 from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
 from wellread.serve.features.bodies import view_url
-from wellread.testing.evidence import evidence_of
 from wellread.types import Box, Locator, Span
 
 SENTENCE = Sentence(

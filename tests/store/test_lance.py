@@ -17,9 +17,18 @@ from wellread.store.index import lance
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import drop_other_indexes, table_name
 from wellread.testing.index import IndexContract
-from wellread.testing.index_model import DIMENSIONS, OpenIndex, axes, held, ids, make_row, write
-from wellread.testing.index_search import ANY
-from wellread.testing.index_upkeep import MANY, IndexUpkeepContract, random_vectors
+from wellread.testing.index_model import (
+    ANY,
+    DIMENSIONS,
+    MANY,
+    OpenIndex,
+    axes,
+    held,
+    ids,
+    make_row,
+    write,
+)
+from wellread.testing.index_upkeep import IndexUpkeepContract, random_vectors
 from wellread.types import Filters
 
 PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")

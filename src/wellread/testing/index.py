@@ -17,16 +17,18 @@ import pytest
 from wellread.errors import StoreError
 from wellread.store.base import Index, IndexKey
 from wellread.testing.index_model import (
+    ANY,
     DIMENSIONS,
     OpenIndex,
     axes,
+    bad_vectors,
     check_against_model,
     held,
     ids,
     make_row,
     write,
 )
-from wellread.testing.index_search import ANY, IndexSearchContract
+from wellread.testing.index_search import IndexSearchContract
 from wellread.testing.index_upkeep import IndexUpkeepContract
 from wellread.types import Span
 
@@ -92,19 +94,10 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         index.write([], NO_VECTORS)
         assert held(index) == []
 
-    @pytest.mark.parametrize("number", [np.nan, np.inf])
-    def test_a_bad_vector_stops_the_whole_write(self, index: Index, number: float) -> None:
-        vectors = axes(0, 1)
-        vectors[1, 2] = number
-        with pytest.raises(StoreError):
-            index.write([make_row("a", "kittiwake"), make_row("b", "gannet")], vectors)
-        assert held(index) == []
-
-    def test_vectors_that_do_not_fit_stop_the_whole_write(self, index: Index) -> None:
-        rows = [make_row("a", "kittiwake"), make_row("b", "gannet")]
-        for vectors in (axes(0), np.ones((2, DIMENSIONS + 1), dtype=np.float32)):
+    def test_bad_vectors_stop_the_whole_write(self, index: Index) -> None:
+        for vectors in bad_vectors():
             with pytest.raises(StoreError):
-                index.write(rows, vectors)
+                index.write([make_row("a", "kittiwake"), make_row("b", "gannet")], vectors)
         assert held(index) == []
 
     # --- remove ---

@@ -1,4 +1,4 @@
-"""A dictionary that an index is compared with, call by call."""
+"""What the parts of an index's contract share: rows, and a dictionary to compare it with."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -27,6 +28,8 @@ NAMES = ("Ann", "ann", "O'Brien", "Jörg")
 DATES = (None, datetime(1950, 1, 1, tzinfo=UTC), datetime(2024, 5, 6, 7, tzinfo=UTC))
 EXAMPLES = 12
 STEPS = 14
+ANY = Filters()
+MANY = 700  # rows: more than back ends are told to search one by one in some tests
 
 
 # Opens the index of that name: the same name opens the same rows again.
@@ -64,6 +67,27 @@ def make_row(passage_id: str, text: str, **fields: Any) -> IndexRow:
         **fields,
     }
     return IndexRow(passage_id=passage_id, text=text, **values)
+
+
+def bad_vectors() -> list[NDArray[np.float32]]:
+    """What no index takes for two rows: a number that is none, too few, too long."""
+    nan, infinite = axes(0, 1), axes(0, 1)
+    nan[1, 3], infinite[1, 2] = np.nan, np.inf
+    return [nan, infinite, axes(0), np.ones((2, DIMENSIONS + 1), dtype=np.float32)]
+
+
+class IndexTests:
+    """The fixtures of every part of the contract."""
+
+    @pytest.fixture
+    def open_index(self) -> OpenIndex:
+        """Overridden by the back end's tests."""
+        raise TypeError(f"{type(self).__name__} must override the fixture open_index")
+
+    @pytest.fixture
+    def index(self, open_index: OpenIndex) -> Index:
+        """A new, empty index."""
+        return open_index("contract")
 
 
 def matches(row: IndexRow, filters: Filters) -> bool:

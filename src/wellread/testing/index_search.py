@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Index, IndexRow
 from wellread.testing.index_model import (
+    ANY,
     DIMENSIONS,
-    OpenIndex,
+    IndexTests,
     axes,
     held,
     ids,
@@ -23,7 +24,6 @@ from wellread.testing.index_model import (
 )
 from wellread.types import Filters
 
-ANY = Filters()
 HOSTILE = (
     "') OR 1=1 --",
     "' OR ''='",
@@ -38,18 +38,8 @@ HOSTILE = (
 )
 
 
-class IndexSearchContract:
+class IndexSearchContract(IndexTests):
     """The searches. Inherit ``IndexContract``, which adds writing and the rest."""
-
-    @pytest.fixture
-    def open_index(self) -> OpenIndex:
-        """Overridden by the back end's tests."""
-        raise TypeError(f"{type(self).__name__} must override the fixture open_index")
-
-    @pytest.fixture
-    def index(self, open_index: OpenIndex) -> Index:
-        """A new, empty index."""
-        return open_index("contract")
 
     # --- search_text ---
 
@@ -164,15 +154,12 @@ class IndexSearchContract:
             index.optimize()
 
     def test_the_score_runs_from_minus_one_to_one(self, index: Index) -> None:
-        index.write([make_row("a", "x"), make_row("b", "x"), make_row("c", "x")], self._three())
+        three = np.concatenate([axes(0, 1), -axes(0)])
+        index.write([make_row("a", "x"), make_row("b", "x"), make_row("c", "x")], three)
         found = index.search_vector(axes(0)[0], ANY, 5)
         assert ids(found) == ["a", "b", "c"]
         assert [hit.score for hit in found] == pytest.approx([1.0, 0.0, -1.0], abs=1e-5)
         assert index.search_vector(axes(0)[0], ANY, 0) == []
-
-    @staticmethod
-    def _three() -> NDArray[np.float32]:
-        return np.concatenate([axes(0, 1), -axes(0)])
 
     def test_a_vector_of_another_size_is_refused(self, index: Index) -> None:
         with pytest.raises(StoreError):
@@ -245,26 +232,13 @@ class IndexSearchContract:
     @pytest.mark.parametrize("value", HOSTILE)
     def test_a_value_of_a_filter_is_only_a_value(self, index: Index, value: str) -> None:
         other = make_row("other", "ferry", document_id="other", collection="main")
-        mine = make_row(
-            "mine",
-            "ferry",
-            document_id=value,
-            collection=value,
-            source_type=value,
-            language=value,
-            authors=(value,),
-            speakers=(value,),
-            taxonomy=(f"{value}={value}",),
-        )
-        limits = [
-            Filters(collections=(value,)),
-            Filters(document_ids=(value,)),
-            Filters(source_types=(value,)),
-            Filters(languages=(value,)),
-            Filters(authors=(value,)),
-            Filters(speakers=(value,)),
-            Filters(taxonomy=((value, value),)),
-        ]
+        fields: dict[str, Any] = dict.fromkeys(("document_id", "collection"), value)
+        fields |= dict.fromkeys(("source_type", "language"), value)
+        fields |= dict.fromkeys(("authors", "speakers"), (value,))
+        mine = make_row("mine", "ferry", taxonomy=(f"{value}={value}",), **fields)
+        several = ("collections", "document_ids", "source_types", "languages", "authors")
+        limits = [Filters(**{name: (value,)}) for name in (*several, "speakers")]
+        limits.append(Filters(taxonomy=((value, value),)))
         write(index, [other])
         for filters in limits:
             assert index.search_text("ferry", filters, 5) == [], filters
