@@ -28,8 +28,7 @@ from benchmarks.sets.claims import (
     half,
     read_cases,
 )
-from wellread.models.readers.support_features import AGAINST, NAMES
-from wellread.models.readers.support_score import FILE, Weights, weigh
+from wellread.models.readers.support_score import AGAINST, FILE, NAMES, Weights, weigh
 
 PENALTY = 10.0
 ROUNDS = 500
@@ -45,7 +44,7 @@ def main() -> None:
     parts = training()
     weights = learn(parts)
     text = {
-        "about": "Logistic regression over wellread.models.readers.support_features; "
+        "about": "Logistic regression over wellread.models.readers.support_score; "
         "written by benchmarks/train_support.py",
         "trained_on": {name: len(cases) for name, cases in parts.items()},
         "bias": weights.bias,

@@ -24,7 +24,8 @@ from benchmarks.sets.items import printed_strings
 from benchmarks.sets.reading import read_lines
 from wellread.models.base import Purpose
 from wellread.models.embedders.local_embedder import LocalEmbedder
-from wellread.models.readers.support_features import Source, compare, readings
+from wellread.models.reader import Excerpt
+from wellread.models.readers.support_score import compare, readings
 
 Label = Literal["supported", "partial", "contradicted", "none"]
 
@@ -87,7 +88,7 @@ class Read:
 def read_cases(cases: Sequence[ClaimCase]) -> list[Read]:
     """The readings of ``cases``; vectors by the built-in embedder, all texts at once."""
     laid = [
-        compare(case.claim, [Source(text=text, title=case.title) for text in case.passages])
+        compare(case.claim, [Excerpt(text=text, title=case.title) for text in case.passages])
         for case in cases
     ]
     texts = [text for each in laid for text in (each.claim, *(line.text for line in each.best))]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
+from typing import Any
 
 from wellread.types import Document, Mark, Span
 
@@ -44,20 +45,10 @@ def facts_of(document: Document) -> str:
 
     Two versions with the same text differ here when only a title, a date or a tag changed.
     """
-    facts = {
-        "kind": document.kind,
-        "title": document.title,
-        "url": document.url,
-        "source_type": document.source_type,
-        "language": document.language,
-        "authors": document.authors,
-        "published_at": document.published_at,
-        "summary": document.summary,
-        "media_url": document.media_url,
-        "taxonomy": {name: list(values) for name, values in sorted(document.taxonomy.items())},
-        "entity": asdict(document.entity) if document.entity else None,
-        "past_question": asdict(document.past_question) if document.past_question else None,
-    }
+    facts = {each.name: getattr(document, each.name) for each in fields(document)}
+    for known in ("collection", "uri", "text", "marks"):
+        del facts[known]
+    facts["taxonomy"] = dict(document.taxonomy)
     return tagged_hash("fct", json.dumps(facts, sort_keys=True, default=_plain))
 
 
@@ -70,7 +61,5 @@ def _mark_line(mark: Mark) -> str:
     return f"{type(mark).__name__}{json.dumps(asdict(mark), sort_keys=True)}"
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"cannot put {type(value).__name__} into an identity")
+def _plain(value: Any) -> object:
+    return value.isoformat() if isinstance(value, datetime) else asdict(value)

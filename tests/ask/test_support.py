@@ -11,17 +11,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from wellread.models.base import Purpose
-from wellread.models.readers.support_features import (
+from wellread.models.reader import Excerpt
+from wellread.models.readers.support_score import (
     AGAINST,
+    FILE,
     FOR,
     NAMES,
-    Source,
+    Support,
     compare,
     contained,
+    learned,
     missing_numbers,
     readings,
+    support,
+    weigh,
 )
-from wellread.models.readers.support_score import FILE, Support, learned, support, weigh
 from wellread.testing.embedding import ReadableEmbedder
 
 TEXT = (
@@ -38,11 +42,11 @@ class NoEmbedder(ReadableEmbedder):
 
 
 def supported(claim: str, text: str = TEXT, title: str = "Notes") -> Support:
-    return support(claim, [Source(text=text, title=title)], ReadableEmbedder())
+    return support(claim, [Excerpt(text=text, title=title)], ReadableEmbedder())
 
 
 def read(claim: str, *texts: str, title: str = "") -> dict[str, float]:
-    laid = compare(claim, [Source(text=text, title=title) for text in texts])
+    laid = compare(claim, [Excerpt(text=text, title=title) for text in texts])
     return readings(laid, [0.5] * len(laid.best))
 
 
@@ -54,7 +58,7 @@ def test_a_sentence_of_the_source_is_supported_and_found() -> None:
 
 
 def test_the_right_source_is_named() -> None:
-    sources = [Source(text="Tea is served at the pier.", title=""), Source(text=TEXT, title="")]
+    sources = [Excerpt(text="Tea is served at the pier.", title=""), Excerpt(text=TEXT, title="")]
     found = support("Sheep graze on the meadow.", sources, ReadableEmbedder())
     assert found.source == 1
     assert found.span.of(TEXT) == "Sheep graze on the upper meadow."
@@ -62,13 +66,13 @@ def test_the_right_source_is_named() -> None:
 
 @pytest.mark.parametrize("text", [TEXT, "", "   \n"])
 def test_nothing_in_common_is_no_support_and_embeds_nothing(text: str) -> None:
-    found = support("Quarks carry colour charge.", [Source(text=text, title="")], NoEmbedder())
+    found = support("Quarks carry colour charge.", [Excerpt(text=text, title="")], NoEmbedder())
     assert (found.score, found.source, found.readings) == (0.0, None, {})
 
 
 @pytest.mark.parametrize("claim", ["", "It is what it was."])
 def test_a_claim_without_content_is_not_supported(claim: str) -> None:
-    found = support(claim, [Source(text=TEXT, title="")], NoEmbedder())
+    found = support(claim, [Excerpt(text=TEXT, title="")], NoEmbedder())
     assert found.score == 0.0
 
 
@@ -86,7 +90,7 @@ def test_a_changed_fact_costs_support(right: str, wrong: str) -> None:
 
 
 def test_numbers_missing_are_told() -> None:
-    laid = compare("It took 12 days and 1,310 men.", [Source(text="1310 men came.", title="")])
+    laid = compare("It took 12 days and 1,310 men.", [Excerpt(text="1310 men came.", title="")])
     assert missing_numbers(laid) == ["12"]
 
 
@@ -153,7 +157,7 @@ def test_a_denial_is_told_unless_a_sentence_denies_too(text: str, denied: float)
     texts=st.lists(st.text("ab not rise fall 12 Anna.\n", max_size=60), max_size=3),
 )
 def test_readings_and_score_stay_between_0_and_1(claim: str, texts: list[str]) -> None:
-    laid = compare(claim, [Source(text=text, title="a b") for text in texts])
+    laid = compare(claim, [Excerpt(text=text, title="a b") for text in texts])
     found = readings(laid, [-0.2, 1.00001, 0.4][: len(laid.best)])
     assert found.keys() == set(NAMES)
     assert all(0.0 <= value <= 1.0 for value in found.values())
@@ -161,7 +165,7 @@ def test_readings_and_score_stay_between_0_and_1(claim: str, texts: list[str]) -
 
 
 def test_the_order_of_the_sources_changes_nothing_but_the_number() -> None:
-    one, other = Source(text=TEXT, title=""), Source(text="Tea at the harbour.", title="")
+    one, other = Excerpt(text=TEXT, title=""), Excerpt(text="Tea at the harbour.", title="")
     claim = "The dyke reduces floods."
     first = support(claim, [one, other], ReadableEmbedder())
     second = support(claim, [other, one], ReadableEmbedder())
@@ -193,7 +197,7 @@ def test_the_shipped_weights_are_complete_and_of_the_right_sign() -> None:
     ],
 )
 def test_a_claim_whose_words_stand_in_one_sentence(claim: str, held: bool) -> None:
-    source = Source(
+    source = Excerpt(
         text="It was new. The ferry cost 6.8 million euros, figures show. The council paid.",
         title="Kittiwake carries passengers",
     )

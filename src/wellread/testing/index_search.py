@@ -236,9 +236,9 @@ class IndexSearchContract(IndexTests):
         fields |= dict.fromkeys(("source_type", "language"), value)
         fields |= dict.fromkeys(("authors", "speakers"), (value,))
         mine = make_row("mine", "ferry", taxonomy=(f"{value}={value}",), **fields)
-        several = ("collections", "document_ids", "source_types", "languages", "authors")
-        limits = [Filters(**{name: (value,)}) for name in (*several, "speakers")]
-        limits.append(Filters(taxonomy=((value, value),)))
+        names = ("collections", "document_ids", "source_types", "languages", "authors", "speakers")
+        given: list[dict[str, Any]] = [{name: (value,)} for name in names]
+        limits = [Filters(**each) for each in [*given, {"taxonomy": ((value, value),)}]]
         write(index, [other])
         for filters in limits:
             assert index.search_text("ferry", filters, 5) == [], filters

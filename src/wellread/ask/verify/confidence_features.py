@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from wellread.answers import Evidence, Verdict
 from wellread.models.reader import Excerpt, Ranking, excerpts
-from wellread.models.readers.support_features import worth_of
+from wellread.models.readers.support_score import worth_of
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans

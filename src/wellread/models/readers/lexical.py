@@ -9,7 +9,6 @@ import numpy as np
 from wellread.models.base import Embedder
 from wellread.models.reader import Case, Entailment, Excerpt, Head, Scores
 from wellread.models.readers.proximity import closeness
-from wellread.models.readers.support_features import Source
 from wellread.models.readers.support_score import support
 
 
@@ -55,8 +54,7 @@ class LexicalReader:
         return [self._entails(case) for case in cases]
 
     def _entails(self, case: Case) -> Entailment:
-        sources = [Source(text=each.text, title=each.title) for each in case.passages]
-        found = support(case.claim, sources, self._embedder())
+        found = support(case.claim, case.passages, self._embedder())
         if found.source is None:
             return Entailment(neither=1.0, reason="no word of it stands there")
         against = ""
