@@ -53,11 +53,6 @@ def test_settings_survive_storage() -> None:
     settings = parse(GOOD)
     again = CollectionSettings.from_plain(settings.to_plain())
     assert again == settings
-    assert again.digest == settings.digest
-
-
-def test_the_digest_tells_a_changed_rule() -> None:
-    assert parse(GOOD).digest != parse(GOOD.replace("nick", "name")).digest
 
 
 def test_an_empty_file_says_nothing() -> None:

@@ -17,7 +17,8 @@ from wellread.config import WebSettings
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing.kinds import load, loader_name
 from wellread.ingest.sources.addresses import FetchError
-from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetch
+from wellread.ingest.sources.exchange import Exchange
+from wellread.ingest.sources.fetching import Fetched, Fetcher, NotModified, fetcher_for
 from wellread.ingest.sources.guarded_network import Body, TooLargeError
 
 NEAR = WebSettings(
@@ -34,14 +35,14 @@ def server() -> Iterator[WebServer]:
 
 
 def get(server: WebServer, path: str, settings: WebSettings = NEAR) -> Fetched:
-    found = Fetcher(settings).fetch(server.url(path))
+    found = Fetcher(Exchange(settings)).fetch(server.url(path))
     assert isinstance(found, Fetched)
     return found
 
 
 def refused(server: WebServer, path: str, settings: WebSettings = NEAR) -> FetchError:
     with pytest.raises(FetchError) as caught:
-        Fetcher(settings).fetch(server.url(path))
+        Fetcher(Exchange(settings)).fetch(server.url(path))
     assert caught.value.uri == server.url(path)
     return caught.value
 
@@ -209,7 +210,7 @@ def test_what_has_not_changed_is_not_sent_again(server: WebServer) -> None:
         return Reply(body=b"x")
 
     server.pages["/"] = page
-    fetcher = Fetcher(NEAR)
+    fetcher = Fetcher(Exchange(NEAR))
     same = fetcher.fetch(server.url(), etag='"v1"')
     assert isinstance(same, NotModified)
     assert same.etag == '"v1"'
@@ -223,33 +224,33 @@ def test_what_has_not_changed_is_not_sent_again(server: WebServer) -> None:
 
 def test_a_tag_cannot_smuggle_headers(server: WebServer) -> None:
     server.pages["/"] = Reply(body=b"x")
-    Fetcher(NEAR).fetch(server.url(), etag='"v1"\r\nX-More: yes')
+    Fetcher(Exchange(NEAR)).fetch(server.url(), etag='"v1"\r\nX-More: yes')
     assert all("if-none-match" not in asked.headers for asked in server.asked)
 
 
 @pytest.mark.parametrize(
-    ("status", "reason", "gone"),
+    ("status", "reason"),
     [
-        (404, "nothing is there (404 Not Found)", True),
-        (410, "it was removed for good (410 Gone)", True),
-        (401, "the server does not give it to us (401 Unauthorized)", False),
-        (500, "the server answered 500 Internal Server Error", False),
-        (503, "the server answered 503 Service Unavailable", False),
-        (204, "the server answered 204 No Content", False),
-        (299, "the server answered 299", False),
+        (404, "nothing is there (404 Not Found)"),
+        (410, "it was removed for good (410 Gone)"),
+        (401, "the server does not give it to us (401 Unauthorized)"),
+        (500, "the server answered 500 Internal Server Error"),
+        (503, "the server answered 503 Service Unavailable"),
+        (204, "the server answered 204 No Content"),
+        (299, "the server answered 299"),
     ],
 )
-def test_statuses(server: WebServer, status: int, reason: str, gone: bool) -> None:
+def test_statuses(server: WebServer, status: int, reason: str) -> None:
     server.pages["/"] = Reply(status=status)
     error = refused(server, "/")
-    assert (error.reason, error.status, error.gone) == (reason, status, gone)
+    assert (error.reason, error.status) == (reason, status)
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_host_that_asks_for_a_pause_gets_it(server: WebServer, status: int) -> None:
     server.pages["/a"] = Reply(status=status, headers={"Retry-After": "90"})
     server.pages["/b"] = Reply(body=b"x")
-    fetcher = Fetcher(NEAR)
+    fetcher = Fetcher(Exchange(NEAR))
     before = datetime.now(UTC)
     for path in ("/a", "/b", "/a"):
         with pytest.raises(FetchError, match="asks to be left alone until") as caught:
@@ -262,7 +263,7 @@ def test_a_host_that_asks_for_a_pause_gets_it(server: WebServer, status: int) ->
 
 def test_a_pause_may_be_named_as_a_date_or_not_at_all(server: WebServer) -> None:
     server.pages["/"] = Reply(status=503, headers={"Retry-After": "Fri, 31 Dec 1999 23:59:59 GMT"})
-    fetcher = Fetcher(NEAR)
+    fetcher = Fetcher(Exchange(NEAR))
     with pytest.raises(FetchError) as caught:
         fetcher.fetch(server.url())
     assert caught.value.poll_after
@@ -278,7 +279,7 @@ def test_requests_to_a_host_keep_their_distance(server: WebServer) -> None:
     server.pages.update({"/a": Reply(body=b"a"), "/b": Reply(body=b"b")})
     waited: list[float] = []
     calm = NEAR.model_copy(update={"interval": 30.0, "robots": False})
-    fetcher = Fetcher(calm, wait=waited.append)
+    fetcher = Fetcher(Exchange(calm, wait=waited.append))
     for path in ("/a", "/b"):
         fetcher.fetch(server.url(path))
     assert len(waited) == 1
@@ -297,7 +298,7 @@ def test_requests_to_a_host_are_sent_one_after_another(server: WebServer) -> Non
         return Reply(body=b"x")
 
     server.pages.update({f"/{number}": page for number in range(6)})
-    fetcher = Fetcher(NEAR)
+    fetcher = Fetcher(Exchange(NEAR))
     threads = [
         Thread(target=fetcher.fetch, args=(server.url(f"/{number}"),)) for number in range(6)
     ]
@@ -358,7 +359,7 @@ def test_one_memory_of_hosts_per_process(server: WebServer) -> None:
     server.pages["/"] = Reply(status=429, headers={"Retry-After": "90"})
     for _ in range(2):
         with pytest.raises(FetchError, match="left alone"):
-            fetch(server.url(), settings=NEAR, as_feed=True)
+            fetcher_for(NEAR).fetch(server.url(), as_feed=True)
     assert server.paths() == ["/"]
 
 
@@ -371,12 +372,12 @@ def test_robots_are_asked_for_pages_and_not_for_feeds(server: WebServer) -> None
     assert "does not allow it" in refused(server, "/way").reason
     assert "/private/x" not in server.paths()
     assert get(server, "/private/x", NEAR.model_copy(update={"robots": False})).data == b"x"
-    assert Fetcher(NEAR).fetch(server.url("/private/x"), as_feed=True)
+    assert Fetcher(Exchange(NEAR)).fetch(server.url("/private/x"), as_feed=True)
 
 
 def test_robots_are_read_once(server: WebServer) -> None:
     server.pages.update({"/a": Reply(body=b"a"), "/b": Reply(body=b"b")})
-    fetcher = Fetcher(NEAR)
+    fetcher = Fetcher(Exchange(NEAR))
     for path in ("/a", "/b", "/a"):
         fetcher.fetch(server.url(path))
     assert server.paths() == ["/robots.txt", "/a", "/b", "/a"]
@@ -396,7 +397,7 @@ def test_the_pause_that_robots_ask_for_is_kept(server: WebServer) -> None:
     server.pages["/robots.txt"] = Reply(body=b"User-agent: *\nCrawl-delay: 7")
     server.pages["/a"] = Reply(body=b"a")
     waited: list[float] = []
-    fetcher = Fetcher(NEAR, wait=waited.append)
+    fetcher = Fetcher(Exchange(NEAR, wait=waited.append))
     fetcher.fetch(server.url("/a"))
     fetcher.fetch(server.url("/a"))
     assert [round(seconds) for seconds in waited] == [7]

@@ -19,6 +19,7 @@ from wellread.ingest.sources.addresses import (
     parse_address,
     shown,
 )
+from wellread.ingest.sources.exchange import Exchange
 from wellread.ingest.sources.fetching import Fetched, Fetcher
 
 USUAL = WebSettings(any_port=True, interval=0, robots=False, connect_timeout=0.5)
@@ -46,7 +47,7 @@ class Names:
 
 
 def reason(url: str, settings: WebSettings = USUAL, names: Names | None = None) -> str:
-    fetcher = Fetcher(settings, resolve=names) if names else Fetcher(settings)
+    fetcher = Fetcher(Exchange(settings, resolve=names)) if names else Fetcher(Exchange(settings))
     with pytest.raises(FetchError) as caught:
         fetcher.fetch(url)
     return caught.value.reason
@@ -145,7 +146,7 @@ def test_some_addresses_are_refused_on_an_intranet_too(address: str) -> None:
 def test_the_connection_goes_to_the_address_that_was_judged(server: WebServer) -> None:
     """The name is asked for once; its second meaning (DNS rebinding) is never used."""
     names = Names(name_example=["127.0.0.1", "169.254.169.254"])
-    fetcher = Fetcher(NEAR, resolve=names)
+    fetcher = Fetcher(Exchange(NEAR, resolve=names))
     found = fetcher.fetch(f"http://name.example:{server.port}/")
     assert isinstance(found, Fetched)
     assert found.data == b"secret"
@@ -169,7 +170,7 @@ def test_one_private_address_among_others_is_enough(server: WebServer) -> None:
 
 def test_an_address_that_does_not_answer_gives_way_to_the_next(server: WebServer) -> None:
     names = Names(name_example=[["127.0.0.2", "127.0.0.1"]])
-    found = Fetcher(NEAR, resolve=names).fetch(f"http://name.example:{server.port}/")
+    found = Fetcher(Exchange(NEAR, resolve=names)).fetch(f"http://name.example:{server.port}/")
     assert isinstance(found, Fetched)
 
 
@@ -216,7 +217,7 @@ def test_ports() -> None:
 
 
 def test_a_password_is_neither_sent_nor_shown() -> None:
-    fetcher = Fetcher(USUAL)
+    fetcher = Fetcher(Exchange(USUAL))
     with pytest.raises(FetchError, match="a user name or a password") as caught:
         fetcher.fetch("https://me:s3cr3t@x.example/a@b")
     assert "s3cr3t" not in str(caught.value)
@@ -233,7 +234,7 @@ def test_hosts_that_are_not_there() -> None:
 
     for resolve in (unknown, silent):
         with pytest.raises(FetchError, match=r"the host x\.example was not found"):
-            Fetcher(USUAL, resolve=resolve).fetch("http://x.example/")
+            Fetcher(Exchange(USUAL, resolve=resolve)).fetch("http://x.example/")
 
 
 def test_a_resolver_that_takes_too_long_is_not_waited_for(server: WebServer) -> None:
@@ -243,7 +244,7 @@ def test_a_resolver_that_takes_too_long_is_not_waited_for(server: WebServer) -> 
 
     hasty = NEAR.model_copy(update={"connect_timeout": 0.1})
     with pytest.raises(FetchError, match="was not found in time"):
-        Fetcher(hasty, resolve=slow).fetch("http://x.example/")
+        Fetcher(Exchange(hasty, resolve=slow)).fetch("http://x.example/")
 
 
 def test_nobody_is_there(server: WebServer) -> None:
@@ -267,7 +268,9 @@ def test_the_systems_proxy_is_used_only_when_the_settings_say_so(
     assert "is not an address of the public web" in reason("http://name.example/", names=names)
     assert server.asked == []
     server.pages["http://name.example/"] = Reply(body=b"through the proxy")
-    found = Fetcher(USUAL.model_copy(update={"use_proxy": True})).fetch("http://name.example/")
+    found = Fetcher(Exchange(USUAL.model_copy(update={"use_proxy": True}))).fetch(
+        "http://name.example/"
+    )
     assert isinstance(found, Fetched)
     assert found.data == b"through the proxy"
 

@@ -197,8 +197,5 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _digest_of(path: Path) -> str:
-    digest = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
-        while block := file.read(READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -84,6 +84,7 @@ MOST = 400  # sentences that are looked for, spread evenly over the texts
 LOCK_SUFFIX = ".lock"
 READ_BYTES = 1 << 23
 
+_Within = Callable[[str], set[str]]
 Store = Literal["catalogue", "index", "files"]
 
 
@@ -122,10 +123,10 @@ def find_traces(kb: KnowledgeBase, wanted: Collection[str]) -> list[Trace]:
     """
     if not wanted:
         return []
-    search = _Search(wanted)
+    within = _search(wanted)
     found = [
-        *_in_catalogue(kb, search),
-        *_in_indexes(kb, search),
+        *_in_catalogue(kb, within),
+        *_in_indexes(kb, within),
         *_in_files(kb.home, wanted),
     ]
     return list(dict.fromkeys(found))
@@ -155,28 +156,23 @@ def said_elsewhere(
     """
     if not wanted:
         return set()
-    search = _Search(wanted)
+    within = _search(wanted)
     found: set[str] = set()
     leaving = frozenset(besides)
     integrity = kb.catalogue.integrity
     for known, text in chain(integrity.texts(), integrity.titles()):
         if known not in leaving:
-            found.update(search.within(text))
+            found.update(within(text))
     return found
 
 
-class _Search:
-    """Looks for many words at once."""
-
-    def __init__(self, wanted: Iterable[str]) -> None:
-        self._automaton = ahocorasick.Automaton()
-        for words in wanted:
-            self._automaton.add_word(words, words)
-        self._automaton.make_automaton()
-
-    def within(self, text: str) -> set[str]:
-        """Those that stand in ``text``."""
-        return {words for _, words in self._automaton.iter(text)}
+def _search(wanted: Iterable[str]) -> _Within:
+    """What finds those of many words that stand in a text, at once."""
+    automaton = ahocorasick.Automaton()
+    for words in wanted:
+        automaton.add_word(words, words)
+    automaton.make_automaton()
+    return lambda text: {words for _, words in automaton.iter(text)}
 
 
 def _ends(sentence: str) -> Iterator[str]:
@@ -192,24 +188,24 @@ def _ends(sentence: str) -> Iterator[str]:
             yield whole
 
 
-def _in_catalogue(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
+def _in_catalogue(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
     for table, row, value in kb.catalogue.integrity.cells():
         for text in _strings(value):
-            for words in search.within(text):
+            for words in within(text):
                 yield Trace(store="catalogue", place=f"{table} {row}", words=words)
     for known, text in kb.catalogue.integrity.texts():
-        for words in search.within(f"{known}\n{text}"):
+        for words in within(f"{known}\n{text}"):
             yield Trace(store="catalogue", place=f"texts {known}", words=words)
 
 
-def _in_indexes(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
+def _in_indexes(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
     attempt = kb.catalogue.reindexing.attempt()
     indexes: list[tuple[str, Index]] = [("live", kb.index)]
     if attempt is not None:
         indexes.append(("next", kb.open_index(attempt)))
     for name, index in indexes:
         for row in index.held():
-            for words in search.within(row.text):
+            for words in within(row.text):
                 yield Trace(store="index", place=f"{name} {row.passage_id}", words=words)
         if not index.purged():
             yield Trace(
@@ -222,23 +218,23 @@ def _in_indexes(kb: KnowledgeBase, search: _Search) -> Iterator[Trace]:
 def _in_files(home: Path, wanted: Collection[str]) -> Iterator[Trace]:
     # As Latin-1 every byte is one character, so that any bytes can be searched like text.
     forms = {form.decode("latin-1"): words for words in wanted for form in _written(words)}
-    search = _Search(forms)
+    within = _search(forms)
     overlap = max(map(len, forms))
     for path in sorted(home.rglob("*")):
         if not path.is_file() or path.suffix == LOCK_SUFFIX:
             continue
-        for form in _in_file(path, search, overlap):
+        for form in _in_file(path, within, overlap):
             yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])
 
 
-def _in_file(path: Path, search: _Search, overlap: int) -> set[str]:
+def _in_file(path: Path, within: _Within, overlap: int) -> set[str]:
     found: set[str] = set()
     try:
         with path.open("rb") as file:
             before = ""
             while content := file.read(READ_BYTES):
                 text = before + content.decode("latin-1")
-                found |= search.within(text)
+                found |= within(text)
                 before = text[-overlap:]
     except FileNotFoundError:
         pass  # replaced by a writer meanwhile

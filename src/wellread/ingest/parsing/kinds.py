@@ -107,34 +107,22 @@ LOADERS = {
 }
 
 EXTENSIONS = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".mdown": "markdown",
-    ".mkd": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".txt": "text",
-    ".text": "text",
-    ".pdf": "pdf",
-    ".vtt": "captions",
-    ".srt": "captions",
-    ".sbv": "captions",
-    ".rss": "feed",
-    ".atom": "feed",
-    ".jsonl": "records",
-    ".ndjson": "records",
-    ".opml": OPML,
-    ".rst": "rst",
-    ".rest": "rst",
-    ".docx": "docx",
-    ".docm": "docx",
-    ".pptx": "pptx",
-    ".pptm": "pptx",
-    ".ppsx": "pptx",
-    ".ppsm": "pptx",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
+    extension: kind
+    for kind, extensions in {
+        "markdown": ".md .markdown .mdown .mkd",
+        "html": ".html .htm .xhtml",
+        "text": ".txt .text",
+        "pdf": ".pdf",
+        "captions": ".vtt .srt .sbv",
+        "feed": ".rss .atom",
+        "records": ".jsonl .ndjson",
+        OPML: ".opml",
+        "rst": ".rst .rest",
+        "docx": ".docx .docm",
+        "pptx": ".pptx .pptm .ppsx .ppsm",
+        "xlsx": ".xlsx .xlsm",
+    }.items()
+    for extension in extensions.split()
 }
 # Text formats whose first lines may look like another format (an HTML block, a JSON example).
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})

@@ -81,8 +81,20 @@ class ParsedDocument:
     def passages(self) -> list[Passage]:
         """The passages themselves, in reading order."""
         text = self.document.text
-        known = self.id
-        return [_passage(known, self.version, cut, text) for cut in self.cuts]
+        known, version = self.id, self.version
+        return [
+            Passage(
+                id=passage_id(known, version, span),
+                document_id=known,
+                version=version,
+                span=span,
+                text=span.of(text),
+                context=cut.context,
+                speakers=cut.speakers,
+            )
+            for cut in self.cuts
+            for span in (Span(start=cut.start, end=cut.end),)
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,16 +242,3 @@ def _read(request: ParseRequest) -> tuple[bytes, int, int]:
     if changed or len(data) != after.st_size:
         raise SourceError(request.uri, "changed while it was read; add it again")
     return data, after.st_size, after.st_mtime_ns
-
-
-def _passage(known: str, version: str, cut: Cut, text: str) -> Passage:
-    span = Span(start=cut.start, end=cut.end)
-    return Passage(
-        id=passage_id(known, version, span),
-        document_id=known,
-        version=version,
-        span=span,
-        text=span.of(text),
-        context=cut.context,
-        speakers=cut.speakers,
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -60,7 +60,7 @@ class Outcome:
     entries: tuple[ReadSource, ...] = ()
     more: tuple[FoundPage | SourceError, ...] = ()
     gone: bool = False
-    is_feed: bool = field(default=False)
+    is_feed: bool = False
 
 
 class Pages:
@@ -68,7 +68,7 @@ class Pages:
 
     Args:
         known: the source records of the collection, by uri.
-        request: makes the request to the parsers for an address and its file name.
+        template: what all requests to the parsers have in common.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class Pages:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _read(self, item: FoundPage) -> Outcome:
-        known = self._known.get(item.uri)
-        whole = known is not None and bool(known.digest) and is_current(known.loader)
+        known = self._known.get(item.uri) or SourceRecord(collection="", uri=item.uri)
+        whole = bool(known.digest) and is_current(known.loader)
         try:
             fetched = self._fetcher.fetch(
                 item.uri,
-                etag=known.etag if known and whole else "",
-                last_modified=known.last_modified if known and whole else "",
+                etag=known.etag if whole else "",
+                last_modified=known.last_modified if whole else "",
                 as_feed=item.as_feed,
             )
             if isinstance(fetched, NotModified):
@@ -114,10 +114,11 @@ class Pages:
         except SourceError as error:
             return Outcome(parsed=Parsed(status="failed", reason=error.reason))
 
-    def _parsed(self, item: FoundPage, fetched: Fetched, known: SourceRecord | None) -> Outcome:
+    def _parsed(self, item: FoundPage, fetched: Fetched, known: SourceRecord) -> Outcome:
         if is_feed_list(fetched.data):
             more = tuple(feeds_in(fetched.data, item.uri))
-            return Outcome(parsed=Parsed(status="skipped", reason=_listed(len(more))), more=more)
+            reason = f"a list of {len(more):,} feeds, which are read by themselves"
+            return Outcome(parsed=Parsed(status="skipped", reason=reason), more=more)
         parsed = self._parse(item.uri, fetched, known)
         is_feed = parsed.loader.startswith(FEED)
         outcome = Outcome(
@@ -134,14 +135,8 @@ class Pages:
         return replace(outcome, parsed=replace(parsed, documents=()), entries=tuple(entries))
 
     def _parse(self, uri: str, fetched: Fetched, known: SourceRecord | None) -> Parsed:
-        request = replace(
-            self._template,
-            uri=uri,
-            name=fetched.name,
-            known_digest=known.digest if known and not known.reason else "",
-            known_loader=known.loader if known else "",
-        )
-        return self._pool.submit(request, fetched.data).result()
+        request = replace(self._template, uri=uri, name=fetched.name)
+        return self._pool.submit(_knowing(request, known), fetched.data).result()
 
     def _entries(self, item: FoundPage, documents: Sequence[Document]) -> list[ReadSource]:
         settings = self._fetcher.settings
@@ -179,21 +174,21 @@ class Pages:
         return [each.document for each in parsed.documents]
 
 
-def _not_modified(fetched: NotModified, known: SourceRecord | None) -> Outcome:
+def _not_modified(fetched: NotModified, known: SourceRecord) -> Outcome:
     return Outcome(
-        parsed=Parsed(
-            status="unchanged",
-            digest=known.digest if known else "",
-            loader=known.loader if known else "",
-        ),
-        etag=fetched.etag or (known.etag if known else ""),
-        last_modified=fetched.last_modified or (known.last_modified if known else ""),
+        parsed=Parsed(status="unchanged", digest=known.digest, loader=known.loader),
+        etag=fetched.etag or known.etag,
+        last_modified=fetched.last_modified or known.last_modified,
         poll_after=fetched.poll_after,
     )
 
 
-def _listed(count: int) -> str:
-    return f"a list of {count:,} feeds, which are read by themselves"
+def _knowing(request: ParseRequest, known: SourceRecord | None) -> ParseRequest:
+    """With what an earlier run saw; the bytes of a source that failed are read again."""
+    if known is None:
+        return request
+    digest = "" if known.reason else known.digest
+    return replace(request, known_digest=digest, known_loader=known.loader)
 
 
 AHEAD = 3  # sources given out per parser before the first of them is back
@@ -288,19 +283,14 @@ class Readers:
             self._pages.close()
 
     def _request(self, item: FoundFile | FoundBytes) -> ParseRequest:
-        known = self._known.get(item.uri)
         rules = self._rules.get(item.uri)
         name = item.path.name if isinstance(item, FoundFile) else item.name
-        return ParseRequest(
+        request = replace(
+            self._template,
             uri=item.uri,
             # Names that are not UTF-8 hold lone surrogates, which no store takes as a title.
             name=os.fsencode(name).decode("utf-8", errors="replace"),
-            collection=self._template.collection,
             path=str(item.path) if isinstance(item, FoundFile) else "",
-            max_bytes=self._template.max_bytes,
-            known_digest=known.digest if known and not known.reason else "",
-            known_loader=known.loader if known else "",
-            limits=self._template.limits,
-            tokens=self._template.tokens,
             rules=rules.to_plain() if rules else {},
         )
+        return _knowing(request, self._known.get(item.uri))

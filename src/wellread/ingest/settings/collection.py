@@ -8,7 +8,6 @@ file needs of others.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -30,7 +29,6 @@ from pydantic import (
 )
 
 from wellread.errors import SettingsError
-from wellread.identity import tagged_hash
 from wellread.types import Kind
 
 SETTINGS_NAME = "wellread-collection.yaml"
@@ -267,11 +265,6 @@ class CollectionSettings(_Part):
     def to_plain(self) -> dict[str, Any]:
         """JSON values, without what was not given."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-
-    @property
-    def digest(self) -> str:
-        """Changes with anything that the settings say."""
-        return tagged_hash("set", json.dumps(self.to_plain(), sort_keys=True))
 
     def rule_for(self, relative: str) -> Rule | None:
         """The first rule that matches the path (relative to the added folder), or None."""

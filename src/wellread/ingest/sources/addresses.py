@@ -2,7 +2,7 @@
 
 An address that somebody else wrote (a feed's link, a redirect) must not make this machine talk to
 itself or to its neighbours. So the name is resolved first, every address it stands for is judged,
-and ``network.py`` connects to exactly what was judged.
+and ``guarded_network.py`` connects to exactly what was judged.
 """
 
 from __future__ import annotations
@@ -53,10 +53,9 @@ class FetchError(SourceError):
         self.status = status
         self.poll_after = poll_after
 
-    @property
-    def gone(self) -> bool:
-        """Whether the server says that nothing is there."""
-        return self.status in (404, 410)
+    def at(self, uri: str, reason: str) -> FetchError:
+        """The same of another address, told in other words."""
+        return FetchError(uri, reason, status=self.status, poll_after=self.poll_after)
 
 
 def is_web(given: str) -> bool:
@@ -100,9 +99,8 @@ def parse_address(
         raise FetchError(name, "an address with a user name or a password in it is not read")
     port = parsed.port or SCHEME_PORTS[parsed.scheme]
     if not _HOST.fullmatch(parsed.raw_host) or port > LAST_PORT:
-        raise FetchError(
-            name, f"not a web address: {'no such host or port' if host else 'no host'}"
-        )
+        lacking = "no such host or port" if host else "no host"
+        raise FetchError(name, f"not a web address: {lacking}")
     if settings and port not in USUAL_PORTS and not settings.any_port:
         raise FetchError(name, f"port {port} is not asked; web.any_port allows it")
     usual = None if port == SCHEME_PORTS[parsed.scheme] else port
@@ -133,15 +131,10 @@ def check_addresses(uri: str, host: str, found: Sequence[str], settings: WebSett
             continue
         if not is_public(address):
             named = host if host == text else f"{host} ({text})"
-            raise FetchError(
-                uri,
-                f"{named} is not an address of the public web"
-                + (
-                    ""
-                    if settings.allow_private
-                    else "; web.allow_private reads those of an intranet"
-                ),
+            more = (
+                "" if settings.allow_private else "; web.allow_private reads those of an intranet"
             )
+            raise FetchError(uri, f"{named} is not an address of the public web{more}")
     if not found:
         raise FetchError(uri, f"the host {host} was not found")
     return list(found)

@@ -136,23 +136,19 @@ class Exchange:
             "Connection": "close",
             **headers,
         }
-        timeouts = {
-            "connect": self.settings.connect_timeout,
-            "read": self.settings.read_timeout,
-            "write": self.settings.read_timeout,
-            "pool": self.settings.connect_timeout,
-        }
-        target = httpcore.URL(
+        settings = self.settings
+        waits = dict.fromkeys(("connect", "pool"), settings.connect_timeout)
+        waits |= dict.fromkeys(("read", "write"), settings.read_timeout)
+        where = httpcore.URL(
             scheme=address.raw_scheme,
             host=address.raw_host,
             port=address.port,
             target=address.raw_path,
         )
+        lines = list(sent.items())
         with (
             self._pool(address, deadline) as pool,
-            pool.stream(
-                "GET", target, headers=list(sent.items()), extensions={"timeout": timeouts}
-            ) as response,
+            pool.stream("GET", where, headers=lines, extensions={"timeout": waits}) as response,
         ):
             answer = Answer(status=response.status, headers=_plain(response.headers))
             if accept:
@@ -198,9 +194,8 @@ class Exchange:
         with host.lock:
             closed = host.closed_until
             if closed and closed > datetime.now(UTC):
-                raise FetchError(
-                    str(address), asked_to_wait(address.host, closed), poll_after=closed
-                )
+                reason = asked_to_wait(address.host, closed)
+                raise FetchError(str(address), reason, poll_after=closed)
             pause = host.free_at - time.monotonic()
             if pause > 0:
                 self._wait(pause)

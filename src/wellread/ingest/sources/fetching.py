@@ -11,18 +11,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 
 import httpx
 
 from wellread.config import WebSettings
-from wellread.ingest.sources.addresses import (
-    FetchError,
-    Resolve,
-    parse_address,
-    system_addresses,
-)
+from wellread.ingest.sources.addresses import FetchError, parse_address
 from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
 from wellread.ingest.sources.headers import (
     UNREAD_TYPES,
@@ -77,22 +72,11 @@ class NotModified:
 
 
 class Fetcher:
-    """Fetches with one memory of hosts and their robots.txt. Safe to use from several threads.
+    """Fetches with one memory of hosts and their robots.txt. Safe to use from several threads."""
 
-    Args:
-        resolve: host and port to addresses; stands in for the system's resolver in tests.
-        wait: sleeps that many seconds.
-    """
-
-    def __init__(
-        self,
-        settings: WebSettings,
-        *,
-        resolve: Resolve = system_addresses,
-        wait: Callable[[float], object] = time.sleep,
-    ) -> None:
-        self.settings = settings
-        self._exchange = Exchange(settings, resolve=resolve, wait=wait)
+    def __init__(self, exchange: Exchange) -> None:
+        self.settings = exchange.settings
+        self._exchange = exchange
         self._robots: dict[str, tuple[float, Robots]] = {}
         self._robots_lock = threading.Lock()
 
@@ -123,12 +107,7 @@ class Fetcher:
             if error.uri == str(first):
                 raise
             # The report names what was asked for; where the redirects led is part of the reason.
-            raise FetchError(
-                str(first),
-                f"{error.reason} (redirected to {error.uri})",
-                status=error.status,
-                poll_after=error.poll_after,
-            ) from error
+            raise error.at(str(first), f"{error.reason} (redirected to {error.uri})") from error
 
     def _follow(
         self, first: httpx.URL, ask: Callable[[httpx.URL], Answer]
@@ -143,13 +122,8 @@ class Fetcher:
             address = self._next(address, following, seen)
 
     def _ask(self, address: httpx.URL, headers: dict[str, str], delay: float) -> Answer:
-        answer = self._exchange.get(
-            address,
-            headers,
-            limit=self.settings.max_bytes,
-            delay=delay,
-            accept=_refuse_media(address),
-        )
+        most, accept = self.settings.max_bytes, partial(_refuse_media, address)
+        answer = self._exchange.get(address, headers, limit=most, delay=delay, accept=accept)
         if answer.status in (429, 503):
             self._left_alone(address, answer)
         return answer
@@ -159,10 +133,8 @@ class Fetcher:
         if str(following) in seen:
             raise FetchError(str(address), "redirects lead in a circle")
         if len(seen) > self.settings.max_redirects:
-            raise FetchError(
-                str(address),
-                f"more than {self.settings.max_redirects} redirects (web.max_redirects)",
-            )
+            most = self.settings.max_redirects
+            raise FetchError(str(address), f"more than {most} redirects (web.max_redirects)")
         seen.add(str(following))
         return following
 
@@ -174,30 +146,17 @@ class Fetcher:
             return  # out of order, which other pages of the host may not be
         until = until or now + DEFAULT_PAUSE
         self._exchange.close_until(address, until)
-        raise FetchError(
-            str(address),
-            f"{asked_to_wait(address.host, until)} ({_phrase(answer.status)})",
-            status=answer.status,
-            poll_after=until,
-        )
+        reason = f"{asked_to_wait(address.host, until)} ({_phrase(answer.status)})"
+        raise FetchError(str(address), reason, status=answer.status, poll_after=until)
 
     def _allowed(self, address: httpx.URL) -> float:
-        """The pause that robots.txt asks for.
-
-        Raises:
-            FetchError: it does not allow ``address``, or cannot be read.
-        """
+        """The pause that robots.txt asks for; raises where it does not allow ``address``."""
         try:
             robots = self._robots_of(address)
         except FetchError as error:
             # Without an answer there is nothing special about robots.txt: the page fails likewise.
             why = f"robots.txt of {address.host} cannot be read: " if error.status else ""
-            raise FetchError(
-                str(address),
-                f"{why}{error.reason}",
-                status=error.status,
-                poll_after=error.poll_after,
-            ) from error
+            raise error.at(str(address), f"{why}{error.reason}") from error
         if not robots.allows(address.raw_path.decode("ascii")):
             raise FetchError(
                 str(address),
@@ -231,38 +190,17 @@ class Fetcher:
         return EVERYTHING
 
 
-def fetch(
-    url: str,
-    *,
-    settings: WebSettings,
-    etag: str = "",
-    last_modified: str = "",
-    as_feed: bool = False,
-) -> Fetched | NotModified:
-    """Get ``url`` with this process's one memory of hosts; see :meth:`Fetcher.fetch`.
-
-    Raises:
-        FetchError: it may not be asked, or did not answer as it should, with the reason.
-    """
-    fetcher = fetcher_for(settings)
-    return fetcher.fetch(url, etag=etag, last_modified=last_modified, as_feed=as_feed)
-
-
 @lru_cache(maxsize=8)
 def fetcher_for(settings: WebSettings) -> Fetcher:
     """This process's fetcher for ``settings``: all its runs keep to one pace per host."""
-    return Fetcher(settings)
+    return Fetcher(Exchange(settings))
 
 
-def _refuse_media(address: httpx.URL) -> Callable[[Answer], None]:
+def _refuse_media(address: httpx.URL, answer: Answer) -> None:
     """Do not load pictures, films and sound that nothing would read."""
-
-    def look(answer: Answer) -> None:
-        type_ = content_type(answer.headers.get("content-type", ""))
-        if answer.status == 200 and type_.startswith(UNREAD_TYPES):
-            raise FetchError(str(address), f"not a kind of file that is read: {type_}", status=200)
-
-    return look
+    type_ = content_type(answer.headers.get("content-type", ""))
+    if answer.status == 200 and type_.startswith(UNREAD_TYPES):
+        raise FetchError(str(address), f"not a kind of file that is read: {type_}", status=200)
 
 
 def _outcome(address: httpx.URL, answer: Answer, *, conditional: bool) -> Fetched | NotModified:
