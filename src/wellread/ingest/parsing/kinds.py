@@ -107,22 +107,18 @@ LOADERS = {
 }
 
 EXTENSIONS = {
-    extension: kind
-    for kind, extensions in {
-        "markdown": ".md .markdown .mdown .mkd",
-        "html": ".html .htm .xhtml",
-        "text": ".txt .text",
-        "pdf": ".pdf",
-        "captions": ".vtt .srt .sbv",
-        "feed": ".rss .atom",
-        "records": ".jsonl .ndjson",
-        OPML: ".opml",
-        "rst": ".rst .rest",
-        "docx": ".docx .docm",
-        "pptx": ".pptx .pptm .ppsx .ppsm",
-        "xlsx": ".xlsx .xlsm",
-    }.items()
-    for extension in extensions.split()
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd"), "markdown"),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
+    **dict.fromkeys((".txt", ".text"), "text"),
+    **dict.fromkeys((".pdf",), "pdf"),
+    **dict.fromkeys((".vtt", ".srt", ".sbv"), "captions"),
+    **dict.fromkeys((".rss", ".atom"), "feed"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "records"),
+    **dict.fromkeys((".opml",), OPML),
+    **dict.fromkeys((".rst", ".rest"), "rst"),
+    **dict.fromkeys((".docx", ".docm"), "docx"),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm"), "pptx"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "xlsx"),
 }
 # Text formats whose first lines may look like another format (an HTML block, a JSON example).
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
