@@ -74,7 +74,11 @@ def page_facts(tree: _Element) -> PageFacts:
     titles = [
         *(_words(node.get("headline")) for node in articles),
         *(value for name in _TITLE_NAMES for value in meta.get(name, ())),
-        *(visible_text(one).strip() for one in tree.iter("title") if not _in_drawing(one)),
+        *(
+            visible_text(one).strip()
+            for one in tree.iter("title")
+            if not any(tag_of(outer) == "svg" for outer in one.iterancestors())
+        ),
         _words(searched.title),
     ]
     dates = [
@@ -167,11 +171,8 @@ def _authors(
         [visible_text(one) for one in marked],
         searched.split(";"),
     )
-    for source in sources:
-        names = [name for text in source for name in _separate(text)]
-        if names:
-            return tuple(dict.fromkeys(names))
-    return ()
+    found = ([name for text in source for name in _separate(text)] for source in sources)
+    return tuple(dict.fromkeys(next(filter(None, found), ())))
 
 
 def _people(value: object, known: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
@@ -184,11 +185,10 @@ def _people(value: object, known: Mapping[str, Mapping[str, object]]) -> Iterato
 
 
 def _marks_author(element: _Element) -> bool:
-    if not tag_of(element) or tag_of(element) in ("meta", "link", "head"):
+    if tag_of(element) in ("", "meta", "link", "head"):
         return False
-    return "author" in (element.get("rel") or "").lower().split() or element.get("itemprop") == (
-        "author"
-    )
+    related = (element.get("rel") or "").lower().split()
+    return "author" in related or element.get("itemprop") == "author"
 
 
 def _separate(text: str) -> Iterator[str]:
@@ -225,10 +225,6 @@ def _language(tree: _Element, meta: Mapping[str, Sequence[str]]) -> str:
     given = (root.get("lang") or "", *meta.get("og:locale", ()), *meta.get("content-language", ()))
     names = (one.strip().replace("_", "-").lower() for one in given)
     return next((one for one in names if re.fullmatch(r"[a-z]{2,3}(?:-[\w-]{1,20})?", one)), "")
-
-
-def _in_drawing(element: _Element) -> bool:
-    return any(tag_of(one) == "svg" for one in element.iterancestors())
 
 
 def _several(value: object) -> list[object]:

@@ -273,21 +273,20 @@ def _leads_away(element: _Element) -> bool:
 
 def _for_layout(row: _Element) -> bool:
     """Whether the cells hold whole parts of a page, and not the values of a table."""
-    names = ("table", "ul", "ol", "pre", "article", "section", *HEADINGS)
-    if any(row.find(f".//{name}") is not None for name in names):
-        return True
-    return any(len(cell.findall(".//p")) > 1 for cell in row)
+    parts = row.iterdescendants("table", "ul", "ol", "pre", "article", "section", *HEADINGS)
+    return next(parts, None) is not None or any(len(cell.findall(".//p")) > 1 for cell in row)
 
 
 def _nodes(element: _Element) -> tuple[TextNode, ...]:
     """The longest piece of text inside ``element``."""
-    pieces = [(len(element.text or ""), TextNode(element=element, tail=False))]
-    for one in element.iterdescendants():
-        if tag_of(one):
-            pieces.append((len(one.text or ""), TextNode(element=one, tail=False)))
-        pieces.append((len(one.tail or ""), TextNode(element=one, tail=True)))
-    longest = max(pieces, key=lambda piece: piece[0])
-    return (longest[1],) if longest[0] else ()
+    pieces = [
+        (len((one.tail if tail else one.text) or ""), TextNode(element=one, tail=tail))
+        for one in element.iter()
+        for tail in (False, True)
+        if (one is not element if tail else tag_of(one))
+    ]
+    length, longest = max(pieces, key=lambda piece: piece[0])
+    return (longest,) if length else ()
 
 
 def _squeeze(text: str) -> str:

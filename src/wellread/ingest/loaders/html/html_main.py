@@ -124,11 +124,7 @@ def _common(chosen: Iterable[Block]) -> _Element | None:
             weights[one] += block.letters
     most = max(weights.values(), default=0)
     around = [one for one, weight in weights.items() if weight >= (1 - HOME_SHARE) * most]
-    return max(around, key=_depth, default=None)
-
-
-def _depth(element: _Element) -> int:
-    return sum(1 for _ in element.iterancestors())
+    return max(around, key=lambda one: sum(1 for _ in one.iterancestors()), default=None)
 
 
 def _around(element: _Element, above: set[_Element], tags: frozenset[str] = _AROUND_TAGS) -> bool:
@@ -209,13 +205,10 @@ def _between(blocks: Sequence[Block], chosen: set[Block], above: set[_Element]) 
 def _quotations(blocks: Sequence[Block], chosen: set[Block], above: set[_Element]) -> set[Block]:
     """Block quotations between the first and the last chosen block."""
     places = [number for number, block in enumerate(blocks) if block in chosen]
-    inside = blocks[places[0] : places[-1]] if places else ()
     found: set[Block] = set()
-    for block in inside:
+    for block in blocks[places[0] : places[-1]] if places else ():
         # Class names are no help: posts from social networks are quoted in boxes named after them.
-        tags = {
-            tag_of(one) for one in takewhile(lambda one: one not in above, ancestors(block.element))
-        }
+        tags = set(map(tag_of, takewhile(lambda one: one not in above, ancestors(block.element))))
         if not block.level and "blockquote" in tags and not tags & _BESIDE_TAGS:
             found.add(block)
     return found
@@ -237,12 +230,12 @@ def _lone_links(chosen: set[Block]) -> set[Block]:
 
 def _notices(blocks: Sequence[Block], chosen: set[Block]) -> set[Block]:
     """Lines about copyright at the end of the text."""
-    found: set[Block] = set()
-    for block in reversed([one for one in blocks if one in chosen]):
-        if len(block.text) > NOTICE_CHARACTERS or not _NOTICE.match(block.text):
-            break
-        found.add(block)
-    return _few(found, chosen)
+    last = (one for one in reversed(blocks) if one in chosen)
+    return _few({*takewhile(_is_notice, last)}, chosen)
+
+
+def _is_notice(block: Block) -> bool:
+    return len(block.text) <= NOTICE_CHARACTERS and bool(_NOTICE.match(block.text))
 
 
 def _lead(
@@ -278,10 +271,9 @@ def _headings(
         links_too: whether a heading that is a link may be one (in a list of entries).
     """
     above = set(ancestors(root))
-    given = [block for block in blocks if block.level]
-    first = [block for block in given if block.level == 1]
+    first = [block for block in blocks if block.level == 1]
     found: set[Block] = set()
-    for block in given:
+    for block in (one for one in blocks if one.level):
         inside = root in ancestors(block.element)
         fits = (inside and (links_too or block.linked < LINK_SHARE)) or first == [block]
         if _is_title(block, titles) or (fits and not _around(block.element, above)):

@@ -120,9 +120,8 @@ def _main_part(data: bytes, uri: str) -> DocumentPart:
         raise SourceError(uri, f"damaged Word file: {error}") from error
     except (KeyError, ValueError, AttributeError) as error:
         # Also of "Strict Open XML", whose parts have other names for the same things.
-        raise SourceError(
-            uri, f"not a Word file that can be read: save it as .docx ({error})"
-        ) from error
+        reason = f"not a Word file that can be read: save it as .docx ({error})"
+        raise SourceError(uri, reason) from error
     if not isinstance(part, DocumentPart):
         raise SourceError(uri, f"not a Word file: its content is {part.content_type}")
     return part
@@ -165,10 +164,8 @@ class _Writer:
             self.first_heading = self.first_heading or words
             self._head(level, words)
         elif depth is not None:
-            self.blocks.block(
-                f"{'  ' * depth}- {words}" if words else "",
-                gap="\n" if self._listing else PARAGRAPH,
-            )
+            item = f"{'  ' * depth}- {words}" if words else ""
+            self.blocks.block(item, gap="\n" if self._listing else PARAGRAPH)
             self._listing = self._listing or bool(words)
         else:
             lines = (one_line(line) for line in found.text.split("\n"))
@@ -186,9 +183,8 @@ class _Writer:
             self.walk(box)
         for note in found.notes:
             if note in self._notes:
-                words = one_line(
-                    " ".join(_paragraph(one).text for one in _paragraphs(self._notes[note]))
-                )
+                said = (_paragraph(one).text for one in _paragraphs(self._notes[note]))
+                words = one_line(" ".join(said))
                 self.blocks.block(_MARK_OF_NOTE + words if words else "")
                 self._listing = False
 
@@ -208,9 +204,8 @@ class _Writer:
             for cell in row:
                 found = [_paragraph(one) for one in _paragraphs(cell)]
                 hanging.notes += [note for one in found for note in one.notes]
-                words.append(
-                    "" if _goes_on(cell) else one_line(" ".join(one.text for one in found))
-                )
+                said = " ".join(one.text for one in found)
+                words.append("" if _goes_on(cell) else one_line(said))
             if line := table_row(words):
                 self.blocks.block(line, gap=gap)
                 gap = "\n"
@@ -298,13 +293,12 @@ def _style(name: str, given: Mapping[str, etree._Element]) -> _Style:
 
 def _notes(part: DocumentPart, uri: str) -> dict[tuple[str, str], etree._Element]:
     """Footnotes and endnotes, by sort and id."""
-    found: dict[tuple[str, str], etree._Element] = {}
-    for sort in _NOTES.values():
-        root = _related(part, sort, uri)
-        if root is not None:
-            for note in elements(root, "footnote", "endnote"):
-                found[(sort, value_of(note, "id"))] = note
-    return found
+    return {
+        (sort, value_of(note, "id")): note
+        for sort in _NOTES.values()
+        if (root := _related(part, sort, uri)) is not None
+        for note in elements(root, "footnote", "endnote")
+    }
 
 
 def _related(part: DocumentPart, sort: str, uri: str = "") -> etree._Element | None:

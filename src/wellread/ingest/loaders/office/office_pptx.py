@@ -76,9 +76,8 @@ def _slides(data: bytes, uri: str, limits: LoaderLimits) -> list[Slide]:
     except (PackageNotFoundError, zipfile.BadZipFile, etree.XMLSyntaxError) as error:
         raise SourceError(uri, f"damaged presentation: {error}") from error
     except (KeyError, ValueError, AttributeError, TypeError) as error:
-        raise SourceError(
-            uri, f"not a presentation that can be read: save it as .pptx ({error})"
-        ) from error
+        reason = f"not a presentation that can be read: save it as .pptx ({error})"
+        raise SourceError(uri, reason) from error
 
 
 class _Writer:
@@ -205,9 +204,7 @@ def _chart_rows(root: etree._Element) -> list[str]:
     if any(names):
         rows.append(table_row(["", *names]))
     for place in sorted({*categories, *(key for column in columns for key in column)}):
-        rows.append(
-            table_row([categories.get(place, ""), *(column.get(place, "") for column in columns)])
-        )
+        rows.append(table_row([one.get(place, "") for one in (categories, *columns)]))
     return rows
 
 

@@ -78,11 +78,8 @@ def title_rows(given: str, rows: Sequence[Row], body: float) -> range:
         return range(0)
     wordy = [number for number in first if len(rows[number].text) >= 4]
     largest = max((rows[number].size for number in wordy), default=0.0)
-    runs = [
-        list(run)
-        for size, run in groupby(wordy, key=lambda number: rows[number].size)
-        if size == largest
-    ]
+    sized = groupby(wordy, key=lambda number: rows[number].size)
+    runs = [list(run) for size, run in sized if size == largest]
     # Several runs of the largest letters are headings.
     if len(runs) != 1 or largest <= 1.05 * body or runs[0][-1] - runs[0][0] >= 2 * HEADING_ROWS:
         return range(0)

@@ -7,9 +7,8 @@ import io
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import feedparser
@@ -35,8 +34,7 @@ logger = logging.getLogger(__name__)
 Item = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class _Entry(NamedTuple):
     """One entry: its words, what names it, and the further fields of its document."""
 
     title: str

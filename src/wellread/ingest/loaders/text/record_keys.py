@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from wellread.ingest.loaders.front_matter import scalar, strings
@@ -151,11 +152,8 @@ def _feedback(given: object) -> Record:
 def _turns(cell: str) -> list[Any]:
     """The turns in one cell of a table: a JSON list, or one a line."""
     if cell.startswith("["):
-        try:
-            listed = json.loads(cell)
-        except (ValueError, RecursionError):
-            listed = None
-        if isinstance(listed, list):
+        with suppress(ValueError, RecursionError):
+            listed: list[Any] = json.loads(cell)
             return listed
     return [line.strip() for line in cell.split("\n") if line.strip()]
 
@@ -285,8 +283,7 @@ def speech_form(tree: dict[str, Any]) -> SpeechForm:
 def _first_of_list(data: bytes) -> dict[str, Any]:
     """The first entry of a list of objects; the rest is not parsed."""
     for size in (FIRST_BYTES, len(data)):
-        text = data[:size].decode("utf-8-sig", errors="replace")
-        inside = text.partition("[")[2].lstrip()
+        inside = data[:size].decode("utf-8-sig", errors="replace").partition("[")[2].lstrip()
         if not inside.startswith("{"):
             return {}
         try:

@@ -141,12 +141,9 @@ def _voices(raw: str, begin: float, finish: float) -> Iterator[Cue]:
 def _facts(text: str) -> dict[str, str]:
     """``Name: value`` lines of the header and of the notes in front of the first cue."""
     head = text.partition("-->")[0]
-    found: dict[str, str] = {}
-    for line in head.split("\n")[1:]:
-        match = _HEADER.match(line.strip())
-        if match:
-            found.setdefault(match["name"].lower().strip(), match["value"].strip())
-    return found
+    found = [_HEADER.match(line.strip()) for line in head.split("\n")[1:]]
+    # The first of a name counts.
+    return {one["name"].lower().strip(): one["value"].strip() for one in found[::-1] if one}
 
 
 def _without_repeats(cues: list[Cue]) -> list[Cue]:
@@ -155,11 +152,11 @@ def _without_repeats(cues: list[Cue]) -> list[Cue]:
     repeats = sum(overlap > 0 for overlap in shared)
     if repeats < 2 or repeats < ROLLING_SHARE * len(shared):
         return cues
-    kept = [cues[0]]
-    for overlap, cue in zip(shared, cues[1:], strict=True):
-        if overlap < len(cue.lines):
-            kept.append(replace(cue, lines=cue.lines[overlap:]))
-    return kept
+    return [
+        replace(cue, lines=cue.lines[overlap:])
+        for overlap, cue in zip([0, *shared], cues, strict=True)
+        if overlap < len(cue.lines)
+    ]
 
 
 def _overlap(before: tuple[str, ...], after: tuple[str, ...]) -> int:
