@@ -193,20 +193,19 @@ def _relations(given: object, uri: str) -> list[Relation]:
         raise SourceError(uri, "relations: expected a list of type and target")
     found: list[Relation] = []
     for number, entry in enumerate(entries, 1):
-        pairs = _pairs(entry) if isinstance(entry, dict) else []
-        if not pairs:
+        pairs: dict[object, object] = entry if isinstance(entry, dict) else {}
+        if "target" in pairs or "type" in pairs:
+            kind = scalar(pairs.get("type"))
+            pairs = {kind: pairs.get("target")} if kind else {}
+        related = [
+            Relation(type=scalar(kind), target=target)
+            for kind, targets in pairs.items()
+            for target in strings(targets)
+        ]
+        if not related:
             raise SourceError(uri, f"relations: entry {number} has no type and target")
-        found += [Relation(type=kind, target=target) for kind, target in pairs]
+        found += related
     return found
-
-
-def _pairs(entry: Mapping[object, object]) -> list[tuple[str, str]]:
-    if "target" in entry or "type" in entry:
-        kind, targets = scalar(entry.get("type")), strings(entry.get("target"))
-        return [(kind, target) for target in targets] if kind else []
-    return [
-        (scalar(kind), target) for kind, targets in entry.items() for target in strings(targets)
-    ]
 
 
 def taxonomy_of(matter: FrontMatter, *, words_too: bool) -> dict[str, tuple[str, ...]]:

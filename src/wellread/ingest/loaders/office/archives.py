@@ -46,7 +46,10 @@ def declares(piece: bytes) -> str:
 
 def is_readable(head: bytes) -> bool:
     """Whether a file that begins with ``head`` is markup in an encoding that can be checked."""
-    plain = _unmarked(head[:_HEAD_BYTES])
+    plain = head[:_HEAD_BYTES]
+    for mark in _MARKS:
+        plain = plain.removeprefix(mark)
+    plain = plain.replace(b"\x00", b"")
     named = _ENCODING.search(plain)
     known = named is None or _SEEN.fullmatch(named.group(1).decode("ascii")) is not None
     return known and plain.lstrip().startswith(b"<")
@@ -79,12 +82,6 @@ def name_of(element: etree._Element) -> str:
     """The element's name without its namespace; empty for comments and instructions."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-def _unmarked(head: bytes) -> bytes:
-    for mark in _MARKS:
-        head = head.removeprefix(mark)
-    return head.replace(b"\x00", b"")
 
 
 ZIP_START = b"PK\x03\x04"
@@ -132,9 +129,8 @@ def open_archive(data: bytes, uri: str, limits: LoaderLimits) -> zipfile.ZipFile
         raise SourceError(uri, f"damaged file: {error}") from error
     entries = archive.infolist()
     if len(entries) > limits.max_entries:
-        raise SourceError(
-            uri, f"a zip file of {len(entries):,} entries, the limit is {limits.max_entries:,}"
-        )
+        most = f"the limit is {limits.max_entries:,}"
+        raise SourceError(uri, f"a zip file of {len(entries):,} entries, {most}")
     left = limits.max_unpacked_bytes
     for entry in entries:
         left -= _checked(data, entry, uri, left)
