@@ -28,8 +28,6 @@ LEFT: dict[str, int] = {
     "ask/plan.py": 1,
     "ask/retrieve/news.py": 1,
     "ask/retrieve/relax.py": 1,
-    "ask/understand/answer_kind.py": 13,
-    "ask/understand/question_type.py": 1,
     "ask/understand/source_limits.py": 1,
     "ask/verify/reported_speech.py": 1,
     "ask/write/markers.py": 1,

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
+
+def _runs(text: str) -> tuple[tuple[str, ...], ...]:
+    """Runs of words that commas divide, each as its words."""
+    return tuple(tuple(run.split()) for run in text.split(","))
+
+
 # --- topics ------------------------------------------------------------------------------------
-RELATED_AT_ALL = (("related", "to"), ("linked", "to"), ("connected", "to"), ("connected", "with"))
-BEFORE_A_TOPIC = (
-    ("talk", "about"),
-    ("talks", "about"),
-    ("talking", "about"),
-    ("speak", "about"),
-    ("deal", "with"),
-    ("deals", "with"),
-    ("dealing", "with"),
-    ("about",),
-    ("regarding",),
-    ("concerning",),
-    ("discuss",),
-    ("discusses",),
-    ("discussing",),
-    ("cover",),
-    ("covers",),
-    ("covering",),
+RELATED_AT_ALL = _runs("related to, linked to, connected to, connected with")
+BEFORE_A_TOPIC = _runs(
+    "talk about, talks about, talking about, speak about, deal with, deals with, dealing with, "
+    "about, regarding, concerning, discuss, discusses, discussing, cover, covers, covering"
 )
-BEFORE_A_NAME = (
-    ("contain", "the", "word"),
-    ("contain", "the", "words"),
-    ("contain", "the", "phrase"),
-    ("use", "the", "word"),
-    ("mention",),
-    ("mentions",),
-    ("mentioning",),
-    ("mentioned",),
-    ("name",),
-    ("names",),
-    ("naming",),
+BEFORE_A_NAME = _runs(
+    "contain the word, contain the words, contain the phrase, use the word, mention, mentions, "
+    "mentioning, mentioned, name, names, naming"
 )
-WEAKLY_BEFORE_A_TOPIC = (("on",),)
+WEAKLY_BEFORE_A_TOPIC = _runs("on")
 TOLD_OF = frozenset(("mentioned", "discussed", "covered", "named", "described"))
 BEING = frozenset(("is", "are", "was", "were", "been", "does", "do", "did", "has", "have"))
 EDGES_OF_A_TOPIC = frozenset(
@@ -69,15 +52,7 @@ OF_PEOPLE = frozenset(
     "speak speaks spoken spoke say said talk talks talked write wrote written".split()
 )
 OF_TIME = frozenset("after before between during recorded since through until within".split())
-DIVIDING = (
-    ("per",),
-    ("by",),
-    ("for", "each"),
-    ("in", "each"),
-    ("for", "every"),
-    ("each",),
-    ("of", "each"),
-)
+DIVIDING = _runs("per, by, for each, in each, for every, each, of each")
 
 # --- gaps and trends ---------------------------------------------------------------------------
 # Beside the topic: what everything can be called, and the words of the question itself.
@@ -140,130 +115,70 @@ LIGHT_VERBS = frozenset(
 # With this preposition they are other verbs: what runs on tides does not run them.
 PHRASAL_VERBS = frozenset({("run", "on"), ("draw", "on")})
 IRREGULAR_PARTICIPLES = {
-    "paid": "pay",
-    "built": "build",
-    "made": "make",
-    "written": "write",
-    "led": "lead",
-    "run": "run",
-    "held": "hold",
-    "given": "give",
-    "taken": "take",
-    "driven": "drive",
-    "known": "know",
-    "shown": "show",
-    "taught": "teach",
-    "found": "find",
-    "chosen": "choose",
-    "grown": "grow",
-    "kept": "keep",
-    "begun": "begin",
-    "said": "say",
-    "spoken": "speak",
-    "told": "tell",
-    "seen": "see",
-    "drawn": "draw",
-    "born": "bear",
-    "bought": "buy",
-    "sold": "sell",
-    "won": "win",
-    "lent": "lend",
-    "sent": "send",
-    "met": "meet",
-    "done": "do",
-    "put": "put",
-    "cut": "cut",
-    "set": "set",
-    "worn": "wear",
-    "thrown": "throw",
-    "brought": "bring",
-    "caught": "catch",
-    "fed": "feed",
-    "understood": "understand",
+    run[0]: run[1]
+    for run in _runs(
+        """
+        paid pay, built build, made make, written write, led lead, run run, held hold, given give,
+        taken take, driven drive, known know, shown show, taught teach, found find, chosen choose,
+        grown grow, kept keep, begun begin, said say, spoken speak, told tell, seen see, drawn draw,
+        born bear, bought buy, sold sell, won win, lent lend, sent send, met meet, done do, put put,
+        cut cut, set set, worn wear, thrown throw, brought bring, caught catch, fed feed,
+        understood understand
+        """
+    )
 }
-NO_PARTICIPLES = frozenset(
-    {"need", "speed", "feed", "seed", "embed", "exceed", "succeed", "proceed"}
-)
+NO_PARTICIPLES = frozenset("need speed feed seed embed exceed succeed proceed".split())
 
 # --- relations: everyday words for common ones -------------------------------------------------
-# Each family: phrases that read along the relation, and phrases that read against it.
+# Each family: phrases that read along the relation and, behind the bar, phrases against it.
 RELATION_FAMILIES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = tuple(
     (tuple(along.split(", ")), tuple(against.split(", ")) if against else ())
-    for along, against in (
-        ("use, utilise, employ, make use of, run on, draw on, borrow from, work with", ""),
-        (
-            "depend on, rely on, require, need, presuppose, build on, cannot do without",
-            "prerequisite for, prerequisite of, precondition for, necessary for, enable",
-        ),
-        (
-            "funded by, financed by, paid for by, supported by, sponsored by, get money from, "
-            "receive money from, paid by",
-            "give money to, fund",
-        ),
-        (
-            "part of, parts of, belong to, member of, members of, component of, components of, "
-            "contained in, included in, in the group, element of, elements of, fall under, "
-            "subset of",
-            "has part, have part, consist of, comprise, made up of, composed of",
-        ),
-        (
-            "located in, lie in, stand in, situated in, based in, housed in, found in, "
-            "take place in",
-            "host, home to",
-        ),
-        ("implement, carry out, put into practice, realise, practise, apply, adopt", ""),
-        (
-            "followed by, come before, precede, before, lead to, go before",
-            "come after, after, succeed, go after, preceded by",
-        ),
-        ("link to, refer to, point to, cite, reference", ""),
-        (
-            "mentioned in, covered in, discussed in, treated in, named in, reported in, "
-            "described in, appear in, come up in, written about in",
-            "talk about, deal with, report on, speak of, write about",
-        ),
-        ("own, possess, hold", "belong to, property of"),
-        (
-            "created by, made by, built by, written by, developed by, founded by, designed by, "
-            "invented by, authored by, published by",
-            "author of, creator of, founder of",
-        ),
-        (
-            "managed by, led by, run by, operated by, coordinated by, maintained by, "
-            "responsibility of",
-            "responsible for, in charge of, look after",
-        ),
-        ("replace, supersede, take the place of", ""),
-        ("contradict, conflict with, oppose, at odds with, disagree with", ""),
-        ("support, help, back, strengthen, contribute to", ""),
-        ("derived from, based on, inspired by, come from, stem from, adapted from", ""),
-        ("influence, inform, shape, affect, cause", "influenced by, result of"),
-        ("extend, refine, specialise, variant of, special case of", "generalise"),
-        ("is a, kind of, type of, example of, instance of", ""),
-        ("produce, generate, supply, provide, deliver", ""),
-        ("partner of, collaborate with, cooperate with, work together with, allied with", ""),
+    for along, _, against in (
+        " ".join(line.split()).partition(" | ")
+        for line in """
+        use, utilise, employ, make use of, run on, draw on, borrow from, work with;
+        depend on, rely on, require, need, presuppose, build on, cannot do without |
+            prerequisite for, prerequisite of, precondition for, necessary for, enable;
+        funded by, financed by, paid for by, supported by, sponsored by, get money from,
+            receive money from, paid by | give money to, fund;
+        part of, parts of, belong to, member of, members of, component of, components
+            of, contained in, included in, in the group, element of, elements of, fall
+            under, subset of | has part, have part, consist of, comprise, made up of,
+            composed of;
+        located in, lie in, stand in, situated in, based in, housed in, found in, take
+            place in | host, home to;
+        implement, carry out, put into practice, realise, practise, apply, adopt;
+        followed by, come before, precede, before, lead to, go before | come after,
+            after, succeed, go after, preceded by;
+        link to, refer to, point to, cite, reference;
+        mentioned in, covered in, discussed in, treated in, named in, reported in,
+            described in, appear in, come up in, written about in | talk about, deal
+            with, report on, speak of, write about;
+        own, possess, hold | belong to, property of;
+        created by, made by, built by, written by, developed by, founded by, designed
+            by, invented by, authored by, published by | author of, creator of, founder
+            of;
+        managed by, led by, run by, operated by, coordinated by, maintained by,
+            responsibility of | responsible for, in charge of, look after;
+        replace, supersede, take the place of;
+        contradict, conflict with, oppose, at odds with, disagree with;
+        support, help, back, strengthen, contribute to;
+        derived from, based on, inspired by, come from, stem from, adapted from;
+        influence, inform, shape, affect, cause | influenced by, result of;
+        extend, refine, specialise, variant of, special case of | generalise;
+        is a, kind of, type of, example of, instance of;
+        produce, generate, supply, provide, deliver;
+        partner of, collaborate with, cooperate with, work together with, allied with
+        """.strip().split(";")
     )
 )
 # They say the same from both sides, whatever the type that they are found for.
 RELATED_BOTH_WAYS = ("related to", "relate to", "see also", "similar to", "akin to", "kindred with")
 # They ask for a relation of any type.
-ANY_RELATION = (
-    "connected to",
-    "connected with",
-    "have to do with",
-    "has to do with",
-    "associated with",
-    "linked with",
-    "tied to",
-    "neighbour of",
-    "neighbours of",
-    "neighbor of",
-    "neighbors of",
-    "around",
-    "relation to",
-    "relations of",
-    "relationships of",
-    "connections of",
+ANY_RELATION = tuple(
+    "connected to, connected with, have to do with, has to do with, associated with, linked with, "
+    "tied to, neighbour of, neighbours of, neighbor of, neighbors of, around, relation to, "
+    "relations of, relationships of, connections of".split(", ")
 )
 
 # --- the graph ---------------------------------------------------------------------------------

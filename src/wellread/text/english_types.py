@@ -6,6 +6,11 @@ Patterns are for ``re.IGNORECASE``. Another language is another module with thes
 from __future__ import annotations
 
 import re
+from functools import partial
+
+from wellread.text.english import MONTHS, MONTHS_SHORT, NUMBER_WORDS, WEEKDAYS
+
+_form = partial(re.compile, flags=re.IGNORECASE)
 
 # --- parts of the forms ---------------------------------------------------------------------------
 
@@ -130,6 +135,11 @@ OPEN = (
     r"\bwhat\s+(?:could|can|might)\s+(?:we|one|you|i|an?\s+\w+)\s+(?:do|try|use)\b",
     r"^who\s+(?:talks|writes|speaks|works)\b",
 )
+# What is listed under such names in any base.
+THINGS = frozenset(
+    "entries projects practices initiatives organisations organizations technologies policies "
+    "patterns proposals topics concepts measures".split()
+)
 RELATED = (
     r"related\s+to|relates?\s+to|relation(?:ship)?s?\s+(?:between|of|with)"
     r"|connect(?:ed|ion|ions|s)?\s+(?:to|between|with|from)|link(?:s|ed)?\s+(?:to|between|from|with)"
@@ -147,6 +157,92 @@ RELATING = (
 ASKING_RELATIONS = re.compile(
     r"^(?:\W*(?:and|so)\s+)?(?:which|what|who|whom|where|through|is|are|how)\b", re.I
 )
+
+# --- what is asked to be told, and what tells it --------------------------------------------------
+
+_MONTH = rf"(?:{'|'.join((*MONTHS, *MONTHS_SHORT, 'sept'))})"
+_DAY = rf"(?:{'|'.join(WEEKDAYS)})"
+_NUMBERS = "|".join(NUMBER_WORDS)
+A_DATE = _form(
+    rf"\b(?:{_MONTH}\.?\s+\d{{1,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}|{_DAY}s?"
+    r"|(?:1\d|20)\d\d(?:s|\b)|\d{1,2}[:.]\d{2}\b|\d{1,2}(?:st|nd|rd|th)\s+century"
+    rf"|(?:in|since|until|by|of|from)\s+{_MONTH}|(?:spring|summer|autumn|winter)\s+of)"
+)
+A_MONTH = _form(rf"{_MONTH}|{_DAY}")
+_PLACED = r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?"
+A_PLACE = re.compile(rf"{_PLACED}[A-Z]")
+BEFORE_A_PLACE = re.compile(rf"{_PLACED}$")
+A_REASON = _form(
+    r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
+    r"|as a result|led to|result(?:ed|s)? (?:in|from)|owing to|to (?:avoid|prevent|keep|protest))\b"
+)
+A_WAY = _form(r"\b(?:by \w+ing|using|through|with the help of|by means of)\b")
+A_DEFINITION = _form(
+    r"\b(?:is|are|was|were) (?:an?|the|one|any|some)\b|\b"
+    r"(?:refers? to|means?|known as|called|defined as)\b"
+)
+ASKS_WHAT = _form(
+    r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?P<what>(?:\S+ ?){1,5}?)\W*$"
+)
+SAYS_WHAT = r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b)"
+ASKS_FOR = {  # the first form that fits counts
+    "person": _form(r"\b(?:who|whom|whose)\b"),
+    "date": _form(
+        r"\bwhen\b|\b(?:what|which|in what|by what) (?:year|day|date|month|time|century|decade)\b"
+    ),
+    "number": _form(
+        r"\bhow (?:many|much|long|far|often|old|large|big|high|fast|tall|deep|heavy|warm|hot"
+        r"|cold|wide|late|early|close)\b"
+        r"|\b(?:what|which)(?: is| was| are| were)?(?: the| its| their)?(?: \w+)? "
+        r"(?:percentage|per cent|share|number|amount|price|cost|fee|population|budget|age"
+        r"|length|height|size|speed|rate|temperature|distance|depth|area|capacity)\b"
+    ),
+    "place": _form(
+        r"\bwhere\b|\b(?:what|which) (?:place|country|city|town|state|village|island)\b"
+    ),
+    "reason": _form(r"\bwhy\b|\breasons?\b|\bwhat (?:causes?|caused|led)\b|\bpurpose\b"),
+    "way": _form(r"\bhow (?:do|does|did|can|could|is|are|was|were|should|to)\b"),
+    "definition": _form(r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?:\S+ ?){1,4}\W*$"),
+}
+TIMES = frozenset("year month week day hour minute second".split())
+_LENGTHS = {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
+# How an amount is asked for, and its units.
+UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
+    (_form(form), frozenset(units))
+    for form, units in (
+        (r"\bhow long\b", TIMES | _LENGTHS),
+        (r"\bhow old\b", TIMES),
+        (r"\bhow (?:far|tall|high|deep|wide)\b|\b(?:length|height|depth|distance)\b", _LENGTHS),
+        (r"\bhow fast\b|\bspeed\b", {"kilometre per hour", "mile per hour", "knot"}),
+        (
+            r"\bhow heavy\b|\bweigh(?:s|ed)?\b",
+            {"kilogram", "gram", "milligram", "tonne", "pound"},
+        ),
+        (r"\bhow (?:hot|cold|warm)\b|\btemperature\b", {"degree"}),
+        (r"\b(?:percentage|per cent|percent|share of)\b", {"per cent"}),
+        (
+            r"\b(?:price|fee|budget)\b|\bhow much\b.*\b(?:costs?|pays?|paid|spen[dt])\b",
+            {"dollar", "euro", "pound"},
+        ),
+    )
+)
+HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
+COUNTED = _form(rf"(?:\d[\d,.]*|\b(?:{_NUMBERS}))\b\s*(?P<behind>[^.;:]{{0,60}})")
+_DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
+_YEAR = r"(?:19|20)\d\d\b"
+# "#63" and "BIP118" are names, 2021 is a date, and "one" counts little.
+AN_AMOUNT = _form(
+    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|\b)|{_DATED}{_YEAR}"
+    rf"|(?:{'|'.join(NUMBER_WORDS.keys() - {'one'})}|none|nobody|no one|both|half|several|a dozen"
+    r"|a couple|dozens|hundreds|thousands|millions)\b)"
+)
+# Openings of a question that say what to do with a thing, not which thing; and verbs for that.
+ASKS_HOW = _form(
+    r"^\W*(?:(?:please\s+)?(?:explain|tell\s+me|show\s+me)\s+)?"
+    r"(?:how\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one|someone|somebody|people)\b"
+    r"|how\s+to\b|what\s+(?:are\s+the\s+)?steps\b|what\s+do\s+(?:i|we|you)\s+need\b)"
+)
+DOING = "start begin run make set up do create build organise organize host hold open get"
 
 # --- what is answered from many sources ----------------------------------------------------------
 

@@ -125,11 +125,6 @@ def _week_of_month(parts: Mapping[str, str], _today: date) -> Period:
     return Period(first=first, last=first + timedelta(6), grain="week")
 
 
-def _iso_month(parts: Mapping[str, str], _today: date) -> Period | None:
-    month = int(parts["month"])
-    return month_of(int(parts["year"]), month) if 1 <= month <= 12 else None
-
-
 def _month_year(parts: Mapping[str, str], _today: date) -> Period:
     whole = month_of(int(parts["year"]), _number(parts["month"]))
     if "part" not in parts:
@@ -153,33 +148,12 @@ def _quarter(parts: Mapping[str, str], today: date) -> Period:
     return _months(year, 3 * number - 2, 3, "quarter")
 
 
-def _half(parts: Mapping[str, str], _today: date) -> Period:
-    number = int(parts["number"]) if "number" in parts else min(_ORDINALS[parts["ordinal"]], 2)
-    return _months(int(parts["year"]), 6 * number - 5, 6, "quarter")
-
-
-def _season(parts: Mapping[str, str], _today: date) -> Period:
-    return _months(int(parts["year"]), _SEASONS[parts["season"]], 3, "quarter")
-
-
-def _part_of_year(parts: Mapping[str, str], _today: date) -> Period:
-    return _months(int(parts["year"]), 4 * _THIRDS[parts["part"]] + 1, 4, "quarter")
-
-
-def _year(parts: Mapping[str, str], _today: date) -> Period:
-    return _months(int(parts["year"]), 1, 12, "year")
-
-
 def _years(parts: Mapping[str, str], _today: date) -> Period | None:
     first, second = parts["year"], parts["until"]
     last = int(second if len(second) == 4 else first[:2] + second)
     if last < int(first):
         return None
     return _months(int(first), 1, 12 * (last - int(first) + 1), "year")
-
-
-def _decade(parts: Mapping[str, str], _today: date) -> Period:
-    return _months(int(parts["year"]), 1, 120, "year")
 
 
 def _past(parts: Mapping[str, str], today: date) -> Period | None:
@@ -245,28 +219,28 @@ _YR = rf"(?P<year>{_ANY_YEAR})(?!\d)"
 # The first form that fits where it stands is taken, so the longer ones come first.
 _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
-    ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", _iso_month),
+    ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", lambda p, _: _months(int(p["year"]), int(p["month"]), 1, "month") if 1 <= int(p["month"]) <= 12 else None),
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
-    ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", _half),
+    ("half_late", rf"(?P<year>{_ANY_YEAR})[\s-]?h(?P<number>[12])\b", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
-    ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", _decade),
+    ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", lambda p, _: _months(int(p["year"]), 1, 120, "year")),
     ("days", rf"\b(?P<day>\d{{1,2}}){_TH}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
     ("week_month", rf"\b(?P<ordinal>first|second|third|fourth|last)\s+week\s+of\s+(?P<month>{_MONTH})\s+{_YR}", _week_of_month),
     ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
     ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
     ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),
     ("quarter_year", rf"\b{_Q}{_OF}{_YR}", _quarter),
-    ("half_year", rf"\b{_H}{_OF}{_YR}", _half),
-    ("season_year", rf"\b(?P<season>{_SEASON})(?:\s+of)?\s+{_YR}(?:/\d\d)?", _season),
-    ("part_year", rf"\b(?P<part>early|mid|late)(?:\s+in)?[\s-]{_YR}", _part_of_year),
-    ("edge_year", rf"\b(?P<part>start|beginning|middle|end)\s+of\s+{_YR}", _part_of_year),
+    ("half_year", rf"\b{_H}{_OF}{_YR}", lambda p, _: _months(int(p["year"]), 6 * (int(p["number"]) if "number" in p else min(_ORDINALS[p["ordinal"]], 2)) - 5, 6, "quarter")),
+    ("season_year", rf"\b(?P<season>{_SEASON})(?:\s+of)?\s+{_YR}(?:/\d\d)?", lambda p, _: _months(int(p["year"]), _SEASONS[p["season"]], 3, "quarter")),
+    ("part_year", rf"\b(?P<part>early|mid|late)(?:\s+in)?[\s-]{_YR}", lambda p, _: _months(int(p["year"]), 4 * _THIRDS[p["part"]] + 1, 4, "quarter")),
+    ("edge_year", rf"\b(?P<part>start|beginning|middle|end)\s+of\s+{_YR}", lambda p, _: _months(int(p["year"]), 4 * _THIRDS[p["part"]] + 1, 4, "quarter")),
     ("past", rf"\b(?:last|past|previous|preceding)\s+{_COUNT}\s+(?P<unit>{_UNIT})s?\b", _past),
     ("past_one", rf"\bpast\s+(?P<unit>{_UNIT})\b", _past),
     ("calendar", r"\b(?P<which>this|last|previous|current)\s+(?P<unit>week|month|quarter|year)\b", _calendar),
     ("named", rf"\b(?P<which>this|last|previous)\s+(?P<name>{_SEASON}|{_WHOLE_MONTH})", _named),
     ("yesterday", r"\byesterday\b", _yesterday),
     ("quarter", r"\bq(?P<number>[1-4])\b", _quarter),
-    ("year", _Y, _year),
+    ("year", _Y, lambda p, _: _months(int(p["year"]), 1, 12, "year")),
     ("month", rf"\b(?P<month>{_WHOLE_MONTH})", _bare_month),
 )  # fmt: skip
 _FORMS: dict[str, tuple[re.Pattern[str], Reader]] = {

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -38,10 +39,12 @@ from wellread.text.english_types import (
     RELATED,
     RELATING,
     SUMMARIES,
+    THINGS,
     TRENDS,
 )
 from wellread.text.names import plural, singular
-from wellread.text.tokens import tokens_of
+from wellread.text.parsed import parse
+from wellread.types import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,16 +80,10 @@ def _says(*patterns: str, whole: bool = False) -> Rule:
     return rule
 
 
-_PERSONA = _says(*PERSONA, whole=True)
-_LISTS = _says(*LISTS, whole=True)
-_TREND = _says(*TRENDS)
-_TEMPORAL = _says(*MOMENTS)
-_LACKING = _says(*LACKING)
 _GAP = _says(*GAPS)
 _META = _says(*COVERAGE)
 _COMPARATIVE = _says(*COMPARISONS)
 _PLAINLY = _says(*PLAIN_COMPARISONS)
-_SYNTHESIS = _says(*SUMMARIES)
 _OPEN = _says(*OPEN)
 
 
@@ -120,38 +117,25 @@ _OF_ENTITY = re.compile(
 
 def _relational(clues: Clues) -> str:
     """Relation words; those that mean other things as well count beside an entity only."""
+    text, relations = clues.text, clues.vocabulary.relations
     if any(one.kind == "taxonomy" for one in clues.constraints):
         return ""
-    strong = _STRONG.search(clues.text)
+    strong = _STRONG.search(text)
     if strong or not clues.entities:
         return strong.group() if strong else ""
-    named = _OF_ENTITY.search(clues.text)
-    if named and _is_relation(named["verb"], clues.vocabulary.relations):
-        return named["verb"]
-    return _weakly(clues) if ASKING_RELATIONS.search(clues.text) else ""
-
-
-def _weakly(clues: Clues) -> str:
-    """A relation word outside the names; "what is it used for" is about use, not about users."""
-    for pattern in (_WEAK, _declared(clues.vocabulary.relations)):
-        for match in pattern.finditer(clues.text):
-            inside = any(
-                one.span.start < match.end() and match.start() < one.span.end
-                for one in clues.entities
-            )
-            if not inside and not _USE.match(clues.text[match.start() :]):
-                return match.group()
+    named = _OF_ENTITY.search(text)
+    verb = named["verb"] if named else ""
+    if verb and not {verb + end for end in ("", "s", "es", "d", "ed")}.isdisjoint(relations):
+        return verb  # "does it mention" of "mentions"
+    several = "|".join(re.escape(words) for words in relations if " " in words)
+    declared = re.compile(rf"\b(?:{several or '(?!)'})\b", re.IGNORECASE)
+    for match in chain(_WEAK.finditer(text), declared.finditer(text)):
+        place = Span(start=match.start(), end=match.end())
+        inside = any(one.span.overlaps(place) for one in clues.entities)
+        # "what is it used for" is about use, not about users
+        if not inside and not _USE.match(text, place.start) and ASKING_RELATIONS.search(text):
+            return match.group()
     return ""
-
-
-def _is_relation(verb: str, relations: tuple[str, ...]) -> bool:
-    """Whether ``verb`` is a relation in another form: "does it mention" of "mentions"."""
-    return bool({verb, f"{verb}s", f"{verb}es", f"{verb}d", f"{verb}ed"} & set(relations))
-
-
-def _declared(relations: tuple[str, ...]) -> re.Pattern[str]:
-    several = [re.escape(words) for words in relations if " " in words]
-    return re.compile(rf"\b(?:{'|'.join(several)})\b" if several else r"(?!)", re.IGNORECASE)
 
 
 _IS_THERE = re.compile(r"is\s+there\s+an?\s+(\w+)(?:\s+(\w+))?", re.IGNORECASE)
@@ -191,10 +175,7 @@ def _exploratory(clues: Clues) -> str:
     found = _OPEN(clues)
     if found:
         return found
-    nouns = {plural(name.lower()) for name in clues.vocabulary.entity_types} | {
-        "entries", "projects", "practices", "initiatives", "organisations", "organizations",
-        "technologies", "policies", "patterns", "proposals", "topics", "concepts", "measures",
-    }  # fmt: skip
+    nouns = THINGS | {plural(name.lower()) for name in clues.vocabulary.entity_types}
     several = "|".join(map(re.escape, [*sorted(nouns), *source_plurals(clues.vocabulary)]))
     listed = re.match(
         rf"(?:which|what)\s+(?:(?!{ASKING_VERB})\S+\s+){{0,4}}?(?:{several})\b"
@@ -206,15 +187,15 @@ def _exploratory(clues: Clues) -> str:
 
 
 _RULES: tuple[tuple[QuestionType, Rule], ...] = (
-    ("persona", _PERSONA),
-    ("meta", _LACKING),
-    ("trend", _TREND),
-    ("counting", _LISTS),
-    ("temporal", _TEMPORAL),
+    ("persona", _says(*PERSONA, whole=True)),
+    ("meta", _says(*LACKING)),
+    ("trend", _says(*TRENDS)),
+    ("counting", _says(*LISTS, whole=True)),
+    ("temporal", _says(*MOMENTS)),
     ("gap_finding", _gap),
     ("meta", _meta),
     ("comparative", _comparative),
-    ("synthesis", _SYNTHESIS),
+    ("synthesis", _says(*SUMMARIES)),
     ("relational", _relational),
     ("exploratory", _exploratory),
 )
@@ -272,7 +253,7 @@ def model_name(embedder: Embedder) -> str:
 
 def phrases_of(question: str) -> frozenset[str]:
     """The words and pairs of words of a question, numbers as one, and how it begins and ends."""
-    words = ["#" if token.plain.isdigit() else token.plain for token in tokens_of(question)]
+    words = ["#" if token.plain.isdigit() else token.plain for token in parse(question).tokens]
     pairs = {" ".join(pair) for pair in zip(["^", *words], [*words, "$"], strict=True)}
     marks = set() if question.rstrip().endswith("?") else {UNASKED}
     return frozenset({*words, *pairs, *marks, *({LISTED} if ":" in question else ())})

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 from wellread.kb import KnowledgeBase
@@ -97,6 +98,7 @@ def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabular
         for dimension, values in one.taxonomy.items():
             for value in values:
                 taxonomy.setdefault(key_of(value), {})[dimension, value] = None
+    published = [one.published for one in words if one.published]
     return Vocabulary(
         names=names,
         longest=max((form.words for forms in names.values() for form in forms), default=0),
@@ -111,52 +113,44 @@ def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabular
         relations=_relations(graph, scope),
         entity_types=frozenset(name for one in words for name in one.entity_types),
         dated=_dated(words),
-        published=_published(words),
+        published=(min(one[0] for one in published), max(one[1] for one in published))
+        if published
+        else None,
     )
 
 
 def people(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Key of each full name, and of first and last names that are one person's, to the names."""
     whole: dict[str, dict[str, None]] = {}
-    parts: dict[str, dict[str, None]] = {}
+    parts: dict[str, set[str]] = {}
     for name in names:
         whole.setdefault(key_of(name), {})[name] = None
-        for part in _parts(name):
-            parts.setdefault(key_of(part), {})[key_of(name)] = None
+        words = name.split()
+        if 2 <= len(words) <= 4 and words[0][:1].isupper() and words[-1][:1].isupper():
+            for part in (words[0], words[-1]):
+                parts.setdefault(key_of(part), set()).add(key_of(name))
     found = {key: tuple(those) for key, those in whole.items() if key}
-    for part, those in parts.items():
-        if len(those) == 1 and part not in found:
-            found[part] = found[next(iter(those))]
-    return found
-
-
-def _parts(name: str) -> Iterator[str]:
-    """First and last name of what looks like a person's name."""
-    words = name.split()
-    if 2 <= len(words) <= 4 and all(word[:1].isupper() for word in (words[0], words[-1])):
-        yield words[0]
-        yield words[-1]
+    return found | {
+        part: found[next(iter(those))]
+        for part, those in parts.items()
+        if len(those) == 1 and part not in found
+    }
 
 
 def _relations(graph: Graph, scope: Sequence[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for kind in graph.relation_kinds(scope) if scope else ():
-        for name in (kind.type, kind.inverse, *kind.words):
-            plain = " ".join(name.replace("_", " ").lower().split())
-            if plain and "←" not in plain:
-                found[plain] = None
-    return tuple(sorted(found, key=lambda name: (-len(name), name)))
-
-
-def _published(words: Sequence[CollectionWords]) -> tuple[date, date] | None:
-    known = [one.published for one in words if one.published]
-    return (min(one[0] for one in known), max(one[1] for one in known)) if known else None
+    found = {
+        " ".join(name.replace("_", " ").lower().split())
+        for kind in (graph.relation_kinds(scope) if scope else ())
+        for name in (kind.type, kind.inverse, *kind.words)
+    }
+    named = (name for name in found if name and "←" not in name)
+    return tuple(sorted(named, key=lambda name: (-len(name), name)))
 
 
 def _dated(words: Sequence[CollectionWords]) -> dict[str, date]:
     found: dict[str, date] = {}
     disputed = set()
-    for title, day in ((title, day) for one in words for title, day in one.dated.items()):
+    for title, day in chain.from_iterable(one.dated.items() for one in words):
         key = key_of(title)
         if len(title.split()) <= MOST_TITLE_WORDS and found.setdefault(key, day) != day:
             disputed.add(key)
@@ -202,21 +196,17 @@ def forms_of(nodes: Iterable[EntityNode]) -> dict[str, tuple[Named, ...]]:
     """
     found: dict[str, dict[tuple[str, str], Named]] = {}
     for node in nodes:
+        entity = node.collection, node.id
         for written, rank in _spellings(node):
             named = _named(node, written, rank)
-            if named is None:
-                continue
-            key = key_of(written)
-            those = found.setdefault(key, {})
-            before = those.get((node.collection, node.id))
-            if before is None or named.rank < before.rank:
-                those[node.collection, node.id] = named
-    kept: dict[str, tuple[Named, ...]] = {}
-    for key, by_entity in found.items():
-        order = sorted(by_entity.values(), key=lambda one: (one.rank, one.node.id))
-        if order[0].rank < PART or len(order) == 1:
-            kept[key] = tuple(order)
-    return kept
+            those = found.setdefault(key_of(written), {})
+            if named is not None and (entity not in those or rank < those[entity].rank):
+                those[entity] = named
+    return {
+        key: tuple(sorted(those.values(), key=lambda one: (one.rank, one.node.id)))
+        for key, those in found.items()
+        if len(those) == 1 or any(one.rank < PART for one in those.values())
+    }
 
 
 def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
@@ -235,10 +225,9 @@ def _spellings(node: EntityNode) -> Iterator[tuple[str, int]]:
 
 def _title_parts(title: str) -> Iterator[str]:
     """ "newsletter 80" of "Weekly Newsletter #80", "Kittiwake" of "Electric ferry Kittiwake"."""
-    numbered = _NUMBERED.fullmatch(title)
+    numbered, apposed = _NUMBERED.fullmatch(title), _APPOSED.fullmatch(title)
     if numbered:
         yield f"{numbered['noun']} {numbered['number']}"
-    apposed = _APPOSED.fullmatch(title)
     if apposed:
         last = apposed["before"].split()[-1]
         if last.islower() and last not in _LINKING:

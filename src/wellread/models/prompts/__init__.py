@@ -26,10 +26,10 @@ def fenced(text: str, fence: str) -> str:
 
 
 @cache
-def template(name: str) -> Template:
-    """The prompt in the file ``name``."""
+def template(name: str, package: str = "wellread.models") -> Template:
+    """The prompt in the file ``name`` among the ``prompts`` of a package."""
     environment = Environment(
-        loader=PackageLoader("wellread.models", "prompts"),
+        loader=PackageLoader(package, "prompts"),
         autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -28,7 +28,7 @@ from wellread.answer_text import plain_text
 from wellread.answers import LIMITED, NOBODY, Answer, Question, Usage
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model, leans
-from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
+from wellread.ask.understand.followups.turns import Turn, context_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
@@ -79,18 +79,10 @@ class Opened:
         return (*read, *self.failures)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
-    """A follow-up that was read, and how."""
-
-    rewritten: Rewritten
-    failures: tuple[str, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-
-
 async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Opened:
     """``question`` as it is meant after the earlier turns of its session.
 
+    The model reads it where there is one and the question leans on what was said; else rules do.
     An id that is unknown, or somebody else's, starts a new session with a new id.
 
     Raises:
@@ -101,14 +93,24 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     placed = replace(question, session_id=session)
     if not earlier or not kb.settings.features.follow_up:
         return Opened(question=placed, asked=asked)
-    read = await _read(kb, asked, earlier, known)
+    rewritten = standalone(asked, earlier, known, date.today())
+    failures: tuple[str, ...] = ()
+    usage = Usage()
+    model = kb.model_for(REWRITE)
+    if model is not None and leans(asked, rewritten, earlier):
+        seconds = min(SECONDS, kb.settings.generation.timeout)
+        try:
+            rewritten, usage = await by_model(model, asked, earlier, seconds=seconds)
+        except ModelError as error:
+            logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
+            failures = (f"the follow-up was read by rules: {error.args[0]}",)
     return Opened(
-        question=replace(placed, text=read.rewritten.text),
+        question=replace(placed, text=rewritten.text),
         asked=asked,
-        reasons=read.rewritten.reasons,
-        failures=read.failures,
-        context=context_of(read.rewritten, earlier),
-        usage=read.usage,
+        reasons=rewritten.reasons,
+        failures=failures,
+        context=context_of(rewritten, earlier),
+        usage=usage,
     )
 
 
@@ -121,23 +123,6 @@ def _session(kb: KnowledgeBase, question: Question) -> tuple[str, list[Turn]]:
     # The second clock tells two questions apart that come in the same microsecond.
     now = (datetime.now(UTC).isoformat(), time.perf_counter_ns())
     return tagged_hash("ses", owner, question.text, *now), []
-
-
-async def _read(kb: KnowledgeBase, asked: str, earlier: list[Turn], known: Vocabulary) -> _Read:
-    """By the model where there is one and the question leans on what was said; else by rules."""
-    by_rules = standalone(asked, earlier, known, date.today())
-    failures: tuple[str, ...] = ()
-    model = kb.model_for(REWRITE)
-    if model is not None and leans(asked, by_rules, earlier):
-        seconds = min(SECONDS, kb.settings.generation.timeout)
-        try:
-            made = await by_model(model, asked, earlier, seconds=seconds)
-        except ModelError as error:
-            logger.warning("the model did not rewrite a follow-up, rules did: %s", error)
-            failures = (f"the follow-up was read by rules: {error.args[0]}",)
-        else:
-            return _Read(rewritten=made.rewritten, usage=made.usage)
-    return _Read(rewritten=by_rules, failures=failures)
 
 
 MOST_ITEMS = 50

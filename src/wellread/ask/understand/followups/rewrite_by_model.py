@@ -9,11 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
-from functools import cache
 
 import anyio
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.answers import Usage
 from wellread.ask.understand.followups.references import references_of
@@ -21,7 +18,7 @@ from wellread.ask.understand.followups.rewrite import LONGEST, connected
 from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
-from wellread.models.prompts import fence_of, fenced
+from wellread.models.prompts import fence_of, fenced, template
 from wellread.text.parsed import parse
 
 SECONDS = 15.0  # a question must not wait longer to be rewritten; rules take a millisecond
@@ -34,47 +31,31 @@ _QUOTES = "\"'“”„`*"
 _ADDRESS = re.compile(r"\w+://|\bwww\.|\bCALL\s*:", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRewriting:
-    """What a model made of a follow-up, and what it cost."""
-
-    rewritten: Rewritten
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """A turn as the template shows it."""
-
-    question: str
-    answer: str
-    shown: str
-
-
 def leans(question: str, by_rules: Rewritten, earlier: Sequence[Turn]) -> bool:
     """Whether a question seems to need the turns before it, so that a model is worth asking."""
     if not earlier or len(question) > LONGEST:
         return False
-    pointing = references_of(question)
     context = context_of(by_rules, earlier)
-    return by_rules.changed or bool(pointing) or bool(context) or connected(question)
+    leaning = by_rules.changed or references_of(question) or context or connected(question)
+    return bool(leaning)
 
 
 async def by_model(
     model: LanguageModel, question: str, earlier: Sequence[Turn], *, seconds: float = SECONDS
-) -> ModelRewriting:
-    """``question`` as ``model`` says it alone.
+) -> tuple[Rewritten, Usage]:
+    """``question`` as ``model`` says it alone, and what that cost.
 
     Raises:
         ModelError: the model failed, took too long, or gave what is no rewriting of the question.
     """
-    prompt = rewriting_prompt(question, earlier)
     usage = ModelUsage(model=model.identity)
     reply = ""
     try:
         with anyio.fail_after(seconds):
             async with AsyncExitStack() as stack:
-                pieces: AsyncIterator[TextDelta | ModelUsage] = model.stream(prompt)
+                pieces: AsyncIterator[TextDelta | ModelUsage] = model.stream(
+                    rewriting_prompt(question, earlier)
+                )
                 if isinstance(pieces, AsyncGenerator):
                     await stack.enter_async_context(aclosing(pieces))
                 async for piece in pieces:
@@ -89,35 +70,35 @@ async def by_model(
     text = accepted(reply, question, earlier)
     if text is None:
         raise ModelError(f"{model.identity} gave what is no rewriting of the question")
-    changed = text != " ".join(question.split())
-    return ModelRewriting(
-        rewritten=Rewritten(
-            text=text if changed else question,
-            changed=changed,
-            reasons=(f"rewritten by {model.identity}",) if changed else (),
-        ),
-        usage=Usage(
-            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
-        ),
+    cost = Usage(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
     )
+    if text == " ".join(question.split()):
+        return Rewritten(text=question), cost
+    return Rewritten(text=text, changed=True, reasons=(f"rewritten by {model.identity}",)), cost
 
 
 def rewriting_prompt(question: str, earlier: Sequence[Turn]) -> Prompt:
     """What the model is asked. The same input gives the same prompt."""
     said = [part for turn in earlier for part in (turn.question, turn.answer, *turn.items)]
     fence = fence_of("rewrite", question, *said)
+
+    def line(text: str) -> str:
+        return " ".join(fenced(text, fence).split())
+
     turns = [
-        _Shown(
-            question=_line(turn.question, fence),
-            answer=_line(turn.answer[:MOST_ANSWER], fence),
-            shown=_line("; ".join(turn.items[:MOST_LISTED]), fence),
-        )
+        {
+            "question": line(turn.question),
+            "answer": line(turn.answer[:MOST_ANSWER]),
+            "shown": line("; ".join(turn.items[:MOST_LISTED])),
+        }
         for turn in earlier
         if turn.question
     ]
+    user = template("user.md", __package__)
     return Prompt(
-        system=_template("system.md").render(fence=fence),
-        user=_template("user.md").render(fence=fence, turns=turns, question=_line(question, fence)),
+        system=template("system.md", __package__).render(fence=fence),
+        user=user.render(fence=fence, turns=turns, question=line(question)),
     )
 
 
@@ -127,9 +108,19 @@ def accepted(reply: str, question: str, earlier: Sequence[Turn]) -> str | None:
     It is one when it keeps most of the question's words, and names, numbers and nearly all words
     that it puts in stand in the conversation.
     """
-    text = _one_line(reply)
-    said = "\n".join([question, *(_said(turn) for turn in earlier)])
-    if not text or len(text) > LONGEST or not _in_words_of(text, question, said):
+    lines = [" ".join(line.split()) for line in reply.splitlines() if line.strip()]
+    if len(lines) != 1:
+        return None
+    text = _LABEL.sub("", lines[0])
+    inner = text.strip(_QUOTES).strip()
+    text = inner if not any(mark in inner for mark in _QUOTES) else text
+    turns = ["\n".join((one.question, one.answer, *one.names, *one.items)) for one in earlier]
+    said = "\n".join([question, *turns])
+    asked, made = parse(question).stem_set, parse(text).stem_set
+    put = made - asked
+    kept = len(asked & made) >= KEPT * len(asked)
+    known = len(put & parse(said).stem_set) >= OWN * len(put)
+    if not text or len(text) > LONGEST or not (kept and known):
         return None
     around = said.casefold()
     named = [part for name in parse(text).names for part in parse(name).words]
@@ -137,43 +128,3 @@ def accepted(reply: str, question: str, earlier: Sequence[Turn]) -> str | None:
     invented |= not parse(text).numbers <= parse(said).numbers
     invented |= _ADDRESS.search(text) is not None and _ADDRESS.search(said) is None
     return None if invented else text
-
-
-def _one_line(reply: str) -> str:
-    """The only line of a reply, without a label and quotation marks; empty when it has more."""
-    lines = [line.strip() for line in reply.splitlines() if line.strip()]
-    return _unquoted(_LABEL.sub("", " ".join(lines[0].split()))) if len(lines) == 1 else ""
-
-
-def _in_words_of(text: str, question: str, said: str) -> bool:
-    """Whether ``text`` keeps the words of ``question``, and adds only what was ``said``."""
-    asked, made = set(parse(question).stems), set(parse(text).stems)
-    put = made - asked
-    known = put & set(parse(said).stems)
-    return len(asked & made) >= KEPT * len(asked) and len(known) >= OWN * len(put)
-
-
-def _said(turn: Turn) -> str:
-    return "\n".join((turn.question, turn.answer, *turn.names, *turn.items))
-
-
-def _unquoted(text: str) -> str:
-    """``text`` without the quotation marks or emphasis around the whole of it."""
-    inner = text.strip(_QUOTES).strip()
-    return inner if not any(mark in inner for mark in _QUOTES) else text
-
-
-def _line(text: str, fence: str) -> str:
-    return " ".join(fenced(text, fence).split())
-
-
-@cache
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=PackageLoader("wellread.ask.understand.followups", "prompts"),
-        autoescape=False,  # noqa: S701 - the result is read by a model, not by a browser
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)

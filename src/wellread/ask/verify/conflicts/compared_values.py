@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
-from wellread.ask.understand.answer_kind import TIMES, Expected
+from wellread.ask.understand.answer_kind import Expected
 from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.source_subjects import (
     Report,
@@ -30,6 +30,7 @@ from wellread.text.english import (
     OTHER_ACCOUNTS,
     WEEKDAYS,
 )
+from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
 
