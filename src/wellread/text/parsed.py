@@ -11,11 +11,19 @@ from functools import cache, cached_property, lru_cache
 
 from wellread.text.english import ASKING, STOP_WORDS
 from wellread.text.noun_phrases import Phrase, phrases_of
-from wellread.text.quantities import Quantity, quantities_in
 from wellread.text.sentences import sentence_spans
 from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
-from wellread.text.words import names_in, negations_in, numbers_in, plain, stems_in, words_in
+from wellread.text.words import (
+    Quantity,
+    names_in,
+    negations_in,
+    numbers_in,
+    plain,
+    quantities_in,
+    stems_in,
+    words_in,
+)
 from wellread.types import Span
 
 MOST_KEPT = 4_000  # texts that are remembered; a question looks at some hundred

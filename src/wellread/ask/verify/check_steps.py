@@ -23,8 +23,8 @@ from wellread.models.reader import Case, Checking, Entailment
 from wellread.models.readers.support_score import learned
 from wellread.text.english import DOUBTING, ROUGHLY, SCALES
 from wellread.text.parsed import parse
-from wellread.text.quantities import LETTERS
 from wellread.text.sentences import sentence_spans
+from wellread.text.words import LETTERS
 from wellread.types import Span
 
 NOTHING = "the cited passage shares no word with the sentence"
