@@ -257,11 +257,11 @@ def test_lists_go_on_where_the_page_before_ended(kb: KnowledgeBase) -> None:
 
 def test_of_a_topic_what_most_documents_name_comes_first(kb: KnowledgeBase) -> None:
     (north,) = topics(kb, ("north",))
-    assert [(one.node.title, one.documents) for one in north.entities] == [
+    assert [(node.title, total.documents) for node, total in north.entities] == [
         ("Big Crane", 2),
         ("Nets", 1),
     ]
-    assert [one.node.id for one in topics(kb, entities=1)[0].entities] == ["machines/big"]
+    assert [node.id for node, _ in topics(kb, entities=1)[0].entities] == ["machines/big"]
 
 
 # --- timelines -------------------------------------------------------------------------------

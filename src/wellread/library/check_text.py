@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.deliver.cite import Sources, sources_of
@@ -284,7 +283,26 @@ def _pieces(at: int, source: GivenText) -> list[Evidence]:
         title=title,
         characters=len(source.text),
     )
-    return [_piece(source.text, span, facts) for span in _runs(source.text)]
+    return [
+        Evidence(
+            key="",
+            hit=Hit(
+                passage=Passage(
+                    id=tagged_hash("psg", facts.id, str(span.start)),
+                    document_id=facts.id,
+                    version=facts.version,
+                    span=span,
+                    text=span.of(source.text),
+                ),
+                document=facts,
+                score=0.0,
+            ),
+            text=span.of(source.text),
+            span=span,
+            locator=Locator(label=""),
+        )
+        for span in _runs(source.text)
+    ]
 
 
 def _runs(text: str) -> list[Span]:
@@ -296,18 +314,3 @@ def _runs(text: str) -> list[Span]:
         else:
             runs.append(span)
     return runs
-
-
-def _piece(text: str, span: Span, facts: DocumentFacts) -> Evidence:
-    passage = partial(Passage, document_id=facts.id, version=facts.version, span=span)
-    return Evidence(
-        key="",
-        hit=Hit(
-            passage=passage(id=tagged_hash("psg", facts.id, str(span.start)), text=span.of(text)),
-            document=facts,
-            score=0.0,
-        ),
-        text=span.of(text),
-        span=span,
-        locator=Locator(label=""),
-    )

@@ -13,6 +13,7 @@ from wellread.library.named_things import known_values, named_document
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument, Order
 from wellread.store.catalogue.graph.entity_graph import EntityMentions
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
+from wellread.store.catalogue.graph.mention_records import MentionTotal
 from wellread.types import Document, Filters, Kind
 
 
@@ -65,22 +66,13 @@ def whole(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedOften:
-    """An entity, in how many documents it is named, and how often altogether."""
-
-    node: EntityNode
-    documents: int
-    mentions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """A collection.
 
     Attributes:
         kinds: kind to number of documents.
         first, last: the dates of its oldest and newest document; None when none has a date.
-        entities: those named in most documents, first the most often named.
+        entities: those named in most documents, first the most often named, with how often.
     """
 
     name: str
@@ -91,7 +83,7 @@ class Topic:
     last: datetime | None
     stories: int
     entity_count: int
-    entities: tuple[NamedOften, ...]
+    entities: tuple[tuple[EntityNode, MentionTotal], ...]
 
 
 def topics(
@@ -118,6 +110,9 @@ def _topic(
     totals = kb.catalogue.censuses.totals([Filters(collections=(name,))])
     stories, _ = kb.catalogue.stories.count(name)
     nodes = kb.catalogue.graph.entities([name])
+    mentions = kb.catalogue.graph.mention_totals([name])
+    often = [(node, mentions[name, node.id]) for node in nodes if (name, node.id) in mentions]
+    often.sort(key=lambda pair: (-pair[1].documents, -pair[1].mentions, pair[0].title))
     return Topic(
         name=name,
         documents=sum(kinds.values()),
@@ -127,17 +122,5 @@ def _topic(
         last=totals.last,
         stories=stories,
         entity_count=len(nodes),
-        entities=tuple(_named_often(kb, name, nodes)[:entities]),
+        entities=tuple(often[:entities]),
     )
-
-
-def _named_often(
-    kb: KnowledgeBase, collection: str, nodes: Sequence[EntityNode]
-) -> list[NamedOften]:
-    totals = kb.catalogue.graph.mention_totals([collection])
-    found = [
-        NamedOften(node=node, documents=total.documents, mentions=total.mentions)
-        for node in nodes
-        if (total := totals.get((collection, node.id)))
-    ]
-    return sorted(found, key=lambda one: (-one.documents, -one.mentions, one.node.title))

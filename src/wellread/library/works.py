@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain, count
 from typing import Any
 from urllib.parse import quote
 
@@ -136,14 +137,10 @@ def _key(work: Work) -> str:
     return key if key[:1].isalpha() else f"source{key}"
 
 
-def _free(key: str, taken: Iterable[str]) -> str:
-    """``key``, with a letter or number behind it when it is taken."""
-    used = set(taken)
-    place = 2
-    found = key
-    while found in used:
-        found, place = f"{key}-{place}", place + 1
-    return found
+def _free(key: str, taken: Container[str]) -> str:
+    """``key``, with a number behind it when it is taken."""
+    free = chain([key], (f"{key}-{place}" for place in count(2)))
+    return next(found for found in free if found not in taken)
 
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()

@@ -53,27 +53,24 @@ class _RequestBody(Body):
     model_config = ConfigDict(extra="forbid")
 
 
-def _is_start(text: str) -> str:
-    return _readable(text, first_moment)
+def _readable(read: Callable[[str], datetime]) -> AfterValidator:
+    """Refuses what ``read`` refuses, as a field that is wrong."""
 
+    def checked(text: str) -> str:
+        try:
+            read(text)
+        except RequestError as error:
+            raise ValueError(str(error)) from error
+        return text
 
-def _is_end(text: str) -> str:
-    return _readable(text, last_moment)
-
-
-def _readable(text: str, read: Callable[[str], datetime]) -> str:
-    try:
-        read(text)
-    except RequestError as error:
-        raise ValueError(str(error)) from error
-    return text
+    return AfterValidator(checked)
 
 
 class TimeWindow(_RequestBody):
     """Limits on the day of publication, both inclusive (``2025``, ``2025-10``, ``2025-10-14``)."""
 
-    from_: Annotated[str, AfterValidator(_is_start)] | None = Field(default=None, alias="from")
-    to: Annotated[str, AfterValidator(_is_end)] | None = None
+    from_: Annotated[str, _readable(first_moment)] | None = Field(default=None, alias="from")
+    to: Annotated[str, _readable(last_moment)] | None = None
 
 
 class AskOptions(_RequestBody):
@@ -190,31 +187,27 @@ def question_of(request: AskRequest) -> Question:
     Raises:
         RequestError: the time window ends before it begins.
     """
-    return Question(
-        text=request.question,
-        filters=_filters(request.topic_id, request.options),
-        mode=request.mode,
-        session_id=request.session_id or "",
-        strict=request.options.strict,
-        fresh=request.options.fresh,
-        max_clusters=request.options.max_clusters,
-    )
-
-
-def _filters(topic: str | None, options: AskOptions) -> Filters:
-    window = options.time_window
+    options, window = request.options, request.options.time_window or TimeWindow()
     start, end = window_of(
-        window.from_ if window else None,
-        window.to if window else None,
+        window.from_,
+        window.to,
         hint="swap from and to",
         empty="options.timeWindow ends before it begins",
     )
-    return Filters(
-        collections=(topic,) if topic else (),
-        kinds=options.kinds,
-        speakers=options.speakers,
-        published_from=start,
-        published_to=end,
+    return Question(
+        text=request.question,
+        filters=Filters(
+            collections=(request.topic_id,) if request.topic_id else (),
+            kinds=options.kinds,
+            speakers=options.speakers,
+            published_from=start,
+            published_to=end,
+        ),
+        mode=request.mode,
+        session_id=request.session_id or "",
+        strict=options.strict,
+        fresh=options.fresh,
+        max_clusters=options.max_clusters,
     )
 
 

@@ -7,8 +7,9 @@ document's text; the marked ones, joined, are the span.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Annotated, TypeVar
 from urllib.parse import urlsplit
 
@@ -164,38 +165,26 @@ def _pieces(text: str, start: int, end: int, span: Span | None) -> Iterator[Piec
 def _landmarks(document: Document) -> dict[int, list[Landmark]]:
     """Landmarks by the place in the text where they stand: page, then heading, then speech."""
     found: dict[int, list[Landmark]] = {}
-    for place, mark in _pages(document) + _headings(document) + _speech(document):
+    pages = _changes(document, PageMark, lambda mark: mark.page)
+    headings = _changes(document, HeadingMark, lambda mark: mark.path)
+    marks = [
+        *((mark.start, Landmark(kind="page", label=f"p. {mark.page}")) for mark in pages),
+        *(
+            (mark.start, Landmark(kind="heading", label="§ " + " › ".join(mark.path)))
+            for mark in headings
+        ),
+        *_speech(document),
+    ]
+    for place, mark in marks:
         found.setdefault(place, []).append(mark)
-    return found
-
-
-def _pages(document: Document) -> list[tuple[int, Landmark]]:
-    """The first mark of every page; a page may have many marks, one for each box."""
-    found: list[tuple[int, Landmark]] = []
-    last = 0
-    for mark in _in_order(mark for mark in document.marks if isinstance(mark, PageMark)):
-        if mark.page != last:
-            found.append((mark.start, Landmark(kind="page", label=f"p. {mark.page}")))
-        last = mark.page
-    return found
-
-
-def _headings(document: Document) -> list[tuple[int, Landmark]]:
-    found: list[tuple[int, Landmark]] = []
-    last: tuple[str, ...] = ()
-    for mark in _in_order(mark for mark in document.marks if isinstance(mark, HeadingMark)):
-        if mark.path and mark.path != last:
-            label = "§ " + " › ".join(mark.path)
-            found.append((mark.start, Landmark(kind="heading", label=label)))
-        last = mark.path
     return found
 
 
 def _speech(document: Document) -> list[tuple[int, Landmark]]:
     """Who speaks and when: at every change of speaker, and now and then in a long turn."""
-    times = _in_order(mark for mark in document.marks if isinstance(mark, TimeMark))
-    turns = _in_order(mark for mark in document.marks if isinstance(mark, SpeakerMark))
-    names = {turn.start: turn.speaker for turn in _changes(turns)}
+    times = _in_order(document, TimeMark)
+    turns = _changes(document, SpeakerMark, lambda mark: mark.speaker)
+    names = {turn.start: turn.speaker for turn in turns}
     found: list[tuple[int, Landmark]] = []
     told: float | None = None
     for start in sorted({*names, *(mark.start for mark in times)}):
@@ -207,16 +196,15 @@ def _speech(document: Document) -> list[tuple[int, Landmark]]:
     return found
 
 
-def _in_order(marks: Iterable[M]) -> list[M]:
+def _in_order(document: Document, sort: type[M]) -> list[M]:
+    marks = [mark for mark in document.marks if isinstance(mark, sort)]
     return sorted(marks, key=lambda mark: (mark.start, -mark.end))
 
 
-def _changes(turns: list[SpeakerMark]) -> Iterator[SpeakerMark]:
-    last = ""
-    for turn in turns:
-        if turn.speaker != last:
-            yield turn
-        last = turn.speaker
+def _changes(document: Document, sort: type[M], value: Callable[[M], object]) -> list[M]:
+    """The marks at which ``value`` is another than before; a page may have many, one a box."""
+    groups = groupby(_in_order(document, sort), key=value)
+    return [next(group) for known, group in groups if known]
 
 
 def _time_at(times: list[TimeMark], place: int) -> TimeMark | None:

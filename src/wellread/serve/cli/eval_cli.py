@@ -25,7 +25,7 @@ from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.serve.terminal import Terminal, harmless, right, table, terminal_of, whole
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -191,24 +191,18 @@ def print_report(console: Console, report: Report) -> None:
     """Figures, the same by type and tag, latency, and what went wrong."""
     console.print(Text(harmless(markdown.heading(report)), style="bold"), soft_wrap=True)
     console.print()
-    _print_table(
-        console,
-        ("measure", "value", "95 % interval", "n"),
-        (
-            (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
-            for name, figure in markdown.shown(report)
-        ),
+    rows = (
+        (name, markdown.value(figure), markdown.bounds(figure), f"{figure.n:,}")
+        for name, figure in markdown.shown(report)
     )
+    console.print(_figures(("measure", "value", "95 % interval", "n"), rows))
     _print_parts(console, report)
     console.print()
-    _print_table(
-        console,
-        ("milliseconds", "p50", "p90"),
-        (
-            (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
-            for step, seconds in report.latency.items()
-        ),
+    steps = (
+        (step, markdown.milliseconds(seconds.p50), markdown.milliseconds(seconds.p90))
+        for step, seconds in report.latency.items()
     )
+    console.print(_figures(("milliseconds", "p50", "p90"), steps))
     for line in markdown.failures(report):
         console.print(Text(harmless(line), style="yellow"), soft_wrap=True)
     if note := markdown.depth_note(report):
@@ -218,12 +212,12 @@ def print_report(console: Console, report: Report) -> None:
 def print_gate(console: Console, checks: Sequence[Check]) -> None:
     """Every threshold, and go or no-go."""
     console.print()
-    table = _table(("gate", "wanted", "found", ""))
+    rows: list[tuple[str | Text, ...]] = []
     for each in checks:
         found = str(each.found) if each.found else "not measured"
         mark = Text("✓", style="green") if each.passed else Text("✗ failed", style="bold red")
-        table.add_row(harmless(each.threshold.name), each.threshold.wanted, found, mark)
-    console.print(table)
+        rows.append((each.threshold.name, each.threshold.wanted, found, mark))
+    console.print(_figures(("gate", "wanted", "found", ""), rows))
     missed = sum(not each.passed for each in checks)
     if missed:
         line = f"No-go: {missed} of {len(checks)} thresholds missed."
@@ -237,17 +231,13 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     console.print()
     line = f"Against {comparison.name} of {comparison.at}, {comparison.cases:,} cases in common"
     console.print(Text(harmless(line), style="bold"), soft_wrap=True)
-    table = _table(("measure", "then", "now", "difference", "higher/lower"))
+    rows: list[tuple[str | Text, ...]] = []
     for row in comparison.rows:
         spread = f"[{row.difference.low:+.3f}, {row.difference.high:+.3f}]"
-        table.add_row(
-            row.measure,
-            f"{row.then:.3f}",
-            f"{row.now:.3f}",
-            Text(f"{row.difference.mean:+.3f} {spread}", style=_style(row)),
-            f"{row.higher:,}/{row.lower:,}",
-        )
-    console.print(table)
+        change = Text(f"{row.difference.mean:+.3f} {spread}", style=_style(row))
+        counts = f"{row.higher:,}/{row.lower:,}"
+        rows.append((row.measure, f"{row.then:.3f}", f"{row.now:.3f}", change, counts))
+    console.print(_figures(("measure", "then", "now", "difference", "higher/lower"), rows))
     for name, (old, new) in comparison.settings.items():
         console.print(Text(harmless(f"{name}: {old} → {new}"), style="dim"), soft_wrap=True)
     if comparison.only_then or comparison.only_now:
@@ -268,21 +258,11 @@ def _print_parts(console: Console, report: Report) -> None:
         cells = [markdown.value(figures[name]) if name in figures else "–" for name in names]
         rows.append((group, f"{figures['failed'].n:,}", *cells))
     console.print()
-    _print_table(console, ("", "n", *map(_broken, names)), rows)
+    console.print(_figures(("", "n", *map(_broken, names)), rows))
 
 
-def _print_table(console: Console, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    table = _table(head)
-    for row in rows:
-        table.add_row(*(harmless(cell) for cell in row))
-    console.print(table)
-
-
-def _table(head: Sequence[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for number, name in enumerate(head):
-        table.add_column(name, justify="right" if number else "left", no_wrap=not number)
-    return table
+def _figures(head: Sequence[str], rows: Iterable[Iterable[str | Text]]) -> Table:
+    return table((whole(head[0]), *map(right, head[1:])), rows, header_style="dim")
 
 
 def _broken(name: str) -> str:

@@ -10,7 +10,6 @@ import typer
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Since, Topics, Until, option_window
 from wellread.serve.features import story_views
 from wellread.serve.features.entity_views import (
@@ -20,7 +19,7 @@ from wellread.serve.features.entity_views import (
     print_entity,
     unknown_entity,
 )
-from wellread.serve.terminal import Terminal, terminal_of
+from wellread.serve.terminal import terminal_of
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)
@@ -31,8 +30,6 @@ stories_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(stories_app)
-
-Window = tuple[datetime | None, datetime | None]
 
 
 @stories_app.callback()
@@ -51,11 +48,31 @@ def stories(
         return
     terminal = terminal_of(context)
     start, end = option_window(since, until)
+    topics = tuple(topic or ())
     with terminal.open() as kb:
+        stored = kb.catalogue.stories
         if query.strip():
-            _show_found(terminal, kb, query, tuple(topic or ()), (start, end), limit)
-        else:
-            _show_latest(terminal, kb, tuple(topic or ()), (start, end), limit)
+            # Who looks around wants the old ones too.
+            first = start or datetime.min.replace(tzinfo=UTC)
+            found = find_stories(
+                kb,
+                StoryQuery(text=query, collections=topics, since=first, until=end, top_k=limit),
+            )
+            dates = stored.dates([one.story.id for one in found])
+            bodies = [story_views.found_body(one, dates[one.story.id]) for one in found]
+            if terminal.json:
+                terminal.write_json({"query": query, "stories": bodies})
+            else:
+                story_views.print_found(terminal.out, found)
+            return
+        check_collections(kb, Filters(collections=topics))
+        latest = stored.latest(topics, start, end, limit=limit)
+        dates = stored.dates([story.id for story in latest])
+    if terminal.json:
+        bodies = [story_views.story_body(story, dates[story.id]) for story in latest]
+        terminal.write_json({"stories": bodies})
+    else:
+        story_views.print_stories(terminal.out, latest, dates)
 
 
 @stories_app.command("show")
@@ -84,46 +101,6 @@ def show(
         )
     else:
         story_views.print_story(terminal.out, found[0], items, limit)
-
-
-def _show_latest(
-    terminal: Terminal, kb: KnowledgeBase, topics: tuple[str, ...], window: Window, limit: int
-) -> None:
-
-    check_collections(kb, Filters(collections=topics))
-    found = kb.catalogue.stories.latest(topics, *window, limit=limit)
-    dates = kb.catalogue.stories.dates([story.id for story in found])
-    if terminal.json:
-        bodies = [story_views.story_body(story, dates[story.id]) for story in found]
-        terminal.write_json({"stories": bodies})
-    else:
-        story_views.print_stories(terminal.out, found, dates)
-
-
-def _show_found(
-    terminal: Terminal,
-    kb: KnowledgeBase,
-    query: str,
-    topics: tuple[str, ...],
-    window: Window,
-    limit: int,
-) -> None:
-
-    start, end = window
-    asked = StoryQuery(
-        text=query,
-        collections=topics,
-        since=start or datetime.min.replace(tzinfo=UTC),  # who looks around wants the old ones too
-        until=end,
-        top_k=limit,
-    )
-    found = find_stories(kb, asked)
-    if terminal.json:
-        dates = kb.catalogue.stories.dates([one.story.id for one in found])
-        bodies = [story_views.found_body(one, dates[one.story.id]) for one in found]
-        terminal.write_json({"query": query, "stories": bodies})
-    else:
-        story_views.print_found(terminal.out, found)
 
 
 @app.command()

@@ -164,12 +164,9 @@ def topic_body(topic: Topic) -> TopicBody:
         topic,
         entities=[
             OftenNamedBody.of(
-                one.node,
-                view_url=document_view(one.node.document_id),
-                mentioned_in=one.documents,
-                mentions=one.mentions,
+                node, total, view_url=document_view(node.document_id), mentioned_in=total.documents
             )
-            for one in topic.entities
+            for node, total in topic.entities
         ],
     )
 
