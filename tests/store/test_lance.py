@@ -16,7 +16,7 @@ from wellread.store.base import Fingerprint
 from wellread.store.index import lance
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import drop_other_indexes, table_name
-from wellread.testing.index import IndexContract
+from wellread.testing.index import IndexContract, IndexUpkeepContract
 from wellread.testing.index_model import (
     ANY,
     DIMENSIONS,
@@ -26,9 +26,9 @@ from wellread.testing.index_model import (
     held,
     ids,
     make_row,
+    random_vectors,
     write,
 )
-from wellread.testing.index_upkeep import IndexUpkeepContract, random_vectors
 from wellread.types import Filters
 
 PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")

@@ -41,6 +41,11 @@ def axes(*numbers: int) -> NDArray[np.float32]:
     return np.eye(DIMENSIONS, dtype=np.float32)[list(numbers)]
 
 
+def random_vectors(rows: int) -> NDArray[np.float32]:
+    """The same ones every time."""
+    return np.random.default_rng(11).standard_normal((rows, DIMENSIONS)).astype(np.float32)
+
+
 def write(index: Index, rows: Sequence[IndexRow]) -> None:
     """Write rows whose vectors do not matter, each along an axis of its own, repeating."""
     index.write(rows, axes(*(number % DIMENSIONS for number in range(len(rows)))))

@@ -135,6 +135,29 @@ class IndexSearchContract(IndexTests):
             assert ids(index.search_vector(axes(0)[0], ANY, 2)) == expected[:2]
             index.optimize()
 
+    def test_context_is_searched_together_with_the_text(self, index: Index) -> None:
+        write(index, [make_row("a", "it leaves at noon", context="Ferry › Timetable")])
+        assert ids(index.search_text("timetable", ANY, 5)) == ["a"]
+        assert ids(index.search_text("noon", ANY, 5)) == ["a"]
+
+    def test_words_that_differ_a_little_are_found_when_asked_for(self, index: Index) -> None:
+        write(
+            index, [make_row("a", "kittiwake"), make_row("b", "mittiwake"), make_row("c", "gull")]
+        )
+        index.optimize()
+        assert index.search_text("kitiwak", ANY, 5) == []
+        assert ids(index.search_text("kitiwak", ANY, 5, differences=1)) == ["a"]
+        assert ids(index.search_text("ktiwak", ANY, 5, differences=2)) == ["a"]
+        assert index.search_text("ktiwak", ANY, 5, differences=1) == []
+
+    def test_rows_written_after_optimize_are_found(self, index: Index) -> None:
+        write(index, [make_row("a", "ferry")])
+        index.optimize()
+        index.write([make_row("b", "ferry kittiwake")], axes(4))
+        assert ids(index.search_text("kittiwake", ANY, 5)) == ["b"]
+        assert sorted(ids(index.search_text("ferry", ANY, 5))) == ["a", "b"]
+        assert ids(index.search_vector(axes(4)[0], ANY, 1)) == ["b"]
+
     # --- search_vector ---
 
     def test_vectors_rank_by_cosine(self, index: Index) -> None:
