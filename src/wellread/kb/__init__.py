@@ -19,7 +19,7 @@ from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.index_parts import Embedders, Indexes
-from wellread.kb.language_models import BudgetLedger, LanguageModels
+from wellread.kb.language_models import BudgetLedger, LanguageModels, Role
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
@@ -79,15 +79,16 @@ class KnowledgeBase:
         self.home = home
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
+        models: dict[Role, LanguageModel | None] = {
+            "model": given.get("model"),
+            "fallback_model": given.get("fallback_model"),
+            "cheap_model": given.get("cheap_model"),
+        }
         self.models = LanguageModels(
             settings.generation,
             self.ledger,
             lambda name: open_model(settings.generation, name=name),
-            {
-                "model": given.get("model"),
-                "fallback_model": given.get("fallback_model"),
-                "cheap_model": given.get("cheap_model"),
-            },
+            models,
         )
         self._embedders = Embedders(
             home,
@@ -98,12 +99,7 @@ class KnowledgeBase:
         )
         self._indexes = Indexes(home)
         self._reader = given.get("reader")
-        stand_ins = (
-            given.get("model"),
-            given.get("fallback_model"),
-            given.get("cheap_model"),
-            given.get("reader"),
-        )
+        stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, Index] | None = None

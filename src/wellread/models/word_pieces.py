@@ -99,18 +99,11 @@ def _sections(text: str, size: int) -> Iterator[str]:
 
 
 def _pieces(text: str) -> NDArray[np.int32]:
-    data = _utf8(text)
+    data = text.encode("utf-8", "ignore")
     # A piece stands for one byte at least, so this is always room enough.
     buffer = np.empty(len(data) + 1, dtype=np.int32)
     count = _text_to_ids()(data, len(data), buffer.ctypes.data, len(buffer))
     return buffer[:count]
-
-
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "ignore")
 
 
 def _text_to_ids() -> Callable[[bytes, int, int, int], int]:
