@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.ingest.sources.robots import read_robots
+from wellread.ingest.sources.server_rules import read_robots
 
 
 def allows(text: str, *paths: str) -> list[bool]:

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -135,7 +135,7 @@ def _pack(
     folder: Path, path: Path, manifest: dict[str, object], on_file: OnFile | None
 ) -> list[str]:
     packed = path.name.removesuffix(".part").endswith(PACKED)
-    names = list(_files(folder))
+    names = _files(folder)
     written = json.dumps(manifest, indent=1).encode()
     with tarfile.open(path, "w:gz" if packed else "w") as tar:
         entry = tarfile.TarInfo(MANIFEST)
@@ -190,10 +190,9 @@ def _digests(path: Path, manifest: bytes) -> dict[str, str]:
     return digests
 
 
-def _files(folder: Path) -> Iterator[str]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix()
+def _files(folder: Path) -> list[str]:
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path.relative_to(folder).as_posix() for path in found]
 
 
 def _digest_of(path: Path) -> str:

@@ -233,13 +233,16 @@ class _Run:
                 self.window.results.append(result)
             else:
                 self._note(result)
-        if self.window.passages >= WINDOW_PASSAGES or self.window.age > WINDOW_SECONDS:
+        if (
+            self.window.passages >= WINDOW_PASSAGES
+            or time.monotonic() - self.window.opened > WINDOW_SECONDS
+        ):
             self._flush()
 
     def _flush(self) -> None:
         """Write the window; its passages are found by their words from here on."""
         window, self.window = self.window, Window(self.tokens)
-        if window.empty:
+        if not window:
             return
         written = write(self.kb, window)
         for result in settled(window, written):

@@ -223,8 +223,9 @@ class _Watch:
         found = find_files(self.inputs, self.kb.settings.sources.exclude, only=uris)
         for item in found:
             record = known.get(item.uri)
-            same = isinstance(item, FoundFile) and record is not None
-            if not (same and record and (record.size, record.mtime_ns) == _stamp(item)):
+            if not (isinstance(item, FoundFile) and record):
+                return True
+            if (record.size, record.mtime_ns) != (item.size, item.mtime_ns):
                 return True
         there = {item.uri for item in found}
         chosen = Selection(uris)
@@ -310,7 +311,3 @@ def _empty(given: str) -> bool:
         return False
     except OSError:
         return True
-
-
-def _stamp(item: object) -> tuple[int, int] | None:
-    return (item.size, item.mtime_ns) if isinstance(item, FoundFile) else None

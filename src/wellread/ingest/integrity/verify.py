@@ -31,16 +31,9 @@ NOT_PURGED = (
     "('wellread verify --repair' rewrites them)"
 )
 WAIT_SECONDS = 1.0
-COUNTED = {  # table: what its rows are called
-    "sources": "sources",
-    "entities": "entities",
-    "relations": "relations",
-    "mentions": "mentions",
-    "stories": "stories",
-    "answers": "answers",
-    "cached_answers": "cached answers",
-    "gaps": "gaps",
-}
+COUNTED = (
+    "sources", "entities", "relations", "mentions", "stories", "answers", "cached_answers", "gaps"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +98,7 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
         "passages in the catalogue": len(expected.ids),
         "rows in the index": rows,
         "passages that wait for their vectors": kb.catalogue.vectors.passages_owed(),
-        **{name: tables[table] for table, name in COUNTED.items()},
+        **{table.replace("_", " "): tables[table] for table in COUNTED},
     }
     return VerifyReport(counts=counts, problems=(*problems, *in_texts, *in_index), notes=_notes(kb))
 

@@ -218,11 +218,7 @@ def _all_loaders() -> str:
 
 
 def _read(request: ParseRequest) -> tuple[bytes, int, int]:
-    """The file's bytes with size and time of change.
-
-    Raises:
-        SourceError: it cannot be read, is too large, or changed while it was read.
-    """
+    """The file's bytes with size and time of change, unless it changed while it was read."""
     try:
         with open(request.path, "rb") as file:
             before = os.fstat(file.fileno())

@@ -283,13 +283,14 @@ def gone_sources(
             if uri not in there
             and record.loader != ENTRY_LOADER
             and (record.root == uri or not is_web(record.root) or record.root in lists)
-            and _belongs(root, uri, record)
+            and (record.root == root or _within(root, _place(root, uri, record)))
             and (only is None or only.covers(_place(root, uri, record)))
             # That a folder could not be opened says nothing about what is in it.
             and not any(_within(folder, _place(root, uri, record)) for folder in failed)
         ]
         looked = only is None or only.covers(root)
-        if gone and looked and not any(_found_under(root, item) for item in opened):
+        under = (_within(root, item.root) or _within(root, item.uri) for item in opened)
+        if gone and looked and not any(under):
             reason = EMPTY.format(count=len(gone))
             results.append(JobItem(uri=root, status="failed", reason=reason))
             continue
@@ -327,20 +328,10 @@ def root_of(given: str) -> str:
         return given  # nothing was ever found there
 
 
-def _belongs(root: str, uri: str, record: SourceRecord) -> bool:
-    return record.root == root or _within(root, _place(root, uri, record))
-
-
 def _place(root: str, uri: str, record: SourceRecord) -> str:
     """Where a source stands: a feed, in the list below ``root`` that names it."""
     listed = is_web(uri) and record.root != root and _within(root, record.root)
     return record.root if listed else uri
-
-
-def _found_under(root: str, item: Found) -> bool:
-    if isinstance(item, SourceError):
-        return False
-    return _within(root, item.root) or _within(root, item.uri)
 
 
 def _within(root: str, uri: str) -> bool:

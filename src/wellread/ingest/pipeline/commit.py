@@ -150,15 +150,9 @@ class Window:
         self.sources.append(replace(source, documents=tuple(by_id.values())))
         self.passages += sum(len(each.cuts) for each in by_id.values())
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to write."""
-        return not (self.sources or self.seen)
-
-    @property
-    def age(self) -> float:
-        """Seconds since it was opened."""
-        return time.monotonic() - self.opened
+    def __bool__(self) -> bool:
+        """Whether there is something to write."""
+        return bool(self.sources or self.seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

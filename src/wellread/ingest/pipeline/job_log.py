@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,10 +55,8 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """How many sources ended in each status."""
-        counts: dict[str, int] = dict.fromkeys(get_args(ItemStatus), 0)
-        for row in self.rows:
-            counts[row.status] += 1
-        return counts
+        none: dict[str, int] = dict.fromkeys(get_args(ItemStatus), 0)
+        return none | Counter(row.status for row in self.rows)
 
 
 OnProgress = Callable[[Progress], None]

@@ -19,8 +19,10 @@ import httpx
 from wellread.config import WebSettings
 from wellread.ingest.sources.addresses import FetchError, parse_address
 from wellread.ingest.sources.exchange import AGENT, Answer, Exchange, asked_to_wait
-from wellread.ingest.sources.headers import (
+from wellread.ingest.sources.server_rules import (
+    EVERYTHING,
     UNREAD_TYPES,
+    Robots,
     as_utf8,
     charset,
     content_type,
@@ -28,10 +30,10 @@ from wellread.ingest.sources.headers import (
     file_name,
     fresh_until,
     later,
+    read_robots,
     retry_at,
     tag,
 )
-from wellread.ingest.sources.robots import EVERYTHING, Robots, read_robots
 
 ROBOTS_SECONDS = 3_600.0  # how long a robots.txt is believed
 DEFAULT_PAUSE = timedelta(minutes=5)  # after "too many requests" without a time

@@ -123,11 +123,7 @@ class _Follower:
                 self._stop.wait(min(2.0 ** (self._troubles - 1), LONGEST_PAUSE))
 
     def _follow(self) -> None:
-        """Tell changes until the place is another folder than at the start, or gone.
-
-        Raises:
-            OSError, RuntimeError: it cannot be followed.
-        """
+        """Tell changes until the place is another folder than at the start, or gone."""
         path = self._place.path
         start = _folder(path)
         for changes in watchfiles.watch(
@@ -176,10 +172,6 @@ class _Follower:
 
 
 def _folder(path: str) -> tuple[int, int]:
-    """What tells a folder from another of the same name.
-
-    Raises:
-        OSError: it is not there.
-    """
+    """What tells a folder from another of the same name."""
     status = os.stat(path)
     return status.st_dev, status.st_ino
