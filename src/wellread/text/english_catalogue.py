@@ -9,7 +9,6 @@ def _runs(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 # --- topics ------------------------------------------------------------------------------------
-RELATED_AT_ALL = _runs("related to, linked to, connected to, connected with")
 BEFORE_A_TOPIC = _runs(
     "talk about, talks about, talking about, speak about, deal with, deals with, dealing with, "
     "about, regarding, concerning, discuss, discusses, discussing, cover, covers, covering"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from wellread.ask.aggregate.coverage import divided
 from wellread.ask.aggregate.queries.holding import Request, documents_about, nodes_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, What, said
 from wellread.ask.aggregate.queries.result import (
@@ -21,7 +22,7 @@ from wellread.ask.aggregate.queries.result import (
     value_rows,
 )
 from wellread.ask.aggregate.queries.scope import Scope
-from wellread.store.catalogue.documents.aggregates import FIELDS, Entry
+from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.stories.story_rows import Story
 
 
@@ -102,31 +103,20 @@ def count_relation_types(count: Request) -> Result:
 
 def count_values(count: Request) -> Result:
     """The values of a field, or of a dimension of the taxonomy, in the documents that are meant."""
-    scope = count.narrowed()
-    censuses = scope.kb.catalogue.censuses
-    what = count.query.of.what
-    if what in ("author", "speaker", "language", "collection", "kind", "source_type"):
-        values = censuses.values(what, scope.limits) if scope.collections else {}
-        method = f"every {count.query.of.one} that a document of the catalogue has"
-    elif what == "dimensions":
-        values = {}
-        for (name, _), ids in censuses.taxonomy(scope.limits).items():
+    scope, of = count.narrowed(), count.query.of
+    if of.what == "dimensions":
+        values: dict[str, list[str]] = {}
+        for (name, _), ids in scope.kb.catalogue.censuses.taxonomy(scope.limits).items():
             values.setdefault(name, []).extend(known for known in ids if known not in values[name])
         method = "dimensions of the taxonomy"
-    elif what == "entity_types":
-        nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
-        inside = {entry.id for entry in scope.entries()}
-        values = {}
-        for node in nodes:
-            ids = [known for known in node.documents if known in inside]
-            if node.type and ids:
-                values.setdefault(node.type, []).extend(ids)
-        method = "types of the entities in the graph"
+    elif of.what == "values":
+        values = divided(scope, of.names[0])
+        method = f"values of the dimension '{of.names[0]}'"
     else:
-        wanted = count.query.of.names
-        taxonomy = censuses.taxonomy(scope.limits)
-        values = {value: ids for (name, value), ids in taxonomy.items() if name in wanted}
-        method = f"values of the dimension '{wanted[0]}'"
+        values = divided(scope, of.what)
+        types = of.what == "entity_types"
+        method = f"every {of.one} that a document of the catalogue has"
+        method = "types of the entities in the graph" if types else method
     return Result(
         columns=(count.query.of.one.capitalize(), "Documents"),
         rows=value_rows(values),
@@ -171,7 +161,6 @@ def _told(story: Story) -> str:
 
 STRATEGY = "counted in the catalogue"
 MOST_ROWS = 20_000  # of a count; a list has all
-UNDATED = "without a date"
 
 
 def counted(scope: Scope, query: CatalogueQuery) -> AggregateResult:
@@ -255,19 +244,7 @@ def _by_kind(count: Request, kinds: Mapping[str, int]) -> str:
 def _divided(count: Request, entries: Sequence[Entry]) -> Result:
     """The count for each value of what it is divided by."""
     by = count.query.by[0]
-    scope = count.scope.only([entry.id for entry in entries])
-    groups: dict[str, list[str]] = {}
-    if by in ("year", "month"):
-        for entry in entries:
-            period = UNDATED
-            if entry.published_at:
-                period = f"{entry.published_at:{'%Y' if by == 'year' else '%Y-%m'}}"
-            groups.setdefault(period, []).append(entry.id)
-    elif by in FIELDS:
-        groups = scope.kb.catalogue.censuses.values(FIELDS[FIELDS.index(by)], scope.limits)
-    else:
-        taxonomy = scope.kb.catalogue.censuses.taxonomy(scope.limits)
-        groups = {value: ids for (name, value), ids in taxonomy.items() if name == by}
+    groups = divided(count.scope.only([entry.id for entry in entries]), by)
     noun = count.query.of
     rows = tuple(
         Row(cells=(value, amount(len(ids), noun.one, noun.many)), document_ids=tuple(ids))

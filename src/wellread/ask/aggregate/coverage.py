@@ -9,12 +9,14 @@ from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import CatalogueQuery, said
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day
 from wellread.ask.aggregate.queries.scope import Scope
-from wellread.store.catalogue.documents.aggregates import Part
+from wellread.store.catalogue.documents.aggregates import FIELDS, Part
 
 STRATEGY = "coverage of the catalogue"
 COLUMNS = ("Part", "Value", "Documents", "Share")
 MOST_LISTED = 20_000  # documents; of more, the rows have numbers only
 MOST_CELLS = 2_000  # of one pair of dimensions that are looked through for empty ones
+UNDATED = "without a date"
+DATES = ("year", "month")
 MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 
 Taxonomy = dict[tuple[str, str], list[str]]
@@ -33,6 +35,33 @@ def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     if not held.counts:
         return None
     return _overview(scope.only(list(held.counts)), f" {query.about.said}", f": {held.method}")
+
+
+def divided(scope: Scope, by: str) -> dict[str, list[str]]:
+    """Each value of ``by`` to the documents of the scope that have it.
+
+    Args:
+        by: a field, "year", "month", "entity_types", or a dimension of the taxonomy.
+    """
+    found: dict[str, list[str]] = {}
+    if by in DATES:
+        for entry in scope.entries():
+            at = entry.published_at
+            period = f"{at:%Y}" if at and by == "year" else f"{at:%Y-%m}" if at else UNDATED
+            found.setdefault(period, []).append(entry.id)
+    elif by in FIELDS:
+        found = scope.kb.catalogue.censuses.values(FIELDS[FIELDS.index(by)], scope.limits)
+    elif by == "entity_types":
+        nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
+        inside = {entry.id for entry in scope.entries()} if nodes else set()
+        of_types: dict[str, dict[str, None]] = {}
+        for node in nodes:
+            if node.type and (ids := [known for known in node.documents if known in inside]):
+                of_types.setdefault(node.type, {}).update(dict.fromkeys(ids))
+        found = {name: list(ids) for name, ids in of_types.items()}
+    else:
+        found = {value: ids for (name, value), ids in _taxonomy(scope).items() if name == by}
+    return found
 
 
 def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
@@ -67,7 +96,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ag
     placed = {known for (name, _), ids in taxonomy.items() if name in asked for known in ids}
     where = f"in {scope.where}{limits}"
     if len(asked) == 1:
-        values = {value: ids for (name, value), ids in taxonomy.items() if name == asked[0]}
+        values = divided(scope, asked[0])
         return AggregateResult(
             strategy=STRATEGY,
             kind="coverage",
@@ -158,39 +187,19 @@ def _parts(scope: Scope, *, with_documents: bool) -> dict[str, Sizes]:
     found: dict[str, Sizes] = {}
     fields: tuple[Part, ...] = ("collection", "kind", "source_type", "language", "year")
     for field in fields:
-        held = _held(scope, field) if with_documents else {}
+        held = divided(scope, field) if with_documents else {}
         found[field.replace("_", " ")] = {
-            value or "without a date": (size, tuple(held.get(value, ())))
+            value or UNDATED: (size, tuple(held.get(value or UNDATED, ())))
             for (value,), size in censuses.sizes((field,), scope.limits).items()
             if value or field == "year"
         }
-    found["entity type"] = _entity_types(scope)
+    of_types = divided(scope, "entity_types")
+    found["entity type"] = {name: (len(ids), tuple(ids)) for name, ids in of_types.items()}
     taxonomy = censuses.taxonomy(scope.limits) if with_documents else {}
     for (name, value), size in censuses.taxonomy_sizes(scope.limits).items():
         ids = tuple(taxonomy.get((name, value), ()))
         found.setdefault(name, {})[value] = (size, ids)
     return found
-
-
-def _held(scope: Scope, field: Part) -> dict[str, list[str]]:
-    if field != "year":
-        return scope.kb.catalogue.censuses.values(field, scope.limits)
-    found: dict[str, list[str]] = {}
-    for entry in scope.entries():
-        year = f"{entry.published_at:%Y}" if entry.published_at else ""
-        found.setdefault(year, []).append(entry.id)
-    return found
-
-
-def _entity_types(scope: Scope) -> Sizes:
-    nodes = scope.kb.catalogue.graph.entities(scope.collections) if scope.collections else []
-    inside = {entry.id for entry in scope.entries()} if nodes else set()
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        ids = [known for known in node.documents if known in inside]
-        if node.type and ids:
-            found.setdefault(node.type, []).extend(ids)
-    return {name: (len(ids), tuple(dict.fromkeys(ids))) for name, ids in found.items()}
 
 
 def _line(name: str, size: int, whole: int = 0) -> str:

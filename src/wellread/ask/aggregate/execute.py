@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.ask.aggregate.counts import counted
-from wellread.ask.aggregate.coverage import coverage
+from wellread.ask.aggregate.coverage import DATES, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
 from wellread.ask.aggregate.newest import newest
@@ -108,7 +108,6 @@ def _cut(result: AggregateResult, limit: int | None) -> AggregateResult:
 
 
 MOST_NAMED = 30  # of what is allowed, in an error
-DATES = ("year", "month")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

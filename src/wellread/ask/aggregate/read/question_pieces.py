@@ -6,27 +6,23 @@ Names of entities and limits are one piece each.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wellread.ask.aggregate.queries.query import Hop, Name, Sense, Topic, Walk
+from wellread.ask.aggregate.queries.query import Hop, Name, Topic, Walk
+from wellread.ask.aggregate.read.relation_senses import RelationWords
 from wellread.questions import Analysis, Constraint, NamedEntity
-from wellread.store.catalogue.graph.entity_graph import Graph
-from wellread.store.catalogue.graph.relation_network import Direction
 from wellread.text.english_catalogue import (
     BEFORE_A_NAME,
     BEFORE_A_TOPIC,
     BEING,
     EDGES_OF_A_TOPIC,
-    RELATED_AT_ALL,
     TOLD_OF,
     WEAKLY_BEFORE_A_TOPIC,
 )
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Span
-
-RelationWords = Mapping[tuple[str, ...], frozenset[str]]  # stems to relation types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,53 +174,22 @@ def _place(items: Sequence[Item], words: Sequence[str]) -> int | None:
     return None
 
 
-def relation_words(graph: Graph, collections: Sequence[str]) -> RelationWords:
-    """The stems under which each relation of the collections is asked for."""
-    found: dict[tuple[str, ...], set[str]] = {}
-    for kind in graph.relation_kinds(collections) if collections else ():
-        for name in (kind.type, *kind.words):
-            found.setdefault(_stems(name), set()).add(kind.type)
-        if not kind.inverse.startswith("←"):
-            found.setdefault(_stems(kind.inverse), set()).add(kind.inverse)
-    found.pop((), None)
-    return {stems: frozenset(types) for stems, types in found.items()}
-
-
 def asked_relation(
     items: Sequence[Item], relations: RelationWords
 ) -> tuple[Walk | None, list[Item]]:
     """The relation that the words ask for, and the words that are left."""
-    named = next((place for place, item in enumerate(items) if item.entities), None)
-    if named is None:
-        return None, list(items)
-    for stems in sorted(relations, key=len, reverse=True):
-        place = place_of(items, stems)
-        if place is not None:
-            side: Direction = "in" if place < named else "out"
-            return _taken(items, place, len(stems), sorted(relations[stems]), side)
-    for said in RELATED_AT_ALL:
-        place = place_of(items, [stem(word) for word in said])
-        if place is not None:
-            return _taken(items, place, len(said), (), "both")
-    return None, list(items)
-
-
-def _taken(
-    items: Sequence[Item], place: int, size: int, types: Sequence[str], side: Direction
-) -> tuple[Walk, list[Item]]:
-    said = items[place : place + size]
-    named = next(item for item in items if item.entities)
-    left = [item for item in items if item not in said and item is not named]
-    hop = Hop(
-        senses=tuple(Sense(type=name, side=side) for name in types),
-        words=" ".join(item.plain for item in said),
-    )
-    starts = (
+    left = list(items)
+    named = next((item for item in items if item.entities), None)
+    found = relations.find([item.plain for item in items], [bool(one.entities) for one in items])
+    said = found[0] if found else None
+    if named is None or said is None:
+        return None, left
+    before = said.first < left.index(named)
+    senses = tuple(sense.flipped() for sense in said.senses) if before else said.senses
+    starts = tuple(
         Name(phrase=one.title, entities=((one.collection, one.entity_id),))
         for one in named.entities
     )
-    return Walk(starts=tuple(starts), hops=(hop,)), left
-
-
-def _stems(said: str) -> tuple[str, ...]:
-    return tuple(stem(token.plain) for token in tokens_of(said.replace("_", " ")))
+    left[said.first : said.last] = []
+    left.remove(named)
+    return Walk(starts=starts, hops=(Hop(senses=senses, words=said.words),)), left

@@ -29,14 +29,13 @@ from wellread.ask.aggregate.queries.query import (
 from wellread.ask.aggregate.queries.scope import limits_of, scope_of
 from wellread.ask.aggregate.read.question_pieces import (
     Item,
-    RelationWords,
     asked_relation,
     items_of,
     place_of,
     read_topic,
-    relation_words,
     topic_of,
 )
+from wellread.ask.aggregate.read.relation_senses import RelationWords, relation_words
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Noun, Walk
 from wellread.ask.aggregate.read.chunks import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
-from wellread.ask.aggregate.read.relation_senses import RelationWords
+from wellread.ask.aggregate.read.relation_senses import relation_words
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.vocabulary import ALIAS, Named, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, NamedEntity
 from wellread.store.catalogue.graph.entity_graph import Graph
-from wellread.store.catalogue.graph.relation_network import RelationKind
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, key_of_words, tokens_of
@@ -194,7 +192,7 @@ def _plan(kb: KnowledgeBase, analysis: Analysis, named: Sequence[NamedEntity]) -
     lexicon = lexicon_of(
         sorted({name for one in words for name in one.entity_types}),
         sorted({name for one in words for name in one.taxonomy}),
-        _relation_words(tuple(graph.relation_kinds(scope))),
+        relation_words(graph, scope),
     )
     tokens = [
         Word(
@@ -228,8 +226,3 @@ def _meant(
         for node in graph.resolve([name.collection], spelled)
         if node.type in types
     ] or [name]
-
-
-@lru_cache(maxsize=32)
-def _relation_words(kinds: tuple[RelationKind, ...]) -> RelationWords:
-    return RelationWords(kinds)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from wellread.ask.aggregate.queries.query import FLIPPED, Sense
+from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.relation_network import Direction, RelationKind
 from wellread.text.english_catalogue import (
     ANY_RELATION,
@@ -127,14 +128,12 @@ class Said:
     Attributes:
         first, last: the first token and the one after the last.
         senses: what "A <words> B" means, read from A; none means any relation.
-        sure: whether the words are those of the relation itself, or of its settings.
     """
 
     first: int
     last: int
     words: str
     senses: tuple[Sense, ...]
-    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +172,7 @@ class RelationWords:
         return found
 
     def _at(self, tokens: Sequence[str], blocked: Sequence[bool], place: int) -> Said | None:
-        best: list[tuple[tuple[int, ...], Said, Sense]] = []
+        best: dict[tuple[int, int, int], list[Sense]] = {}  # by how well they fit
         for reading in self._by_head.get(head_of(tokens[place]), ()):
             asked = _read(tokens, blocked, place, reading.phrase)
             if asked is None:
@@ -182,26 +181,30 @@ class RelationWords:
             passive = _passive(tokens, blocked, place, phrase)
             same = same_side(phrase, reading.phrase, passive=passive)
             sense = reading.sense if same else reading.sense.flipped()
-            said = Said(
-                first=place,
-                last=last,
-                words=" ".join(tokens[place:last]),
-                senses=(sense,),
-                sure=reading.rank == OWN,
-            )
-            best.append(((fit, reading.rank, last - place), said, sense))
+            best.setdefault((fit, reading.rank, last - place), []).append(sense)
         any_relation = _any_relation(tokens, blocked, place)
         if not best:
             return any_relation
-        top = max(score for score, _, _ in best)
-        if any_relation and any_relation.last - place > top[2]:
+        top = max(best)
+        size = top[-1]
+        if any_relation and any_relation.last - place > size:
             return any_relation
-        chosen = [(said, sense) for score, said, sense in best if score == top]
-        senses = tuple(dict.fromkeys(sense for _, sense in chosen))
-        said = chosen[0][0]
         return Said(
-            first=said.first, last=said.last, words=said.words, senses=senses, sure=said.sure
+            first=place,
+            last=place + size,
+            words=" ".join(tokens[place : place + size]),
+            senses=tuple(dict.fromkeys(best[top])),
         )
+
+
+def relation_words(graph: Graph, collections: Sequence[str]) -> RelationWords:
+    """The phrases that ask for the relations of these collections."""
+    return _relation_words(tuple(graph.relation_kinds(collections)) if collections else ())
+
+
+@lru_cache(maxsize=32)
+def _relation_words(kinds: tuple[RelationKind, ...]) -> RelationWords:
+    return RelationWords(kinds)
 
 
 def _readings(kind: RelationKind) -> Iterator[_Reading]:
@@ -319,7 +322,7 @@ def _any_relation(tokens: Sequence[str], blocked: Sequence[bool], place: int) ->
         wanted = name.split()
         last = place + len(wanted)
         if list(tokens[place:last]) == wanted and not any(blocked[place:last]):
-            return Said(first=place, last=last, words=name, senses=(), sure=True)
+            return Said(first=place, last=last, words=name, senses=())
     head = tokens[place]
     if head in ("related", "connected", "linked", "associated", "relate", "relates"):
         follows = tokens[place + 1 : place + 2]
