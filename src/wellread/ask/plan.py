@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from wellread.ask.aggregate.execute import execute
+from wellread.ask.aggregate.newest import read_news
 from wellread.ask.aggregate.queries.query import CatalogueQuery
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
-from wellread.ask.aggregate.read.read_news import read_news
 from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
 from wellread.ask.retrieve.news import news

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.aggregate.queries.query import Hop, Sense
-from wellread.ask.aggregate.read.chunks import (
+from wellread.ask.aggregate.read.question_pieces import (
     Lexicon,
     Unit,
     Word,

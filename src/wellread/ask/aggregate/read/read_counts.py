@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import Literal
 
 from wellread.ask.aggregate.queries.query import (
@@ -31,7 +31,7 @@ from wellread.ask.aggregate.read.question_pieces import (
     Item,
     asked_relation,
     items_of,
-    place_of,
+    places_of,
     read_topic,
     topic_of,
 )
@@ -214,8 +214,8 @@ def _with_name(
         if item.entities and (anywhere or item in modifiers):
             topic = topic_of(question, [item])
             return replace(request, topic=topic), [one for one in items if one is not item]
-    of = place_of(items, ["of"]) if free and request.noun.what == "mentions" else None
-    if of is not None:
+    plain = [item.plain for item in items]
+    for of in places_of(["of"], plain)[:1] if free and request.noun.what == "mentions" else ():
         named = list(takewhile(lambda one: one.plain not in BESIDE_A_COUNT, items[of + 1 :]))
         if named:
             left = [*items[:of], *items[of + 1 + len(named) :]]
@@ -283,11 +283,9 @@ def _lead_word(question: str, request: _Read, item: Item) -> bool:
 def _divided(items: Sequence[Item], vocabulary: Vocabulary) -> tuple[list[Item], str]:
     """What the count is divided by ("per year", "by author"), and the other words."""
     dimensions = {spelling(name): name for name in vocabulary.dimensions}
+    plain = [item.plain for item in items]
     for words in DIVIDING:
-        place = place_of(items, words)
-        if place is None:
-            continue
-        for size in (2, 1):
+        for place, size in product(places_of(words, plain)[:1], (2, 1)):
             tail = items[place + len(words) : place + len(words) + size]
             said = spelling(" ".join(item.plain for item in tail))
             found = _BY.get(said) or dimensions.get(said)

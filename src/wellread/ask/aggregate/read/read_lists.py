@@ -15,8 +15,14 @@ from wellread.ask.aggregate.queries.query import (
     spelling,
 )
 from wellread.ask.aggregate.queries.scope import limits_of, scope_of
-from wellread.ask.aggregate.read.chunks import noun_of
-from wellread.ask.aggregate.read.question_pieces import Item, items_of, read_topic, topic_of
+from wellread.ask.aggregate.read.question_pieces import (
+    Item,
+    items_of,
+    noun_of,
+    places_of,
+    read_topic,
+    topic_of,
+)
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -63,7 +69,7 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
     values: dict[Pair, None] = {}
     for pair in sorted(pairs, key=lambda pair: (-len(pair[1]), pair)):
         phrase = [noun_of(token.plain) for token in tokens_of(pair[1].replace("-", " "))]
-        for place in _places(tokens, phrase):
+        for place in places_of(phrase, tokens):
             span = range(place, place + len(phrase))
             if all(left[at] for at in span) or values:
                 values[pair] = None
@@ -71,7 +77,7 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
                     left[at] = False
     asked = set()
     for name in sorted(types):
-        for place in _places(tokens, [noun_of(token.plain) for token in tokens_of(name)]):
+        for place in places_of([noun_of(token.plain) for token in tokens_of(name)], tokens):
             asked.add(name)
             left[place] = False
     rest = [
@@ -95,16 +101,6 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         soft=tuple(limit for limit in analysis.constraints if limit.kind not in kinds),
         order="relevance",
     )
-
-
-def _places(tokens: Sequence[str], phrase: Sequence[str]) -> list[int]:
-    """Where the phrase begins."""
-    size = len(phrase)
-    return [
-        at
-        for at in range(len(tokens) - size + 1)
-        if phrase and list(tokens[at : at + size]) == list(phrase)
-    ]
 
 
 _MISSING = re.compile(

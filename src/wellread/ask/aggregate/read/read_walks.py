@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Name, Noun, Walk
-from wellread.ask.aggregate.read.chunks import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.aggregate.read.graph_plan import Plan, plan_of
+from wellread.ask.aggregate.read.question_pieces import Lexicon, Word, lexicon_of, noun_of
 from wellread.ask.aggregate.read.relation_senses import relation_words
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.understand.vocabulary import ALIAS, Named, vocabulary_of
