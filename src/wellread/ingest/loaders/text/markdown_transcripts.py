@@ -62,8 +62,8 @@ _BARE = tuple(
     )
 )
 _EMPHASISED = re.compile(
-    r"(?:_(?P<a>(?:[^_\n`]|`[^`\n]*`|(?<=\w)_(?=\w))+)_"
-    r"|\*(?P<b>[^*\n]+)\*|\*\*(?P<c>[^*\n:]+)\*\*)$"
+    r"(?:_((?:[^_\n`]|`[^`\n]*`|(?<=\w)_(?=\w))+)_"
+    r"|\*([^*\n]+)\*|\*\*([^*\n:]+)\*\*)$"
 )
 _MARKED = re.compile(r"[*_\[\]<>`#|~\\&]|^\s*(?:[-+=]|\d+[.)]\s|\t|    )|  $", re.M)
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
@@ -156,11 +156,8 @@ def _turn(line: str, known: frozenset[str]) -> _Turn | None:
         sure = pattern in _TURNS
         if found and (not _is_label(found["name"]) if sure else _tidy(found["name"]) in known):
             stamp = found.groupdict().get("stamp")
-            return _Turn(
-                speaker=_tidy(found["name"]),
-                begin=seconds(stamp) if stamp else None,
-                rest=found["rest"],
-            )
+            begin = seconds(stamp) if stamp else None
+            return _Turn(speaker=_tidy(found["name"]), begin=begin, rest=found["rest"])
     return None
 
 
@@ -174,34 +171,25 @@ def _known_speakers(matter: FrontMatter, lines: Sequence[str]) -> frozenset[str]
 
 def _write_chunk(blocks: Blocks, chunk: list[str], first_line: int) -> None:
     """Write what one speaker says; a line that is all emphasis is a section's title."""
-    lines = [
-        _as_heading(line) if _alone(chunk, index) and _EMPHASISED.match(line.strip()) else line
-        for index, line in enumerate(chunk)
-    ]
+    lines = list(chunk)
+    for index in range(1, len(chunk)):  # the first line of a turn is never a title
+        found = _EMPHASISED.match(chunk[index].strip())
+        around = [chunk[index - 1], *chunk[index + 1 : index + 2]]
+        if found and not "".join(around).strip():
+            words = next(filter(None, found.groups()))
+            lines[index] = f"{'#' * SECTION_LEVEL} {words.strip()}"
     text = "\n".join(lines)
     if _MARKED.search(text):
         markdown.write(blocks, markdown.parse(text), first_line)
         return
-    for found in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
-        line = first_line + text.count("\n", 0, found.start())
+    for said in _PARAGRAPH.finditer(text):  # most of a talk: no need for a parser
+        line = first_line + text.count("\n", 0, said.start())
         spoken, later = "", []
-        for number, words in enumerate(found.group().split("\n"), line):
+        for number, words in enumerate(said.group().split("\n"), line):
             spoken += " " if spoken else ""
             later += [(len(spoken), number)] if number > line else []
             spoken += " ".join(words.split())
         blocks.block(spoken, line, later=later)
-
-
-def _alone(lines: Sequence[str], index: int) -> bool:
-    """Whether blank lines stand around the line (the first line of a turn is never a title)."""
-    after = lines[index + 1] if index + 1 < len(lines) else ""
-    return index > 0 and not lines[index - 1].strip() and not after.strip()
-
-
-def _as_heading(line: str) -> str:
-    found = _EMPHASISED.match(line.strip())
-    words = next(group for group in found.groups() if group) if found else line
-    return f"{'#' * SECTION_LEVEL} {words.strip()}"
 
 
 def _tidy(name: str) -> str:
