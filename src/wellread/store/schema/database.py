@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import wraps
 from itertools import islice
@@ -225,28 +225,23 @@ Query = Callable[Concatenate[Connection, P], T]
 Method = Callable[Concatenate[CataloguePart, P], T]
 
 
-def reading(
-    query: Callable[Concatenate[Connection, P], T],
-) -> Callable[Concatenate[CataloguePart, P], T]:
+def reading(query: Query[P, T]) -> Method[P, T]:
     """``query`` as a method of a part: in a transaction of its own, which only reads."""
+    return _in_transaction(query, Database.read)
 
+
+def writing(change: Query[P, T]) -> Method[P, T]:
+    """``change`` as a method of a part: in a transaction of its own."""
+    return _in_transaction(change, Database.write)
+
+
+def _in_transaction(
+    query: Query[P, T], begin: Callable[[Database], AbstractContextManager[Connection]]
+) -> Method[P, T]:
     @wraps(query)
     def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
-        with part._database.read() as connection:
+        with begin(part._database) as connection:
             return query(connection, *args, **options)
-
-    return method
-
-
-def writing(
-    change: Callable[Concatenate[Connection, P], T],
-) -> Callable[Concatenate[CataloguePart, P], T]:
-    """``change`` as a method of a part: in a transaction of its own."""
-
-    @wraps(change)
-    def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
-        with part._database.write() as connection:
-            return change(connection, *args, **options)
 
     return method
 

@@ -19,6 +19,7 @@ from wellread.store.catalogue.asking.answer_records import (
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
+from wellread.store.catalogue.documents.lookup import live_versions
 from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
 from wellread.store.schema.tables import (
     answer_evidence,
@@ -131,9 +132,7 @@ class Forgetting(CataloguePart):
                 } | listed(body)
                 lost |= {each["id"] for each in body["related"] if each["kind"] == "document"}
                 lost.discard("")
-                for ids in chunks(sorted(lost)):
-                    known = select(documents.c.id).where(documents.c.id.in_(ids))
-                    lost.difference_update(connection.execute(known).scalars())
+                lost.difference_update(live_versions(connection, lost))
                 if lost:
                     found[answer_id] = lost
         return found

@@ -151,13 +151,9 @@ class Reindexing(CataloguePart):
             .where(next_passages.c.document_id.in_(lookup.VALUES))
             .distinct()
         )
-        with self._database.read() as connection:
-            found: dict[str, list[str]] = {
-                known: [] for known in connection.execute(statement).scalars()
-            }
-            for ids in chunks(found):
-                for row in connection.execute(staged, {"values": ids}):
-                    found[row.document_id].append(row.version)
+        found: dict[str, list[str]] = {known: [] for known in self._values(statement)}
+        for document_id, version in self._rows_in(staged, found):
+            found[document_id].append(version)
         return found
 
     def editions(self, document_ids: Iterable[str]) -> Iterator[Edition]:
@@ -204,17 +200,19 @@ class Reindexing(CataloguePart):
 
     def doubt(self, document_ids: Iterable[str]) -> None:
         """The rows of these documents may be missing or wrong from now on."""
-        with self._database.write() as connection:
-            for ids in chunks(document_ids):
-                which = next_documents.c.document_id.in_(ids)
-                connection.execute(update(next_documents).where(which).values(version=UNFINISHED))
+        listed = update(next_documents).values(version=UNFINISHED)
+        held = next_documents.c.document_id
+        self._run(*(listed.where(held.in_(ids)) for ids in chunks(document_ids)))
 
     def forget(self, document_ids: Iterable[str]) -> None:
         """The next index holds no rows of these documents."""
-        with self._database.write() as connection:
-            for ids in chunks(document_ids):
-                for table in (next_passages, next_documents):
-                    connection.execute(delete(table).where(table.c.document_id.in_(ids)))
+        self._run(
+            *(
+                delete(table).where(table.c.document_id.in_(ids))
+                for ids in chunks(document_ids)
+                for table in (next_passages, next_documents)
+            )
+        )
 
     def passage_keys(self) -> Iterator[IndexKey]:
         """The key of every passage that the next index should hold, streamed."""
