@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, cast
 
@@ -97,12 +98,7 @@ def table(
     return made
 
 
-def _stdout() -> Console:
-    return Console(highlight=False, markup=False, emoji=False)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+_console = partial(Console, highlight=False, markup=False, emoji=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +114,8 @@ class Terminal:
     home: Path | None = None
     json: bool = False
     verbose: bool = False
-    out: Console = field(default_factory=_stdout)
-    err: Console = field(default_factory=_stderr)
+    out: Console = field(default_factory=_console)
+    err: Console = field(default_factory=partial(_console, stderr=True))
 
     def open(
         self,

@@ -41,10 +41,14 @@ Kb = Annotated[KnowledgeBase, Depends(_opened)]
 """The knowledge base that the application is over."""
 
 
-class ScopeQuery(BaseModel):
-    """In which collections to look; both names are repeatable and mean the same."""
+class StrictModel(BaseModel):
+    """What is asked for; a field or parameter that is not known is refused."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+class ScopeQuery(StrictModel):
+    """In which collections to look; both names are repeatable and mean the same."""
 
     topic: list[str] = []
     collection: list[str] = []

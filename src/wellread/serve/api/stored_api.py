@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer as answered
@@ -17,7 +17,7 @@ from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format,
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.locators import format_time
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import REFUSED, Kb
+from wellread.serve.api.queries import REFUSED, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     OWNER,
     RecheckBody,
@@ -39,29 +39,23 @@ MOST_LISTED = 1_000
 router = APIRouter(responses=REFUSED)
 
 
-class PageQuery(BaseModel):
+class PageQuery(StrictModel):
     """Which part of a list."""
-
-    model_config = ConfigDict(extra="forbid")
 
     limit: int = Field(default=50, ge=1, le=MOST_LISTED)
     offset: int = Field(default=0, ge=0)
 
 
-class ExportQuery(BaseModel):
+class ExportQuery(StrictModel):
     """How an answer is written out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Format = "markdown"
     style: Style | None = Field(default=None, description="of citations; else the setting")
     verdicts: bool = Field(default=False, description="a footnote for each sentence (Markdown)")
 
 
-class QueryRequest(BaseModel):
+class QueryRequest(StrictModel):
     """A question over recordings and everything else, in a conversation or not."""
-
-    model_config = ConfigDict(extra="forbid")
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
     session_id: str | None = None

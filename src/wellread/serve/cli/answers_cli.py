@@ -27,7 +27,7 @@ from wellread.serve.features.asking.stored_answers import (
     session_detail_body,
     whole_body,
 )
-from wellread.serve.terminal import harmless, terminal_of
+from wellread.serve.terminal import Terminal, harmless, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
 answers_app = typer.Typer(
@@ -71,13 +71,17 @@ def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
         terminal.write_json(whole_body(stored, answer))
         return
     terminal.out.print(harmless(answer.question), style="bold")
-    seconds = sum(step.seconds for step in answer.steps)
-    print_answer(terminal.out, answer, seconds=seconds, detailed=False)
+    _print(terminal, answer)
     if stored.stale:
         terminal.out.print(
             f"Stale: a source has changed or gone; see 'wellread answers verify {stored.id}'.",
             style="yellow",
         )
+
+
+def _print(terminal: Terminal, answer: Answer) -> None:
+    seconds = sum(step.seconds for step in answer.steps)
+    print_answer(terminal.out, answer, seconds=seconds, detailed=False)
 
 
 @answers_app.command("verify")
@@ -144,8 +148,7 @@ def show_session(context: typer.Context, session_id: SessionId) -> None:
         return
     for answer in answers:
         terminal.out.print(f"› {harmless(answer.question)}", style="bold")
-        seconds = sum(step.seconds for step in answer.steps)
-        print_answer(terminal.out, answer, seconds=seconds, detailed=False)
+        _print(terminal, answer)
         terminal.out.print()
 
 

@@ -126,7 +126,6 @@ class Chat:
         return True
 
     def _answer(self, text: str) -> None:
-
         if not sys.stdin.isatty() and not self.terminal.json:
             self.terminal.out.print(Text(f"{PROMPT}{harmless(text)}", style="bold"))
         started = time.perf_counter()
@@ -155,21 +154,18 @@ class Chat:
         self._say("A new session.")
 
     def _sources(self) -> None:
-
         if self.last is None:
             self._say("There is no answer yet.")
         else:
             print_sources(self._where(), self.last)
 
     def _sessions(self) -> None:
-
         sessions = self.kb.catalogue.sessions.of(OWNER, 20)
         print_sessions(
             self._where(), SessionsBody.of(sessions=sessions), current=self.asked.session_id
         )
 
     def _resume(self, session_id: str) -> None:
-
         known = self.kb.catalogue.sessions.session(session_id, OWNER)
         self.asked = replace(self.asked, session_id=known.id if known else "")
         self.last = None

@@ -119,7 +119,6 @@ def _measured(  # noqa: PLR0913 - the options of a run
     depths: Iterable[int],
     retrieval_only: bool,
 ) -> Report:
-
     check_collections(kb, Filters(collections=tuple(topics)))
     chosen = in_collections(cases, topics) if topics else cases
     looked = sorted(depths)
@@ -163,7 +162,6 @@ def _check_folders(*paths: Path | None) -> None:
 def _write_page(
     path: Path, report: Report, checks: Sequence[Check], comparison: Comparison | None
 ) -> None:
-
     picture = path.with_suffix(".svg") if report.curve else None
     if picture:
         write_text(picture, curve(report.curve))
@@ -174,7 +172,6 @@ def _write_page(
 def _show(
     terminal: Terminal, report: Report, checks: Sequence[Check], comparison: Comparison | None
 ) -> None:
-
     if terminal.json:
         gate = {"gate": gate_body(checks)} if checks else {}
         against = {"comparison": to_plain(comparison)} if comparison else {}

@@ -26,15 +26,24 @@ STATUS_STYLE = {
 }
 
 
-class SourceReportBody(PlainBody):
-    """How one source of a run fared."""
+class JobSourceBody(PlainBody):
+    """How one source fared; ``seconds`` it took to parse."""
 
     uri: str
     status: str
     reason: str
+    seconds: float
     documents: int
     passages: int
-    seconds: float
+
+    def line(self, figures: str = "") -> Text:
+        """The source as a line: how it fared, ``figures``, its name, and why."""
+        return Text.assemble(
+            (f"{self.status:<9} ", STATUS_STYLE.get(self.status, "")),
+            figures,
+            harmless(named_source(self.uri)),
+            (f"  {harmless(self.reason)}" if self.reason else "", "dim"),
+        )
 
 
 class ReportBody(PlainBody):
@@ -46,7 +55,7 @@ class ReportBody(PlainBody):
     seconds: float
     job: str
     cancelled: bool
-    sources: tuple[SourceReportBody, ...]
+    sources: tuple[JobSourceBody, ...]
 
 
 def report_body(report: Report, collection: str) -> ReportBody:
@@ -212,14 +221,9 @@ def print_verify(console: Console, report: VerifyBody) -> None:
 
 def print_watched(console: Console, report: ReportBody) -> None:
     """What a look at the watched places brought: a line per source that is not as it was."""
-    changed = [row for row in report.sources if row.status not in ("unchanged", "skipped")]
-    for row in changed:
-        line = Text.assemble(
-            (f"{row.status:<9} ", STATUS_STYLE.get(row.status, "")),
-            harmless(named_source(row.uri)),
-            (f"  {harmless(row.reason)}" if row.reason else "", "dim"),
-        )
-        console.print(line, soft_wrap=True)
+    for row in report.sources:
+        if row.status not in ("unchanged", "skipped"):
+            console.print(row.line(), soft_wrap=True)
 
 
 class RemoveBody(PlainBody):

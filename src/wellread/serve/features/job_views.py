@@ -17,7 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Level, Period, dollars
 from wellread.models.prices import is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.features.home_reports import STATUS_STYLE, named_source
+from wellread.serve.features.home_reports import JobSourceBody
 from wellread.serve.terminal import SHORT_ID, harmless, right, table, whole
 from wellread.store.catalogue.run_logs import ItemStatus, Job, Total
 
@@ -56,17 +56,6 @@ class JobsBody(PlainBody):
 
     jobs: list[JobBody]
     waiting: int
-
-
-class JobSourceBody(PlainBody):
-    """How one source fared; ``seconds`` it took to parse."""
-
-    uri: str
-    status: str
-    reason: str
-    seconds: float
-    documents: int
-    passages: int
 
 
 class JobDetailBody(JobBody):
@@ -129,12 +118,7 @@ def print_job(console: Console, job: JobDetailBody) -> None:
         f"found by words, {job.vectors:,} by meaning as well"
     )
     for item in job.sources:
-        line = Text.assemble(
-            (f"{item.status:<9} ", STATUS_STYLE.get(item.status, "")),
-            f"{item.seconds:6.2f} s  {item.passages:>5,}  ",
-            harmless(named_source(item.uri)),
-            (f"  {harmless(item.reason)}" if item.reason else "", "dim"),
-        )
+        line = item.line(f"{item.seconds:6.2f} s  {item.passages:>5,}  ")
         console.print(line, soft_wrap=True)
 
 

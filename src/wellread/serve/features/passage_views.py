@@ -133,7 +133,11 @@ def print_results(console: Console, body: ResultsBody) -> None:
         console.print(Text(f"Nothing {what}.", style="yellow"))
         return
     for number, result in enumerate(body.results, start=1):
-        _print_result(console, number, result)
+        facts = [result.passage_id[:SHORT_ID]]
+        if result.score is not None:
+            places = ", ".join(f"{place.name} #{place.rank}" for place in result.ranks)
+            facts.insert(0, f"{result.score:.3f} ({places})")
+        print_source(console, f"{number}.", result, *facts)
     if body.total is not None and body.total > len(body.results):
         what = "passages" if body.limits.speakers else "documents"
         more = f"… the newest of {body.total:,} {what}; words rank them by what they say"
@@ -153,22 +157,17 @@ def print_surroundings(console: Console, body: SurroundingsBody) -> None:
     print_link(console, body.passage.link)
 
 
-def _print_result(console: Console, number: int, result: ResultBody) -> None:
-    title = f"{result.title}, {result.locator}" if result.locator else result.title
-    head = Text.assemble((f"{number}. ", "bold cyan"))
-    head.append(harmless(title), style=linked(result.link))
-    facts: list[str] = [result.kind]
-    if result.published_at:
-        facts.append(f"{result.published_at:%Y-%m-%d}")
-    if result.score is not None:
-        places = ", ".join(f"{place.name} #{place.rank}" for place in result.ranks)
-        facts.append(f"{result.score:.3f} ({places})")
-    facts.append(result.passage_id[:SHORT_ID])
-    head.append(f"  {', '.join(facts)}", style="dim")
+def print_source(console: Console, mark: str, source: SourceBody, *facts: str) -> None:
+    """A quoted place: title and locator with the link, facts about it, and its first words."""
+    head = Text.assemble((f"{mark} ", "bold cyan"))
+    title = f"{source.title}, {source.locator}" if source.locator else source.title
+    head.append(harmless(title), style=linked(source.link))
+    day = [f"{source.published_at:%Y-%m-%d}"] if source.published_at else []
+    head.append(f"  {', '.join((source.kind, *day, *facts))}", style="dim")
     console.print(head)
-    quote = Text(f"“{shortened(result.quote, LONGEST_QUOTE)}”")
+    quote = Text(f"“{shortened(source.quote, LONGEST_QUOTE)}”")
     console.print(Padding(quote, (0, 0, 0, INDENT)))
-    print_link(console, result.link)
+    print_link(console, source.link)
 
 
 def _print_whole(console: Console, result: ResultBody, style: str) -> None:

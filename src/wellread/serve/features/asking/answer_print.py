@@ -13,8 +13,8 @@ from rich.text import Text
 from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.language_models import dollars
 from wellread.serve.features.asking.answer_bodies import EvidenceBody
-from wellread.serve.features.bodies import SourceBody
-from wellread.serve.terminal import INDENT, harmless, linked, print_link, shortened
+from wellread.serve.features.passage_views import print_source
+from wellread.serve.terminal import harmless, linked, print_link, shortened
 
 LONGEST_QUOTE = 240
 
@@ -77,7 +77,7 @@ def print_evidence(console: Console, pieces: Sequence[EvidenceBody]) -> None:
     if not pieces:
         console.print(Text("Nothing in this material is near the question.", style="yellow"))
     for number, piece in enumerate(pieces, start=1):
-        _print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
+        print_source(console, f"[{number}]", piece, f"{piece.score:.2f}")
 
 
 def _disagreement(conflict: Conflict) -> str:
@@ -115,19 +115,6 @@ def _print_citation(console: Console, citation: Citation) -> None:
     head.append(citation.verdict.symbol, style=citation.verdict.style)
     console.print(head)
     print_link(console, citation.link)
-
-
-def _print_source(console: Console, mark: str, source: SourceBody, score: str) -> None:
-    head = Text.assemble((f"{mark} ", "bold cyan"))
-    head.append(_titled(source.title, source.locator), style=linked(source.link))
-    head.append(f"  {source.kind}", style="dim")
-    if source.published_at:
-        head.append(f", {source.published_at:%Y-%m-%d}", style="dim")
-    head.append(f", {score}", style="dim")
-    console.print(head)
-    quote = Text(f"“{shortened(source.quote, LONGEST_QUOTE)}”")
-    console.print(Padding(quote, (0, 0, 0, INDENT)))
-    print_link(console, source.link)
 
 
 def _titled(title: str, locator: str) -> str:
