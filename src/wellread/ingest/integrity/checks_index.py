@@ -243,7 +243,9 @@ def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
         unsure: documents whose rows are known to be damaged.
     """
     found: dict[str, str] = {}
-    for facts in kb.catalogue.facts(_sample(kb.catalogue.document_ids())).values():
+    # The same documents every time: those with the smallest ids, which are hashes.
+    sample = sorted(kb.catalogue.document_ids())[:SAMPLE_DOCUMENTS]
+    for facts in kb.catalogue.facts(sample).values():
         if facts.id in unsure:
             continue
         for kind, detail in _misses(kb, facts):
@@ -254,11 +256,6 @@ def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
         Problem(kind=damage.UNSEARCHABLE, subject=kind, detail=detail)
         for kind, detail in found.items()
     ]
-
-
-def _sample(ids: Iterable[str]) -> list[str]:
-    """The same documents every time: those with the smallest ids, which are hashes."""
-    return sorted(ids)[:SAMPLE_DOCUMENTS]
 
 
 def _misses(kb: KnowledgeBase, facts: DocumentFacts) -> list[tuple[str, str]]:

@@ -172,7 +172,10 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), write_again),
     ((damage.NO_VECTOR,), _owe),
     ((damage.DAMAGED, damage.MARKS), _read_again),
-    ((damage.EMPTIED,), _read_emptied),
+    (
+        (damage.EMPTIED,),
+        _read_emptied,
+    ),
     ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
     ((damage.QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
     ((damage.CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),

@@ -210,11 +210,8 @@ def is_current(loader: str, rules: SourceRules | None = None) -> bool:
 
 def no_loader(rules: SourceRules | None = None) -> str:
     """What stands in place of the loader of a skipped source: which loaders there were."""
-    return tagged_hash("none", _all_loaders(), rules.identity if rules else "")
-
-
-def _all_loaders() -> str:
-    return " ".join(sorted(entry.identity for entry in kinds.loaders().values()))
+    known = " ".join(sorted(entry.identity for entry in kinds.loaders().values()))
+    return tagged_hash("none", known, rules.identity if rules else "")
 
 
 def _read(request: ParseRequest) -> tuple[bytes, int, int]:

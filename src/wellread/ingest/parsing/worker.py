@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
-from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
+from wellread.ingest.parsing.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
     import resource
@@ -58,22 +58,14 @@ def main() -> None:
         request = from_plain(ParseRequest, header)
         started = time.perf_counter()
         parsed = parse(request, payload if not request.path else None)
-        send(answers, to_plain(replace(parsed, seconds=_since(started), memory=_memory())))
+        seconds = round(time.perf_counter() - started, 4)
+        send(answers, to_plain(replace(parsed, seconds=seconds, memory=_memory())))
 
 
 def limit_memory(mebibytes: int) -> None:
     """Refuse this process more address space than that, where the system can."""
     if sys.platform == "linux" and mebibytes:
         resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MEBIBYTE, mebibytes * MEBIBYTE))
-
-
-def parsed_from(header: Any) -> Parsed:
-    """The answer that a worker sent."""
-    return from_plain(Parsed, header)
-
-
-def _since(started: float) -> float:
-    return round(time.perf_counter() - started, 4)
 
 
 def _memory() -> int:

@@ -15,9 +15,9 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
 
-from wellread.codec import to_plain
+from wellread.codec import from_plain, to_plain
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
-from wellread.ingest.parsing.worker import parsed_from, receive, send
+from wellread.ingest.parsing.worker import receive, send
 
 MOST_WORKERS = 4
 # A worker that grew is replaced: some parsers never give memory back.
@@ -104,7 +104,7 @@ class _Worker:
         finally:
             timer.cancel()
         if message is not None and not self._overdue:
-            return parsed_from(message[0])
+            return from_plain(Parsed, message[0])
         return Parsed(status="failed", reason=self._why(seconds), seconds=seconds * self._overdue)
 
     def end(self) -> None:

@@ -25,7 +25,7 @@ from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.markdown_pages import strip_templates
-from wellread.ingest.settings.collection import DOCUMENT_FACTS, Pick, Rule
+from wellread.ingest.settings.collection import DOCUMENT_FACTS, Rule
 from wellread.ingest.settings.picking import (
     MOST_VALUES,
     Given,
@@ -178,14 +178,11 @@ def _mapped(document: Document, rule: Rule, given: Given, links: Iterable[Relati
     if authors := pick_all(rule.authors, given):
         changes["authors"] = authors
     if rule.taxonomy is not None:
-        changes["taxonomy"] = _taxonomy(rule.taxonomy, given)
+        named = {name: pick_all(one, given) for name, one in rule.taxonomy.items()}
+        changes["taxonomy"] = {name: found for name, found in named.items() if found}
     if rule.id:
         changes["entity"] = _entity(document, rule, given, links)
     return replace(document, **changes)
-
-
-def _taxonomy(wanted: Mapping[str, Pick], given: Given) -> dict[str, tuple[str, ...]]:
-    return {name: found for name, one in wanted.items() if (found := pick_all(one, given))}
 
 
 def _entity(document: Document, rule: Rule, given: Given, links: Iterable[Relation]) -> EntityFacts:
