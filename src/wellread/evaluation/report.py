@@ -87,7 +87,6 @@ def report_of(
     retrieval_only: bool,
 ) -> Report:
     """All figures of a run over the set ``name``."""
-    judged = [each for each in cases if _judged(each)]
     return Report(
         name=name,
         at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -98,7 +97,7 @@ def report_of(
         cases=tuple(cases),
         groups={group: figures_of(members, depths) for group, members in _groups(cases)},
         latency=_latency(cases),
-        curve=tuple(reliability(*_judgements(judged))),
+        curve=tuple(reliability(*_judgements(cases))),
     )
 
 
@@ -147,17 +146,19 @@ def _groups(cases: Sequence[Scored]) -> Iterator[tuple[str, list[Scored]]]:
         yield f"tag:{tag}", [each for each in cases if tag in each.case.tags]
 
 
-def _judged(one: Scored) -> bool:
-    return one.right is not None and one.confidence is not None
-
-
 def _judgements(cases: Sequence[Scored]) -> tuple[list[float], list[bool]]:
-    return [each.confidence or 0.0 for each in cases], [bool(each.right) for each in cases]
+    """Confidence, and whether the answer was right, where both are known."""
+    known = [
+        (each.confidence, each.right)
+        for each in cases
+        if each.confidence is not None and each.right is not None
+    ]
+    return [sure for sure, _ in known], [right for _, right in known]
 
 
 def _calibration_error(cases: Sequence[Scored]) -> Interval | None:
-    judged = [each for each in cases if _judged(each)]
-    return calibration_error(*_judgements(judged)) if judged else None
+    sure, right = _judgements(cases)
+    return calibration_error(sure, right) if sure else None
 
 
 def _auroc(cases: Sequence[Scored]) -> Interval | None:
@@ -179,11 +180,13 @@ def _total(cases: Sequence[Scored], share: float) -> Interval | None:
 
 
 def _latency(cases: Sequence[Scored]) -> dict[str, Latency]:
-    steps = list(dict.fromkeys(step for each in cases for step in each.seconds))
-    found = {}
-    for step in sorted(steps, key=lambda name: name == TOTAL):
-        values = [each.seconds[step] for each in cases if step in each.seconds]
-        found[step] = Latency(
-            p50=bootstrap_percentile(values, 0.5), p90=bootstrap_percentile(values, 0.9)
+    values: dict[str, list[float]] = {}
+    for each in cases:
+        for step, seconds in each.seconds.items():
+            values.setdefault(step, []).append(seconds)
+    return {
+        step: Latency(
+            p50=bootstrap_percentile(values[step], 0.5), p90=bootstrap_percentile(values[step], 0.9)
         )
-    return found
+        for step in sorted(values, key=lambda name: name == TOTAL)
+    }

@@ -67,21 +67,20 @@ class Resolver:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb = kb
         self._directory = lru_cache(maxsize=None)(self._read_directory)
-        self._text = lru_cache(maxsize=TEXTS_HELD)(self._read_text)
+        self._text = lru_cache(maxsize=TEXTS_HELD)(kb.catalogue.document)
 
     def targets(self, case: Case) -> Targets:
         """What ``case`` expects, in the collections it is asked of."""
-        missing: list[str] = []
         # A span's document is expected too, unless the case names documents itself.
-        wanted = case.expected.documents or tuple(
-            {
-                span.document: WantedDocument(document=span.document, grade=span.grade)
-                for span in case.expected.spans
-            }.values()
-        )
-        known = self._known(case)
+        named = {
+            span.document: WantedDocument(document=span.document, grade=span.grade)
+            for span in case.expected.spans
+        }
+        wanted = case.expected.documents or tuple(named.values())
+        names = case.filters.collections or tuple(self._kb.catalogue.collection_names())
+        known = self._directory(names)
         documents = {each.document: known.named(each.document) for each in wanted}
-        missing += [f"document {name}" for name, ids in documents.items() if not ids]
+        missing = [f"document {name}" for name, ids in documents.items() if not ids]
         spans: dict[str, list[Place]] = {}
         grades: dict[str, float] = {}
         for number, span in enumerate(case.expected.spans):
@@ -98,17 +97,10 @@ class Resolver:
             missing=tuple(missing),
         )
 
-    def _known(self, case: Case) -> _Directory:
-        names = case.filters.collections
-        return self._directory(names or tuple(self._kb.catalogue.collection_names()))
-
     def _read_directory(self, collections: tuple[str, ...]) -> _Directory:
         return _Directory(
             [facts for name in collections for facts in self._kb.catalogue.documents(name)]
         )
-
-    def _read_text(self, document_id: str) -> Document | None:
-        return self._kb.catalogue.document(document_id)
 
     def _places(self, document_ids: Iterable[str], wanted: WantedSpan) -> list[Place]:
         places = []

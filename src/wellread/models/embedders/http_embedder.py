@@ -100,13 +100,12 @@ class HttpEmbedder:
         return np.concatenate([self._request(batch) for batch in batches])
 
     def _request(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The server's vectors in the order of ``texts``, checked and normalised."""
         reply = self._poster.post({"model": self._model, "input": list(texts)})
-        return self._vectors(reply, len(texts))
-
-    def _vectors(self, reply: object, count: int) -> NDArray[np.float32]:
-        """The reply's vectors in the order of the request, checked and normalised."""
         try:
-            rows = _rows(reply, count)
+            if not isinstance(reply, dict) or not isinstance(reply.get("data"), list):
+                raise ValueError("it has no list 'data'")
+            rows = [item["embedding"] for item in indexed(reply["data"], len(texts))]
             # A plain cast of a ragged list or of text fails with one of these errors.
             vectors = np.asarray(rows, dtype=np.float64)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -132,15 +131,3 @@ class HttpEmbedder:
                     f"{self._poster.where}: vectors of {found} dimensions after {self._dimensions}",
                     hint="the server changed its model; start again and index anew",
                 )
-
-
-def _rows(reply: object, count: int) -> list[object]:
-    """The embeddings of a reply, in the order of the request.
-
-    Raises:
-        ValueError: not one embedding for each text.
-        KeyError: a field is missing.
-    """
-    if not isinstance(reply, dict) or not isinstance(reply.get("data"), list):
-        raise ValueError("it has no list 'data'")
-    return [item["embedding"] for item in indexed(reply["data"], count)]
