@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Generic, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -46,23 +47,28 @@ class Marks:
         speaker = self._speakers.at(span.start)
         heading = self._headings.at(span.start)
         line = self._lines.at(span.start)
-        return Locator(
-            label=_label(page, time, speaker, heading, line),
+        place = Locator(
+            label="",
             page=page.page if page else None,
-            box=_union(self._boxes(span, page), page),
+            box=self._box(span, page) if page else None,
             begin=time.begin if time else None,
             speaker=speaker.speaker if speaker else None,
             heading=heading.path if heading else (),
             line=line.line if line else None,
         )
+        return replace(place, label=_label(place))
 
-    def _boxes(self, span: Span, page: PageMark | None) -> list[Box]:
-        """The boxes of ``span`` on the page where it begins."""
-        return [
-            mark.box
-            for mark in self._pages.over(span)
-            if mark.box and page and mark.page == page.page
-        ]
+    def _box(self, span: Span, page: PageMark) -> Box | None:
+        """What holds all boxes of ``span`` on the page where it begins."""
+        boxes = [mark.box for mark in self._pages.over(span) if mark.box and mark.page == page.page]
+        if not boxes:
+            return None
+        return Box(
+            left=min(box.left for box in boxes),
+            top=min(box.top for box in boxes),
+            right=max(box.right for box in boxes),
+            bottom=max(box.bottom for box in boxes),
+        )
 
     def speakers(self, span: Span) -> tuple[str, ...]:
         """Who speaks in ``span``, in order, without repeats."""
@@ -154,33 +160,16 @@ def _escape(words: str) -> str:
     return quote(words, safe="").replace("-", "%2D")
 
 
-def _label(
-    page: PageMark | None,
-    time: TimeMark | None,
-    speaker: SpeakerMark | None,
-    heading: HeadingMark | None,
-    line: LineMark | None,
-) -> str:
+def _label(place: Locator) -> str:
     parts: list[str] = []
-    if page:
-        parts.append(f"p. {page.page}")
-    if time:
-        parts.append(format_time(time.begin))
-    if speaker:
-        parts.append(speaker.speaker)
-    if heading and heading.path and not time:
-        parts.append("§ " + " › ".join(heading.path))
-    if not parts and line:
-        parts.append(f"line {line.line}")
+    if place.page is not None:
+        parts.append(f"p. {place.page}")
+    if place.begin is not None:
+        parts.append(format_time(place.begin))
+    if place.speaker is not None:
+        parts.append(place.speaker)
+    if place.heading and place.begin is None:
+        parts.append("§ " + " › ".join(place.heading))
+    if not parts and place.line is not None:
+        parts.append(f"line {place.line}")
     return " · ".join(parts)
-
-
-def _union(boxes: list[Box], page: PageMark | None) -> Box | None:
-    if not boxes or page is None:
-        return None
-    return Box(
-        left=min(box.left for box in boxes),
-        top=min(box.top for box in boxes),
-        right=max(box.right for box in boxes),
-        bottom=max(box.bottom for box in boxes),
-    )

@@ -1,7 +1,7 @@
 """The default embedder: all-MiniLM-L6-v2 on the CPU, from a file that pip installed.
 
 Opening takes about a quarter of a second. The first opening in a home rebuilds the graph
-(``graph.py``) and keeps it in ``<home>/models``; that takes some seconds more.
+(``onnx_graph.py``) and keeps it in ``<home>/models``; that takes some seconds more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wellread.models.onnx_runtime import RUN_ERRORS, batches, framed, open_sessi
 from wellread.models.word_pieces import word_pieces
 
 REVISION = 1
-"""Raised when ``graph.py`` writes another graph, so that homes build it anew."""
+"""Raised when ``onnx_graph.py`` writes another graph, so that homes build it anew."""
 
 logger = logging.getLogger(__name__)
 
