@@ -189,22 +189,14 @@ NUMBER_WORDS = {
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
         "fifteen sixteen seventeen eighteen nineteen twenty".split()
     )
-} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-    "hundred": "100",
-    "thousand": "1000",
-    "million": "1000000",
-    "first": "1",
-    "second": "2",
-    "third": "3",
-    "twice": "2",
-}
+} | dict(
+    zip(
+        "thirty forty fifty sixty seventy eighty ninety hundred thousand million first second "
+        "third twice".split(),
+        "30 40 50 60 70 80 90 100 1000 1000000 1 2 3 2".split(),
+        strict=True,
+    )
+)
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 # Units to the patterns of how they are written. Single letters are left out: "m" and "g" mean too
 # many things.

@@ -6,26 +6,26 @@ Patterns are for ``re.IGNORECASE``. Another language is another module with thes
 from __future__ import annotations
 
 import re
+from functools import partial
+
+_form = partial(re.compile, flags=re.IGNORECASE)
 
 # --- questions that leave words out ---------------------------------------------------------------
 
-ALSO = re.compile(
-    r"^(?:and|or|but|also|then|so)(?:\s+(?:also|then|what|how\s+about))?[,\s]+(?P<part>.+?)[?.!\s]*$",
-    re.IGNORECASE,
+ALSO = _form(
+    r"^(?:and|or|but|also|then|so)(?:\s+(?:also|then|what|how\s+about))?[,\s]+(?P<part>.+?)[?.!\s]*$"
 )
-ONLY_QUESTION_WORD = re.compile(
+ONLY_QUESTION_WORD = _form(
     r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?"
     r"(?P<wh>why(?:\s+not)?|how(?:\s+(?:so|come|many|much|often|long))?|when|where|who"
     r"|(?:by|for|with|to|from)\s+whom|since\s+when|which(?:\s+ones?)?)\s*(?:\s+(?:exactly|is\s+that|was\s+that"
-    r"|of\s+them))?[?.!\s]*$",
-    re.IGNORECASE,
+    r"|of\s+them))?[?.!\s]*$"
 )
-MORE = re.compile(
+MORE = _form(
     r"^(?:(?:and|ok|okay|so)[,\s]+)?(?:(?:please\s+)?(?:can\s+you\s+)?(?:tell|show|give)\s+me\s+(?:some\s+)?more"
     r"(?:\s+(?:details?|information|examples))?|more(?:\s+(?:details?|please|information|examples))?"
     r"|go\s+on|continue|elaborate|explain(?:\s+(?:more|further))?|what\s+else|anything\s+else|any\s+others?"
-    r"|like\s+what|such\s+as(?:\s+what)?|for\s+example|(?:any\s+)?examples|is\s+that\s+all)[?.!\s]*$",
-    re.IGNORECASE,
+    r"|like\s+what|such\s+as(?:\s+what)?|for\s+example|(?:any\s+)?examples|is\s+that\s+all)[?.!\s]*$"
 )
 # A question for yes or no, or with a question word before the same ("when was ...").
 POLAR = re.compile(
@@ -33,18 +33,16 @@ POLAR = re.compile(
     r"|will|would|should|must|may|might)\b.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-WHAT_ABOUT = re.compile(
-    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:what|how)\s+(?:about|of)\s+(?P<part>.+?)[?.!\s]*$",
-    re.IGNORECASE,
+WHAT_ABOUT = _form(
+    r"^(?:(?:and|but|so|ok|okay|then)[,\s]+)?(?:what|how)\s+(?:about|of)\s+(?P<part>.+?)[?.!\s]*$"
 )
-EXISTS = re.compile(r"^(?P<be>are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$", re.IGNORECASE)
+EXISTS = _form(r"^(?P<be>are|were)\s+there\s+(?:any\s+|some\s+)?(?P<noun>.*)$")
 
 # --- words that point back ------------------------------------------------------------------------
 
-THEN = re.compile(
+THEN = _form(
     r"\b(?:(?:in|during|at|around)\s+(?:that|this|the\s+same)\s+(?:time|year|period|month|date|day)"
-    r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))",
-    re.IGNORECASE,
+    r"(?:\s+(?:period|frame))?|back\s+then|at\s+the\s+time|then(?=\s*[?.!]*$))"
 )
 AFTER_THERE = re.compile(
     r"\s*(?:$|[?.!,;]|(?:in|on|at|during|after|before|and|or|for|with|by|since)\b)"
@@ -53,17 +51,15 @@ IS_A = re.compile(
     r"\s+(?:is|was)\s+an?\s+(?:[\w-]+\s+){0,3}?(?P<kind>[a-z]{3,})"
     r"(?=\s*(?:[,.;]|$)|\s+(?:for|of|in|on|at|from|that|which|who|with|by|to|and)\b)"
 )
-EMPTY_IT = re.compile(
+EMPTY_IT = _form(
     r"\b(?:is|was|isn['’]?t|wasn['’]?t|would|will|be)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
     r"|\bit\s+(?:is|was|will\s+be|would\s+be)\s+(?:not\s+)?(?:\w+ly\s+)?\w+\s+(?:to|that|for|if)\b"
     r"|\bit\s+(?:(?:takes?|took)(?!\s+place)|seems?|seemed|rains?|rained|snows?|snowed|turns?\s+out)\b"
-    r"|\bit\s+mean\s+(?:to|for|that|if|when)\b|\bit\s+costs?\s+to\b|\bhow\s+is\s+it\s+that\b|\bmake\s+it\s+(?:to|big|possible|easy)|\bget\s+over\s+it\b",
-    re.IGNORECASE,
+    r"|\bit\s+mean\s+(?:to|for|that|if|when)\b|\bit\s+costs?\s+to\b|\bhow\s+is\s+it\s+that\b|\bmake\s+it\s+(?:to|big|possible|easy)|\bget\s+over\s+it\b"
 )
-PREFACE = re.compile(
+PREFACE = _form(
     r"(?:besides|aside|apart|in\s+addition|other\s+than|after|before|when|while|although|though"
-    r"|because|since|despite|during)\b",
-    re.IGNORECASE,
+    r"|because|since|despite|during)\b"
 )
 BEFORE_THIS = frozenset(
     "is was does did do about of for like with by on has can could will".split()
@@ -88,7 +84,7 @@ ALONE = (
     r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
     r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
 )
-POINTING = re.compile(
+POINTING = _form(
     rf"\b(?:(?:the|your)\s+(?:"
     rf"(?P<edge>first|last)\s+(?P<count>{'|'.join(LIST_COUNTS)})(?:\s+{LIST_NOUN}|{ALONE})"
     rf"|(?P<ordinal>{'|'.join(ORDINALS)}|last)(?:\s+{LIST_NOUN}|{ALONE})"
@@ -96,72 +92,60 @@ POINTING = re.compile(
     rf"|(?P<other>other)\s+(?:one|two)\b)"
     rf"|(?P<both>both|all)(?:\s+of\s+(?:them|these|those)|{ALONE})"
     rf"|(?:number|option|item|no\.|#)\s*(?P<number>\d{{1,2}})\b"
-    rf")",
-    re.IGNORECASE,
+    rf")"
 )
 
 # --- limits that are let go of --------------------------------------------------------------------
 
 # The asker lets go of what was set before; the words themselves go too.
-ALL_TIMES = re.compile(
+ALL_TIMES = _form(
     r"\b(?:overall|in\s+general|generally|(?:at|of)\s+any\s+time|of\s+all\s+time|ever|in\s+total"
     r"|regardless(?:\s+of\s+(?:the\s+)?(?:time|date|year))?|(?:in\s+)?all\s+years|to\s+date"
-    r"|altogether)\b",
-    re.IGNORECASE,
+    r"|altogether)\b"
 )
-EVERYWHERE = re.compile(
+EVERYWHERE = _form(
     r"\b(?:overall|in\s+general|generally|anybody|anyone|everyone|everybody|all\s+sources"
-    r"|(?:in\s+)?any\s+source|everywhere|elsewhere|regardless|(?:the\s+)?others|else)\b",
-    re.IGNORECASE,
+    r"|(?:in\s+)?any\s+source|everywhere|elsewhere|regardless|(?:the\s+)?others|else)\b"
 )
-TIME_LED = re.compile(
-    r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$",
-    re.IGNORECASE,
+TIME_LED = _form(
+    r"\b(?:in|during|since|before|after|from|by|until|on|over|for|within)\s+(?:the\s+)?$"
 )
 
 # --- limits to a time -----------------------------------------------------------------------------
 
-BEFORE_TIME = re.compile(
+BEFORE_TIME = _form(
     r"(?:\b(?P<word>since|after|before|prior\s+to|ahead\s+of|until|till|up\s+to|in|during|throughout|within"
     r"|over|across|for|of|on|from|by|around|as\s+of|at|to|and|through)\s+)?"
-    r"(?:the\s+|a\s+)?(?:(?:calendar\s+)?year\s+)?$",
-    re.IGNORECASE,
+    r"(?:the\s+|a\s+)?(?:(?:calendar\s+)?year\s+)?$"
 )
 # What may follow a date without making it part of a name.
-AFTER_TIME = re.compile(
+AFTER_TIME = _form(
     r"^\s*(?:$|[?.!,;:)\-–]|(?:about|above|across|after|against|already|also|and|are|as|at|be|been"
     r"|before|by|can|concern\w*|cover\w*|deal\w*|did|discuss\w*|do|does|during|for|from|had|has"
     r"|have|how|in|into|is|mention\w*|of|on|or|regarding|report\w*|said|say|saying|should|so|still"
     r"|than|that|the|there|they|to|was|we|were|what|when|where|which|who|why|will|with|within"
-    r"|without|would)\b)",
-    re.IGNORECASE,
+    r"|without|would)\b)"
 )
-PUBLISHED = re.compile(
+PUBLISHED = _form(
     r"\b(?:report(?:ed|s)?|publish(?:ed|es)?|wr(?:ote|itten|ites?)|announced?|posted|appeared|said"
     r"|say|says|told|talk(?:s|ed)?|discuss(?:es|ed|ion)?|mention(?:s|ed)?|cover(?:s|ed|age)?|issued"
-    r"|added|news|headlines?|interview|recap|episode|meeting|notice|newsletter|article)\b",
-    re.IGNORECASE,
+    r"|added|news|headlines?|interview|recap|episode|meeting|notice|newsletter|article)\b"
 )
-TOLD = re.compile(
+TOLD = _form(
     r"\b(?:report(?:ed|s)?|published?|wr(?:ote|itten|ites?)|posted|appeared|said|say|says"
-    r"|talk(?:s|ed)?|discuss(?:es|ed)?|mention(?:s|ed)?|covered|issued)\b",
-    re.IGNORECASE,
+    r"|talk(?:s|ed)?|discuss(?:es|ed)?|mention(?:s|ed)?|covered|issued)\b"
 )
-AMOUNT = re.compile(
+AMOUNT = _form(
     r"^(?:\W*(?:and|so|but|about|approximately|roughly)\s+)?(?:when\b|(?:for\s+)?how\s+"
-    r"(?:much|many|long|often|large|big|high|far|fast|old|deep|wide|tall|heavy|cheap|expensive)\b)",
-    re.IGNORECASE,
+    r"(?:much|many|long|often|large|big|high|far|fast|old|deep|wide|tall|heavy|cheap|expensive)\b)"
 )
 
 # --- limits by the taxonomy -----------------------------------------------------------------------
 
 BEFORE_VALUE = frozenset({"in", "at", "on", "for", "of", "from", "within", "under", "to", "with"})
-LISTING = re.compile(
-    r"\b(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)\b", re.IGNORECASE
-)
-LISTING_ASKED = re.compile(
+LISTING = _form(r"\b(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)\b")
+LISTING_ASKED = _form(
     r"(?:^\W*|\b)(?:which|what|list|count|how\s+many|number\s+of|show|find|all|every|any)"
-    r"(?:\s+[\w-]+){0,2}\s+$",
-    re.IGNORECASE,
+    r"(?:\s+[\w-]+){0,2}\s+$"
 )
 ABOUT = r"(?:about|on|that|which|where|with|mention\w*|discuss\w*|cover\w*|from)"

@@ -7,11 +7,14 @@ Beside ``english.py``, which holds the words of the language at large. Patterns 
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from babel import Locale
 
 from wellread.text.english import MONTHS
 from wellread.types import Kind
+
+_form = partial(re.compile, flags=re.IGNORECASE)
 
 # --- what questions are made of -------------------------------------------------------------------
 
@@ -69,39 +72,27 @@ LANGUAGES = {
     )
 }
 _TONGUE = "|".join(LANGUAGES)
-IN_LANGUAGE = re.compile(
+IN_LANGUAGE = _form(
     rf"\b(?P<of>(?P<tongue>{_TONGUE})(?P<marked>[-\s]language)?)\s+(?P<noun>\w+)"
-    rf"|\b(?P<before>\w+)\s+(?P<in>(?:(?:written|published|asked|recorded)\s+)?in\s+(?P<said>{_TONGUE}))\b",
-    re.IGNORECASE,
+    rf"|\b(?P<before>\w+)\s+(?P<in>(?:(?:written|published|asked|recorded)\s+)?in\s+(?P<said>{_TONGUE}))\b"
 )
 ANY_SOURCE = (
     "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
     "records?|issues|editions"
 )
 # Kind of source to what it is called.
-SOURCE_NOUNS: dict[Kind, tuple[str, ...]] = {
-    "article": (
-        "article",
-        "news article",
-        "news item",
-        "news story",
-        "news report",
-        "news",
-        "press",
-        "blog post",
-    ),
-    "paper": ("paper", "research paper", "study", "preprint"),
-    "transcript": (
-        "transcript",
-        "recording",
-        "podcast",
-        "episode",
-        "podcast episode",
-        "recap",
-        "recap podcast",
-    ),
-    "page": ("web page",),
-    "qa": ("past question", "earlier question", "previous question"),
+SOURCE_NOUNS: dict[Kind, list[str]] = {
+    "article": [
+        *"article news press".split(),
+        *("news article", "news item", "news story", "news report", "blog post"),
+    ],
+    "paper": ["paper", "research paper", "study", "preprint"],
+    "transcript": [
+        *"transcript recording podcast episode recap".split(),
+        *("podcast episode", "recap podcast"),
+    ],
+    "page": ["web page"],
+    "qa": ["past question", "earlier question", "previous question"],
 }
 MASSES = frozenset({"news", "press"})  # without another plural
 # What may stand before a noun for sources that means sources at large.
@@ -139,13 +130,12 @@ SAYING = (
     r"|predicts|predicted|brings?\s+up|brought\s+up|criticise|criticised|criticize|criticized|raise|raised|complain|complained)"
 )
 # Right before a name: by whom it was said, and which recordings are theirs.
-ACCORDING_TO = re.compile(
-    r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$", re.I
+ACCORDING_TO = _form(
+    r"\b(?:according\s+to|going\s+by|as\s+told\s+by|in\s+the\s+words\s+of|per)\s+$"
 )
-HEARD = re.compile(
+HEARD = _form(
     r"\b(?:episodes?|recaps?|interviews?|transcripts?|podcasts?|talks?|recordings?|conversations?)"
-    r"\s+(?:with|by|of|featuring)\s+$",
-    re.I,
+    r"\s+(?:with|by|of|featuring)\s+$"
 )
 WRITING = (
     r"(?:write|writes|wrote|written|report|reports|reported|publish|publishes|published|author"

@@ -154,8 +154,8 @@ RELATING = (
     r"|(?:comes?|stands?)\s+(?:after|before|next)|refers?\s+to|referred\s+to|influenced\s+by"
     r"|founded\s+by|led\s+by|maintained\s+by|made\s+by|built\s+by"
 )
-ASKING_RELATIONS = re.compile(
-    r"^(?:\W*(?:and|so)\s+)?(?:which|what|who|whom|where|through|is|are|how)\b", re.I
+ASKING_RELATIONS = _form(
+    r"^(?:\W*(?:and|so)\s+)?(?:which|what|who|whom|where|through|is|are|how)\b"
 )
 
 # --- what is asked to be told, and what tells it --------------------------------------------------
@@ -246,17 +246,16 @@ DOING = "start begin run make set up do create build organise organize host hold
 
 # --- what is answered from many sources ----------------------------------------------------------
 
-CAUSES = re.compile(
+CAUSES = _form(
     r"\b(?:why|how\s+come|reasons?\s+(?:for|behind|why)|(?:what|which)\s+(?:\w+\s+)?caused?s?|causes?\s+of"
-    r"|what\s+(?:led|leads|lead)\s+to|because\s+of\s+what|what\s+(?:drove|drives)|consequences?\s+of)\b",
-    re.IGNORECASE,
+    r"|what\s+(?:led|leads|lead)\s+to|because\s+of\s+what|what\s+(?:drove|drives)|consequences?\s+of)\b"
 )
-EVERYTHING = re.compile(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b", re.IGNORECASE)
+EVERYTHING = _form(r"\b(?:everything\s+(?:about|on)|in\s+depth|in\s+detail)\b")
 
 # --- the sides of a comparison --------------------------------------------------------------------
 
 SIDES = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    _form(pattern)
     for pattern in (
         r"\b(?:differences?|distinctions?|comparison|contrast|similarit(?:y|ies)|choice)\s+between\s+"
         r"(?P<one>.+?)\s+and\s+(?P<other>.+)",
@@ -276,9 +275,8 @@ SIDES = tuple(
         r"^(?P<one>[^?,:]+?)\s+or\s+(?P<other>[^?,:]+?)(?:\?|\s*[,:–-]\s*which\b.*)$",
     )
 )
-SIDE_LEADING = re.compile(
-    r"^(?:what\s+(?:is|are)|how\s+(?:does|do|did)|is|are|do|does|between|the|an?|both|either)\s+",
-    re.I,
+SIDE_LEADING = _form(
+    r"^(?:what\s+(?:is|are)|how\s+(?:does|do|did)|is|are|do|does|between|the|an?|both|either)\s+"
 )
 SIDE_TRAILING = re.compile(
     r"\s*(?:[?.!:;,].*|\s+[–-]\s+.*|\b(?:when|in\s+terms\s+of|with\s+respect\s+to|regarding|on\s+the"
