@@ -14,6 +14,7 @@ from wellread.ask.aggregate.queries.result import (
     NAMED,
     AggregateResult,
     Row,
+    Scope,
     amount,
     day,
     document_rows,
@@ -21,7 +22,6 @@ from wellread.ask.aggregate.queries.result import (
     there_are,
     value_rows,
 )
-from wellread.ask.aggregate.queries.scope import Scope
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.stories.story_rows import Story
 

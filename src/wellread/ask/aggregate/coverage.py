@@ -7,8 +7,7 @@ from itertools import combinations, product
 
 from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import CatalogueQuery, said
-from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day
-from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope, amount, day
 from wellread.store.catalogue.documents.aggregates import FIELDS, Part
 
 STRATEGY = "coverage of the catalogue"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey
-from wellread.ask.aggregate.queries.result import AggregateResult, Row
-from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
 from wellread.ask.aggregate.walk_result import listing
 from wellread.ask.retrieve.relax import Within, both, search_within
 from wellread.kb import KnowledgeBase
@@ -135,9 +134,7 @@ def _assigned(kb: KnowledgeBase, nodes: Sequence[EntityNode]) -> Mapping[EntityK
             for known in held:
                 of_document.setdefault(known, []).append(pair)
     return {
-        (node.collection, node.id): [
-            pair for known in node.documents for pair in of_document.get(known, ())
-        ]
+        _key(node): [pair for known in node.documents for pair in of_document.get(known, ())]
         for node in nodes
     }
 
@@ -158,17 +155,16 @@ def _ranked(
     for hit in own.hits:
         node = by_document.get(hit.document.id)
         if node is not None:
-            best.setdefault((node.collection, node.id), hit)
+            best.setdefault(_key(node), hit)
     named = _named(kb, everywhere.hits)
     most_found = max((hit.score for hit in best.values()), default=0.0) or 1.0
     most_named = max(named.values(), default=0.0) or 1.0
     found = []
     for node in nodes:
-        key = (node.collection, node.id)
-        own_hit = best.get(key)
+        own_hit = best.get(_key(node))
         shares = (
             own_hit.score / most_found if own_hit else 0.0,
-            named.get(key, 0.0) / most_named,
+            named.get(_key(node), 0.0) / most_named,
         )
         if any(shares):
             strong = shares[0] >= LEAST_FOUND or shares[1] >= LEAST_NAMED
@@ -210,10 +206,10 @@ def _grouped(
     """By type when there are several; else by the dimension that divides them best."""
     types = {one.node.type for one in listed}
     if len(types) > 1:
-        return _by(listed, lambda one: [one.node.type or "without a type"])
+        return _by(listed, lambda one: one.node.type or "without a type")
     counts: dict[str, set[str]] = {}
     for one in listed:
-        for dimension, value in assigned.get((one.node.collection, one.node.id), ()):
+        for dimension, value in assigned.get(_key(one.node), ()):
             counts.setdefault(dimension, set()).add(value)
     useful = [
         (abs(len(values) - len(listed) ** 0.5), dimension)
@@ -224,20 +220,20 @@ def _grouped(
         return {next(iter(types)) or "entities": list(listed)}
     chosen = min(useful)[1]
 
-    def values_of(one: _Candidate) -> list[str]:
-        pairs = assigned.get((one.node.collection, one.node.id), ())
-        return [value for dimension, value in pairs if dimension == chosen] or ["other"]
+    def value_of(one: _Candidate) -> str:
+        pairs = assigned.get(_key(one.node), ())
+        return next((value for dimension, value in pairs if dimension == chosen), "other")
 
-    return _by(listed, values_of)
+    return _by(listed, value_of)
 
 
 def _by(
-    listed: Sequence[_Candidate], groups_of: Callable[[_Candidate], list[str]]
+    listed: Sequence[_Candidate], group_of: Callable[[_Candidate], str]
 ) -> dict[str, list[_Candidate]]:
     """Group to its entities; the group of the best entity first. An entity is in one group."""
     found: dict[str, list[_Candidate]] = {}
     for one in listed:
-        found.setdefault(groups_of(one)[0], []).append(one)
+        found.setdefault(group_of(one), []).append(one)
     return found
 
 
@@ -270,20 +266,16 @@ def _result(
     dash = " – " if len(grouped) > 1 else ": "
     types = {node.type for node in nodes}
     noun = (types.pop() if len(types) == 1 else "") or "entity"
-    noun = noun if len(nodes) == 1 else plural(noun)
+    noun = f"{noun} is" if len(nodes) == 1 else f"{plural(noun)} are"
     return AggregateResult(
         strategy=STRATEGY,
         kind="list",
-        sentence=f"{len(nodes):,} {noun} {_are(len(nodes))} relevant{dash}{'; '.join(parts)}.",
+        sentence=f"{len(nodes):,} {noun} relevant{dash}{'; '.join(parts)}.",
         number=len(nodes),
         columns=("group", "name", "about", "named in documents"),
         rows=rows,
         method=method,
     )
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _method(query: CatalogueQuery, values: Sequence[Pair], *, exhaustive: bool) -> str:

@@ -29,8 +29,7 @@ from wellread.ask.aggregate.queries.query import (
     nouns,
     spelling,
 )
-from wellread.ask.aggregate.queries.result import AggregateResult
-from wellread.ask.aggregate.queries.scope import Scope, scope_of
+from wellread.ask.aggregate.queries.result import AggregateResult, Scope, scope_of
 from wellread.ask.aggregate.trends import trends
 from wellread.ask.aggregate.walk_result import walked
 from wellread.ask.understand.vocabulary import vocabulary_of

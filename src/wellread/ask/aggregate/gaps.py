@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz, process, utils
 
@@ -14,10 +14,10 @@ from wellread.ask.aggregate.queries.result import (
     NAMED,
     AggregateResult,
     Row,
+    Scope,
     amount,
     document_rows,
 )
-from wellread.ask.aggregate.queries.scope import Scope
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
@@ -32,9 +32,7 @@ SHORTEST_WORD = 4
 
 def exists(scope: Scope, query: CatalogueQuery) -> AggregateResult:
     """What there is on the topic or within the limits; of nothing, what is near to it."""
-    if query.about is None:
-        return _there_is_within(scope)
-    return _there_is(scope, query.about, query.of)
+    return _there_is(scope, query.about, query.of) if query.about else _there_is_within(scope)
 
 
 def missing(scope: Scope, query: CatalogueQuery) -> AggregateResult:
@@ -235,15 +233,15 @@ def _missing_on(scope: Scope, topic: Topic) -> AggregateResult:
     names = topic.quoted
     rows = [
         Row(cells=(f"{kind} about {names}", "there is none"))
-        for kind in _absent((entry.kind for entry in entries), (entry.kind for entry in about))
+        for kind in sorted({entry.kind for entry in entries} - {entry.kind for entry in about})
     ]
-    years = [
-        [f"{entry.published_at:%Y}" for entry in part if entry.published_at]
+    years, of_topic = (
+        {f"{entry.published_at:%Y}" for entry in part if entry.published_at}
         for part in (entries, about)
-    ]
+    )
     rows += [
-        Row(cells=(f"{year}", f"no document of this year is about {names}"))
-        for year in _absent(*years)
+        Row(cells=(year, f"no document of this year is about {names}"))
+        for year in sorted(years - of_topic)
     ]
     dimensions = {name for name, _ in catalogue.censuses.taxonomy(scope.limits)}
     for node in (node for name in topic.names for node in nodes_of(scope, name)):
@@ -319,7 +317,3 @@ def _missing_overall(scope: Scope) -> AggregateResult:
         method=f"pairs of taxonomy values that no document has, and targets of relations without "
         f"an entry; in {scope.where}",
     )
-
-
-def _absent(all_of: Iterable[str], there: Sequence[str] | Iterable[str]) -> list[str]:
-    return sorted(set(all_of) - set(there))

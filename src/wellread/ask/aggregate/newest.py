@@ -12,8 +12,18 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
-from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row, amount, day, kind_of
-from wellread.ask.aggregate.queries.scope import Scope, in_words, limits_of, scope_of
+from wellread.ask.aggregate.queries.result import (
+    AggregateResult,
+    Place,
+    Row,
+    Scope,
+    amount,
+    day,
+    in_words,
+    kind_of,
+    limits_of,
+    scope_of,
+)
 from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
 from wellread.ask.retrieve.story_search import WINDOW
 from wellread.headlines import shortened

@@ -14,8 +14,7 @@ from datetime import date, datetime
 
 from wellread.ask.aggregate.queries.holding import documents_about, nodes_of
 from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, Period, Topic
-from wellread.ask.aggregate.queries.result import AggregateResult, Row, amount, day, times
-from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope, amount, day, times
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.parsed import parse
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from wellread.ask.aggregate.queries.holding import nodes_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Hop, Walk
-from wellread.ask.aggregate.queries.result import AggregateResult, Row
-from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
 from wellread.ask.aggregate.read.relation_senses import is_participle
 from wellread.ask.aggregate.walk import Attributes, Reached, Walked, connect, walk
 from wellread.questions import Constraint

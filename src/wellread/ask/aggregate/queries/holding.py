@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Name, Topic
-from wellread.ask.aggregate.queries.scope import Scope
+from wellread.ask.aggregate.queries.result import Scope
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from wellread.ask.aggregate.queries.query import Hop, Sense
 from wellread.ask.aggregate.read.question_pieces import (
@@ -28,8 +27,6 @@ from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_WALK, AUXILIARIES, IN_COMMON, OF_CONNECTION
 from wellread.types import Span
 
-Form = Literal["hops", "connection", "existence", "common"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -37,7 +34,8 @@ class Plan:
 
     Attributes:
         starts: for each name in the question the entities that it may mean.
-        hops: to be made from the starts, in order; for "existence", from the first one.
+        hops: to be made from the starts, in order; of a path, from the first one.
+        path: whether the ways between the starts are asked for, not what the hops lead to.
         all_of: whether an answer must be reached from every start.
         understood: whether the question's words for the relation are known; else any relation
             is followed.
@@ -46,9 +44,9 @@ class Plan:
         read_as: which entities were meant by parts of their names, in words.
     """
 
-    form: Form
     starts: tuple[tuple[NamedEntity, ...], ...]
-    hops: tuple[Hop, ...]
+    hops: tuple[Hop, ...] = ()
+    path: bool = False
     all_of: bool = False
     understood: bool = True
     complete: bool = True
@@ -109,10 +107,10 @@ def _of_several(
     yes_or_no = first_word in AUXILIARIES and plain[1:2] != ["there"] and not shared
     if yes_or_no and len(starts) == 2 and said is not None and said.said is not None:
         hop = Hop(senses=said.said.senses, words=said.words)
-        return Plan(form="existence", starts=starts, hops=(hop,))
+        return Plan(starts=starts, hops=(hop,), path=True)
     asks_how = first_word == "how" or bool(OF_CONNECTION & set(plain)) or "connects" in plain
     if not shared and (asks_how or ("connect" in plain and first_word in ("what", "who"))):
-        return Plan(form="connection", starts=starts, hops=())
+        return Plan(starts=starts, path=True)
     if shared:
         first = next(unit.first for unit in units if unit.kind == "entity")
         types = next((unit.types for unit in units if unit.kind == "type"), frozenset())
@@ -122,7 +120,7 @@ def _of_several(
             before = said.first < first and not _attributive(units, said)
             senses = _flipped(said.said) if before else said.said.senses
             hop = Hop(senses=senses, types=types, words=said.words)
-        return Plan(form="common", starts=starts, hops=(hop,), all_of=True)
+        return Plan(starts=starts, hops=(hop,), all_of=True)
     return None
 
 
@@ -173,7 +171,6 @@ def _chain(units: Sequence[Unit], place: int, lexicon: Lexicon) -> Plan:
         hops = [hop]
     around = (*units[: left + 1], *units[right:])
     return Plan(
-        form="hops",
         starts=starts,
         hops=tuple(hops),
         understood=understood,

@@ -26,7 +26,7 @@ from wellread.ask.aggregate.queries.query import (
     said,
     spelling,
 )
-from wellread.ask.aggregate.queries.scope import limits_of, scope_of
+from wellread.ask.aggregate.queries.result import limits_of, scope_of
 from wellread.ask.aggregate.read.question_pieces import (
     Item,
     asked_relation,

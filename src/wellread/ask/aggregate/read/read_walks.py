@@ -147,7 +147,7 @@ def read_walk(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
         for group in plan.starts
     )
     query = CatalogueQuery(
-        form="path" if plan.form in ("connection", "existence") else "walk",
+        form="path" if plan.path else "walk",
         of=Noun(what="entities", one="entity"),
         related=Walk(starts=starts, hops=plan.hops, all_of=plan.all_of),
         where=(analysis.filters,),
