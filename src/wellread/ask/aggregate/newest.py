@@ -45,7 +45,6 @@ STORIES = ("Title", "Date", "Sources", "Told")
 DOCUMENTS = ("Title", "Date", "Kind", "Told")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
-
 _Dated = tuple[list[datetime], list[Row]]
 
 
@@ -328,18 +327,12 @@ def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | No
     places = {match.start("place") for match in _PLACES.finditer(text)}
     named = [entity.span for entity in analysis.entities]
     own = {stem for name in scope.collections for stem in parse(name).stems}
-    left = []
-    for token in rest:
-        inside = token.start in places and not any(
-            span.start <= token.start < span.end for span in named
-        )
-        if not inside and stem(token.plain) not in own:
-            left.append(token)
+    places -= {at for at in places if any(span.start <= at < span.end for span in named)}
+    left = [one for one in rest if one.start not in places and stem(one.plain) not in own]
     if any(_SUBJECT.search(text[: token.start]) for token in left):
         return None
-    if len(left) > MOST_WORDS or (
-        left and not _everywhere(scope, {stem(token.plain) for token in left})
-    ):
+    stems = {stem(token.plain) for token in left}
+    if len(left) > MOST_WORDS or (left and not _everywhere(scope, stems)):
         return None
     return f"“{text[rest[0].start : rest[-1].end]}” was read as what all of this is about"
 
