@@ -29,6 +29,7 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.plan import find
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.identity import tagged_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -79,7 +80,9 @@ def filled(base: str) -> KnowledgeBase:
     names = {"optech": "optech.yaml", "s3": "s3_patterns.yaml"}
     folder = eval_data(folders[base]) if base in folders else SAMPLE
     settings = EXAMPLES / names[base] if base in names else None
-    kb = open_kb(CACHE / "homes" / f"counting-{base}", embedder=ReadableEmbedder())
+    # Checkouts that share a cache have a sample each: in one home it would be there twice.
+    name = f"counting-{base}-{tagged_hash('folder', str(folder.resolve()))[-8:]}"
+    kb = open_kb(CACHE / "homes" / name, embedder=ReadableEmbedder())
     report = add(kb, [str(folder)], collection=base, settings=settings)
     bad = [row for row in report.rows if row.status == "failed"]
     if bad:
