@@ -11,7 +11,7 @@ import threading
 import unicodedata
 from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 LANGUAGE = "english"
 MOST_WORDS = 100_000  # whose stems are kept
@@ -24,7 +24,8 @@ def snowball_stem(word: str) -> str:
     """The stem of one word in lower case (Snowball English; Porter, 2001)."""
     stemmer = getattr(_of_thread, "stemmer", None)
     if stemmer is None:
-        stemmer = _of_thread.stemmer = snowballstemmer.stemmer(LANGUAGE)
+        # Kept words are kept here already, for all threads.
+        stemmer = _of_thread.stemmer = Stemmer.Stemmer(LANGUAGE, 0)
     return str(stemmer.stemWord(word))
 
 
