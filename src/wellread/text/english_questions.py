@@ -220,3 +220,35 @@ CLAUSE_OPENERS = frozenset(
     what when where whether which while who why
     """.split()
 )
+# Parts of patterns.
+TOLD_THEN = r"""
+    report(?:ed|s)? publish(?:ed)? wr(?:ote|itten|ites?) posted appeared said say says told
+    talk(?:s|ed)? discuss(?:es|ed|ions?)? mention(?:s|ed)? cover(?:s|ed|age) issued news headlines?
+    interviews? episodes? meetings? newsletters? articles? posts? papers?
+    """.split()
+NEWS_ASKED = (
+    "latest", "newest", "news", "recent(?:ly)?", "happen(?:ed|ing|s)?", "going on",
+    "what(?:'s| is) new", "new developments?", "updates?", "headlines?", "lately", "these days",
+)  # fmt: skip
+CATCHING_UP = (
+    r"catch\s+(?:me|us)\s+up",
+    r"(?:did|have)\s+(?:i|we)\s+miss(?:ed)?",
+    r"going\s+on",
+    r"(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed)",
+)
+PLACES = """
+    area borough city coast community country county district island municipality neighbou?rhood
+    parish place province region state town valley village world
+    """.split()
+BEFORE_A_PLACE = "across around at from in near of on over within".split()
+FRAMING = """
+    kind kinds sort sorts type types example examples explore show find entity entities entry
+    entries list overview relevant interesting different various work working exist available
+    scale level sector field area topic topics project projects thing things collection know look
+    involved concerned deal around
+    """.split()
+ASKING_ON = """
+    who whom whose what when where why which how is are was were does do did can has have
+    """.split()
+POINTING_BACK = "it its they them their he him his she her this these".split()
+CLAUSES = "that which who how why when where what if whether this it".split()

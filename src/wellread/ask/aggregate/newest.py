@@ -31,6 +31,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF
+from wellread.text.english_questions import BEFORE_A_PLACE, CATCHING_UP, PLACES
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence
 from wellread.text.stems import stem
@@ -218,21 +219,15 @@ LATELY = 30  # newest documents whose passages tell what everything here is abou
 LEAST_PASSAGES = 20  # fewer do not tell it
 EVERYWHERE = 0.8  # of these passages: a word of so many sets nothing apart
 
-_CATCH_UP = re.compile(
-    r"\b(?:catch\s+(?:me|us)\s+up|(?:did|have)\s+(?:i|we)\s+miss(?:ed)?|going\s+on"
-    r"|(?:bring|get)\s+(?:me|us)\s+up\s+to\s+(?:date|speed))\b",
-    re.IGNORECASE,
-)
+_CATCH_UP = re.compile(rf"\b(?:{'|'.join(CATCHING_UP)})\b", re.IGNORECASE)
 _LEAD = re.compile(
     r"\W*(?:(?:please|can|could|would|will|you)\s+)*(?P<verb>show|list)\b", re.IGNORECASE
 )
 # Where everything is, called by what it is and not by a name: "on the islands".
 _PLACES = re.compile(
-    r"\b(?:across|around|at|from|in|near|of|on|over|within)\s+(?:all\s+)?"
+    rf"\b(?:{'|'.join(BEFORE_A_PLACE)})\s+(?:all\s+)?"
     r"(?:the|this|these|our|my|your)\s+(?:whole\s+)?"
-    r"(?P<place>area|borough|city|coast|community|country|county|district|island"
-    r"|municipality|neighbou?rhood|parish|place|province|region|state|town|valley|village|world)"
-    r"(?:e?s)?\b",
+    rf"(?P<place>{'|'.join(PLACES)})(?:e?s)?\b",
     re.IGNORECASE,
 )
 _NEWS_NOUN = re.compile(r"news\b(?!letter)", re.IGNORECASE)

@@ -32,6 +32,7 @@ from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis, ConstraintKind
+from wellread.text.english_questions import ASKING_ON
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence
 from wellread.types import DocumentFacts, Span
@@ -40,9 +41,7 @@ HELD = 0.5  # of a part's own words, from which a passage counts as about it
 LONGEST = 6  # words of a term that is named as missing
 
 _PARTS = re.compile(
-    r"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:who|whom|whose|what|when|where|why|which|how"
-    r"|is|are|was|were|does|do|did|can|has|have)\b)|\?\s+)",
-    re.IGNORECASE,
+    rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
 _HELP = (
     (

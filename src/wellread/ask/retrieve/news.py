@@ -14,16 +14,13 @@ from wellread.ask.retrieve.search import look
 from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.text.english_questions import NEWS_ASKED
 from wellread.types import Filters, Hit
 
 DEPTH = 100
 OF_A_STORY = 1.1  # times its score, for a passage that tells a story of the time
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
-_NEWS = re.compile(
-    r"\b(?:latest|newest|news|recent(?:ly)?|happen(?:ed|ing|s)?|going on|what(?:'s| is) new"
-    r"|new developments?|updates?|headlines?|lately|these days)\b",
-    re.IGNORECASE,
-)
+_NEWS = re.compile(rf"\b(?:{'|'.join(NEWS_ASKED)})\b", re.IGNORECASE)
 _NOT_RECENT = "no story of the last 30 days is about this, so all dates were searched"
 
 

@@ -18,16 +18,12 @@ from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.ask.retrieve.search import Searched, look
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind
+from wellread.text.english_questions import TOLD_THEN
 from wellread.types import KINDS, Filters, Hit
 
 LONGEST = 24  # months that are named one by one
 # Words by which a question asks for what was said or published then, not for what happened.
-_TOLD_THEN = re.compile(
-    r"\b(?:report(?:ed|s)?|publish(?:ed)?|wr(?:ote|itten|ites?)|posted|appeared|said|say|says|told"
-    r"|talk(?:s|ed)?|discuss(?:es|ed|ions?)?|mention(?:s|ed)?|cover(?:s|ed|age)|issued|news"
-    r"|headlines?|interviews?|episodes?|meetings?|newsletters?|articles?|posts?|papers?)\b",
-    re.IGNORECASE,
-)
+_TOLD_THEN = re.compile(rf"\b(?:{'|'.join(TOLD_THEN)})\b", re.IGNORECASE)
 
 
 def period_named(question: str, filters: Filters) -> re.Pattern[str] | None:

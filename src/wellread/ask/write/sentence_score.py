@@ -21,6 +21,7 @@ from wellread.ask.understand.answer_kind import Expected, defines, expected_of, 
 from wellread.ask.write.candidate_sentences import Option
 from wellread.models.reader import Ranking, excerpts
 from wellread.questions import Analysis
+from wellread.text.english_questions import POINTING_BACK
 from wellread.text.parsed import parse
 
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
@@ -37,9 +38,7 @@ EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 FITTING, MISFITTING = 0.6, -0.3
 MEANING = 3.4
 
-_POINTING = re.compile(
-    r"\b(?:it|its|they|them|their|he|him|his|she|her|this|these)\b", re.IGNORECASE
-)
+_POINTING = re.compile(rf"\b(?:{'|'.join(POINTING_BACK)})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

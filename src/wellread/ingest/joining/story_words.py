@@ -20,7 +20,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.ingest.joining.common_words import COMMON_WORDS
+from wellread.text.english_common import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
 from wellread.text.stems import stem
 
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
@@ -41,28 +41,6 @@ Vector = dict[int, float]
 Signature = NDArray[np.uint32]
 
 _WORD = re.compile(r"[^\W_]+(?:[_'’][^\W_]+)*")
-# Closed-class English words, and verbs that go with any subject.
-_STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are as at be because been before being
-    below between both but by can cannot could did do does doing down during each else ever few for
-    from further get gets give given gives got had has have having he her here hers him his how
-    however i if in into is it its itself just know let like made make makes many may me might more
-    most much must my no nor not now of off on once one only or other our out over own per please
-    said same say says shall she should so some such tell than that the their theirs them then
-    there these they this those through thus to too under until up upon us use used uses using very
-    via was we were what when where whether which while who whom whose why will with within without
-    would yes yet you your yours
-    """.split()
-)
-_NUMBERS_AND_TIMES = frozenset(
-    """
-    two three four five six seven eight nine ten hundred thousand million billion percent euros
-    dollars pounds hour minute day week month year today tomorrow yesterday monday tuesday wednesday
-    thursday friday saturday sunday january february march april may june july august september
-    october november december first second third last next new old
-    """.split()
-)
 _SEED = 20_240_501
 
 
@@ -79,7 +57,7 @@ def spoken(text: str) -> Iterator[tuple[str, str]]:
     """Stem and written form of each word that says something, in order."""
     for word in _WORD.findall(text):
         plain = word.lower().replace("’", "'").removesuffix("'s")
-        if len(plain) > 1 and plain not in _STOP_WORDS and not plain.isdigit():
+        if len(plain) > 1 and plain not in STORY_STOP_WORDS and not plain.isdigit():
             yield stem(plain), word
 
 
@@ -187,7 +165,7 @@ def bands(signature: Signature) -> Iterator[tuple[int, bytes]]:
 
 @lru_cache(maxsize=1)
 def _everyday_codes() -> frozenset[int]:
-    return frozenset(code_of(stem(word)) for word in COMMON_WORDS | _NUMBERS_AND_TIMES)
+    return frozenset(code_of(stem(word)) for word in COMMON_WORDS | NUMBERS_AND_TIMES)
 
 
 @lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.errors import RequestError
 from wellread.questions import Constraint
 from wellread.store.catalogue.graph.relation_network import Direction
+from wellread.text.english_questions import CLAUSES
 from wellread.text.names import plural, singular
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Kind
@@ -147,7 +148,7 @@ PERIODS: tuple[Period, ...] = get_args(Period)
 
 LONGEST = 6  # words of a topic; what is longer is a question of its own
 _CLAUSE = re.compile(
-    r"\b(?:that|which|who|how|why|when|where|what|if|whether|this|it|"
+    rf"\b(?:{'|'.join(CLAUSES)}|"
     r"(?:from|in|since|before|after|until|during)\s+(?:\w+\s+)?\d{4})\b",
     re.IGNORECASE,
 )

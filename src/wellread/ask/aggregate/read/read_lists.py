@@ -28,6 +28,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
+from wellread.text.english_questions import FRAMING
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Span
@@ -35,15 +36,7 @@ from wellread.types import Filters, Span
 Pair = tuple[str, str]  # dimension and value
 
 # Words of exploratory questions that say nothing about what is looked for.
-_FRAMING = frozenset(
-    map(
-        stem,
-        "kind kinds sort sorts type types example examples explore show find entity entities entry "
-        "entries list overview relevant interesting different various work working exist "
-        "available scale level sector field area topic topics project projects thing things "
-        "collection know look involved concerned deal around".split(),
-    )
-)
+_FRAMING = frozenset(map(stem, FRAMING))
 
 
 def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:

@@ -96,3 +96,26 @@ COMMON_WORDS = STOP_WORDS | frozenset(
     zone
     """.split()
 )
+
+# Of stories: closed-class words, and verbs that go with any subject.
+STORY_STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are as at be because been before being
+    below between both but by can cannot could did do does doing down during each else ever few for
+    from further get gets give given gives got had has have having he her here hers him his how
+    however i if in into is it its itself just know let like made make makes many may me might more
+    most much must my no nor not now of off on once one only or other our out over own per please
+    said same say says shall she should so some such tell than that the their theirs them then
+    there these they this those through thus to too under until up upon us use used uses using very
+    via was we were what when where whether which while who whom whose why will with within without
+    would yes yet you your yours
+    """.split()
+)
+NUMBERS_AND_TIMES = frozenset(
+    """
+    two three four five six seven eight nine ten hundred thousand million billion percent euros
+    dollars pounds hour minute day week month year today tomorrow yesterday monday tuesday wednesday
+    thursday friday saturday sunday january february march april may june july august september
+    october november december first second third last next new old
+    """.split()
+)
