@@ -20,6 +20,7 @@ from torch.nn import functional
 FIRST_WORD_PIECE = 999  # smaller ids are [CLS], [SEP], padding and unused ones
 MOST_SENTENCES = 24
 FEATURES = 5
+DROPOUT = 0.0  # every pair is read once or twice, so nothing is learnt by heart
 MARKED_AT = 2  # the layer before which met tokens are marked
 
 
@@ -61,7 +62,7 @@ class Layer(nn.Module):
         self.up = nn.Linear(size.width, size.inner)
         self.down = nn.Linear(size.inner, size.width)
         self.norm2 = nn.LayerNorm(size.width, 1e-12)
-        self.dropout = nn.Dropout(0.1)
+        self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """States after the layer, shape of ``x``: ``(pairs, tokens, width)``."""
@@ -89,7 +90,7 @@ class Reader(nn.Module):
         self.kind = nn.Embedding(2, width)
         self.norm = nn.LayerNorm(width, 1e-12)
         self.layers = nn.ModuleList(Layer(size) for _ in range(size.layers))
-        self.dropout = nn.Dropout(0.1)
+        self.dropout = nn.Dropout(DROPOUT)
         self.met = nn.Parameter(torch.randn(width) * 0.02)
         self.mix = nn.Sequential(nn.LayerNorm(3 * width), nn.Linear(3 * width, hidden), nn.GELU())
         self.answers = nn.Linear(hidden + FEATURES, 1)

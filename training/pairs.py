@@ -51,6 +51,7 @@ SHARES: Mapping[str, float] = {
 """How much of all pairs each source gives, at most all that it has."""
 MADE_FROM = ("squadshifts_new_wiki", "squadshifts_reddit", "boolq_part", "timeqa_human")
 NOISY = 0.5  # the weight of a pair that a rule made
+AMONG_OTHERS = 0.35  # of the texts of one sentence get others around it
 WINDOW = (20, 90)  # words of a passage
 
 _NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
@@ -84,21 +85,36 @@ def pairs(folder: Path, count: int, seed: int, *, licensed: bool = True) -> list
     rng = random.Random(seed)
     total = sum(SHARES.values())
     found: list[Pair] = []
+    known: set[tuple[str, str]] = set()
     for source, share in SHARES.items():
         if licensed and source in UNLICENSED:
             continue
-        rows = list(_rows(folder, source))
+        rows = [row for row in _rows(folder, source) if _new(row, known)]
         rng.shuffle(rows)
         weight = NOISY if source.startswith("claims_") else 1.0
-        for row in rows[: int(0.8 * count * share / total)]:
-            found.append(replace(_pair(row, source, rng), weight=weight))
+        own = [
+            replace(_pair(row, source, rng), weight=weight)
+            for row in rows[: int(0.75 * count * share / total)]
+        ]
+        found += among_others(own, rng)
     made = list(_altered([one for one in found if _alterable(one)], rng))
     made += near_misses([one for one in found if one.chosen is not None], rng)
-    made += quoted(folder, rng, count // 10)
     rng.shuffle(made)
-    found += made[: count // 4]
+    made = made[: count // 8]
+    made += quoted(folder, rng, count // 16)
+    made += joined(folder, rng, count // 10)
+    found += made
     rng.shuffle(found)
     return found
+
+
+def _new(row: Mapping[str, object], known: set[tuple[str, str]]) -> bool:
+    """Whether no source before held this row: some hold parts of each other."""
+    key = str(row["q"]), str(row["p"])[:200]
+    if key in known:
+        return False
+    known.add(key)
+    return True
 
 
 def _rows(folder: Path, source: str) -> Iterator[dict[str, object]]:
@@ -158,6 +174,19 @@ def window(
     return tuple(whole[first : last + 1]), None if held is None else held - first
 
 
+def among_others(rows: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
+    """``rows``, some claims about one sentence now about it with sentences of other rows around."""
+    for one in rows:
+        if one.task == "qa" or len(one.sentences) > 1 or rng.random() > AMONG_OTHERS:
+            yield one
+            continue
+        others = [each for other in rng.sample(rows, min(3, len(rows))) for each in other.sentences]
+        rng.shuffle(others)
+        others = [each for each in others if each != one.sentences[0]][: rng.randint(1, 3)]
+        at = rng.randint(0, len(others))
+        yield replace(one, sentences=(*others[:at], *one.sentences, *others[at:]))
+
+
 def near_misses(answered: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
     """Passages without the sentence that answers the question."""
     for one in answered:
@@ -188,6 +217,34 @@ def quoted(folder: Path, rng: random.Random, count: int) -> Iterator[Pair]:
                 yield from _altered([one], rng)
 
 
+def joined(folder: Path, rng: random.Random, count: int) -> Iterator[Pair]:
+    """Two sentences of a text as one claim: both told, or one of them altered or taken out."""
+    for source in MADE_FROM:
+        texts = sorted({str(row["p"]) for row in _rows(folder, source)})
+        rng.shuffle(texts)
+        for text in texts[: count // len(MADE_FROM)]:
+            sentences, _ = window(text, "", None, rng)
+            fit = [one for one in sentences if 5 <= len(one.split()) <= 22 and one[-1] == "."]
+            if len(sentences) < 3 or len(fit) < 2:
+                continue
+            first, second = rng.sample(fit, 2)
+            whole = Pair(task="nli", asked="", sentences=sentences, label=ENTAILED, weight=NOISY)
+            chance = rng.random()
+            if chance < 0.3:
+                kept = tuple(each for each in sentences if each != second)
+                whole = replace(whole, sentences=kept, label=NOT_ENTAILED)
+            elif chance < 0.6:
+                base = Pair(task="nli", asked=second, sentences=sentences, label=ENTAILED)
+                altered = next(_altered([base], rng), None)
+                if altered is None:
+                    continue
+                second, whole = altered.asked, replace(whole, label=NOT_ENTAILED)
+            claim = rng.choice((f"{first} {second}", f"{second} {first}"))
+            if rng.random() < 0.5:
+                claim = f"{first[:-1]}, and {second[:1].lower()}{second[1:]}"
+            yield replace(whole, asked=claim, source="joined")
+
+
 def _alterable(pair: Pair) -> bool:
     return pair.task == "nli" and pair.label == ENTAILED
 
@@ -195,7 +252,7 @@ def _alterable(pair: Pair) -> bool:
 def _altered(entailed: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
     """Claims that their text bears out, each with one thing changed."""
     for one in entailed:
-        facts = [other_number, other_name]
+        facts = [other_number, other_name, swapped_names]
         rng.shuffle(facts)
         # Nearly every claim can be negated, few hold a number or a name to change.
         for change in (*facts, *([negated] if rng.random() < 0.3 else [])):
@@ -221,11 +278,7 @@ def other_number(claim: str, text: str, rng: random.Random) -> str | None:
 
 def other_name(claim: str, text: str, rng: random.Random) -> str | None:
     """``claim`` with one of its names changed to another of the text."""
-    known = {
-        found[0]
-        for found in _NAME.finditer(text)
-        if text[found.start() - 2 : found.start()] not in (". ", "")
-    }
+    known = _names(text)
     places = [found for found in _NAME.finditer(claim) if found[0] in known]
     others = sorted(
         name
@@ -236,6 +289,28 @@ def other_name(claim: str, text: str, rng: random.Random) -> str | None:
         return None
     place = rng.choice(places)
     return claim[: place.start()] + rng.choice(others) + claim[place.end() :]
+
+
+def swapped_names(claim: str, text: str, rng: random.Random) -> str | None:
+    """``claim`` with two of the text's names in each other's place."""
+    known = _names(text)
+    places = [found for found in _NAME.finditer(claim) if found[0] in known]
+    if len(places) < 2 or len({found[0] for found in places}) < 2 or " and " in claim:
+        return None
+    first, second = sorted(rng.sample(places, 2), key=lambda found: found.start())
+    if first[0] == second[0]:
+        return None
+    between = claim[first.end() : second.start()]
+    return claim[: first.start()] + second[0] + between + first[0] + claim[second.end() :]
+
+
+def _names(text: str) -> set[str]:
+    """Capitalised words and runs of them that do not open a sentence."""
+    return {
+        found[0]
+        for found in _NAME.finditer(text)
+        if text[found.start() - 2 : found.start()] not in (". ", "")
+    }
 
 
 def negated(claim: str, text: str, rng: random.Random) -> str | None:  # noqa: ARG001
