@@ -358,6 +358,33 @@ def test_title_authors_and_abstract_of_the_first_page() -> None:
     assert document.summary.endswith("the same lamps and the same")
 
 
+def test_a_list_of_authors_goes_on_in_lighter_letters() -> None:
+    def first(canvas: Canvas) -> None:
+        bold(canvas, 90, 780, "Mussels after the trawlers", 18)
+        bold(canvas, 90, 750, "Ida Lund, Tor Vik,", 10)
+        write(canvas, 90, 736, ["Åse Dahl, Per Moen, and", "Liv Strand"])
+        write(canvas, 90, 700, ["Harbour Institute", "Sound Fund"])
+        bold(canvas, 60, 670, "Abstract", 12)
+        write(canvas, 60, 650, LEFT)
+
+    authors = ("Ida Lund", "Tor Vik", "Åse Dahl", "Per Moen", "Liv Strand")
+    assert load(drawn(first)).authors == authors
+
+
+def test_every_author_counts_however_many_lines_they_take() -> None:
+    people = [f"{name} Lund" for name in ("Ida", "Tor", "Åse", "Per", "Liv", "Ole", "Siv", "Jon")]
+
+    def first(canvas: Canvas) -> None:
+        bold(canvas, 90, 790, "Mussels after the trawlers", 18)
+        for number, name in enumerate(people):
+            bold(canvas, 90, 760 - 26 * number, name, 10)
+            write(canvas, 90, 748 - 26 * number, ["Harbour University"])
+        bold(canvas, 60, 540, "Abstract", 12)
+        write(canvas, 60, 520, LEFT)
+
+    assert load(drawn(first)).authors == tuple(people)
+
+
 @pytest.mark.parametrize(
     ("draw", "reason"),
     [

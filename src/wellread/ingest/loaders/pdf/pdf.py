@@ -40,7 +40,8 @@ logger = logging.getLogger(__name__)
 _pdfium_lock = threading.Lock()
 
 NAME_WORDS = 5  # of one person
-AUTHOR_ROWS = 12  # below the title
+AUTHOR_ROWS = 60  # below the title
+BETWEEN_AUTHORS = 6  # lines between two of them, with where they work and how to reach them
 
 _USELESS_TITLE = re.compile(r"untitled|microsoft|presentation$|^\W*$|\.\w{2,4}$", re.I)
 _ARXIV = re.compile(r"arXiv:\S+\s+\[[^\]]+\]\s+(\d{1,2} \w{3} \d{4})")
@@ -56,6 +57,8 @@ _NAME = re.compile(
     r"(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*|d[aeio]s?|v[ao]n|de[rn]?|la|le|al|bin|ten)"
     r"(?:\s+(?:(?:[^\W\d_]\.-?)+|[^\W\d_][\w'’.-]*)){1,4}"
 )
+_BETWEEN = re.compile(r"\s*[,;·]\s*(?:(?:and|&)(?:\s+|$))?|(?:^|\s+)(?:and|&)(?:\s+|$)")
+_GOES_ON = re.compile(r"(?:[,;·]|\band|&)[\W\d]*$")
 _NOBODY = re.compile(r"(?:anonymous|unknown|admin\w*|user|owner|author)\W*$", re.I)
 _PLACES = re.compile(
     r"universit|institut|department|laborator|school|college|academy|research|center|centre|"
@@ -112,14 +115,26 @@ def authors_of(fields: Mapping[str, str], rows: Sequence[Row], title: range) -> 
         return given
     found: list[str] = []
     style: tuple[float, bool] | None = None
-    for row in rows[title.stop : title.stop + AUTHOR_ROWS]:
-        if row.page != rows[0].page or row.text.lower().startswith("abstract"):
+    last, goes_on = title.stop, False
+    for number, row in enumerate(rows[title.stop : title.stop + AUTHOR_ROWS], title.stop):
+        if row.page != rows[0].page or _ends_front(row) or number - last > BETWEEN_AUTHORS:
             break
         people = _people(row)
+        if people and style and goes_on and row.size == style[0]:
+            style = (row.size, row.bold)  # only the first line of a list may be bold
         if people and (style is None or style == (row.size, row.bold)):
-            style = (row.size, row.bold)
+            style, last = (row.size, row.bold), number
             found += people
+            ended, goes_on = goes_on, _GOES_ON.search(row.text) is not None
+            if ended and not goes_on:
+                break
     return tuple(dict.fromkeys(found))
+
+
+def _ends_front(row: Row) -> bool:
+    """Whether the paper itself begins; "1 Harbour School" is where somebody works."""
+    begins = is_section(row.text) and not row.text[0].isdigit()
+    return begins or row.text.lower().startswith("abstract")
 
 
 def _people(row: Row) -> list[str]:
@@ -127,10 +142,13 @@ def _people(row: Row) -> list[str]:
     if _PLACES.search(row.text) or "@" in row.text:
         return []
     pieces = [piece.text for piece in row.pieces if piece.size >= 0.85 * row.size]
-    parts = [part for text in pieces for part in re.split(r"\s*[,;·]\s*|\s+(?:and|&)\s+", text)]
+    parts = [part for text in pieces for part in _BETWEEN.split(text)]
     parts = [clean for part in parts if (clean := _SIGNS.sub("", part.strip()))]
     fits = (
-        _NAME.fullmatch(part) and part[0].isupper() and len(part.split()) <= NAME_WORDS
+        _NAME.fullmatch(part)
+        and part[0].isupper()
+        and part.split()[-1][0].isupper()
+        and len(part.split()) <= NAME_WORDS
         for part in parts
     )
     return parts if all(fits) else []
