@@ -90,6 +90,20 @@ def main() -> None:
     print(json.dumps(figures, indent=1))
 
 
+def table(figures: dict[str, Any]) -> list[str]:
+    """The tables of one half."""
+    rows = [f"| taken for the same, half {figures['half']} | share |", "|---|---|"]
+    rows += [f"| made: {kind} | {share} |" for kind, share in figures["turned round"].items()]
+    rows += [f"| paraphrases, {kind} | {share} |" for kind, share in figures["paraphrases"].items()]
+    real = figures["real"]["bank"]
+    rows += [
+        f"| bank, pairs of {label} intent and cosine .8 or more | "
+        f"{real[f'{label} label: taken for the same']} of {real[f'{label} label: near']:,} |"
+        for label in ("the same", "another")
+    ]
+    return rows
+
+
 def half_of(question: str) -> str:
     """The half that a question belongs to, with all that was made of it."""
     return "test" if hashlib.sha256(question.encode()).digest()[0] % 2 else "dev"
@@ -228,12 +242,12 @@ def real(half: str, embed: Embed, show: int) -> dict[str, Any]:
         near = np.argwhere(np.triu(vectors @ vectors.T, 1) >= LEAST)
         counts: Counter[str] = Counter()
         for one, other in near.tolist():
-            kind = "same" if labels[one] == labels[other] else "other"
+            kind = "the same" if labels[one] == labels[other] else "another"
             cosine = float(vectors[one] @ vectors[other])
             taken = same(questions[one], questions[other], cosine)
             counts[f"{kind} label: near"] += 1
             counts[f"{kind} label: taken for the same"] += taken
-            if taken and kind == "other" and show:
+            if taken and kind == "another" and show:
                 print(f"{name} {cosine:.2f}: {questions[one]} | {questions[other]}")
         figures[name] = dict(sorted(counts.items()))
     return figures

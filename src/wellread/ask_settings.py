@@ -144,6 +144,13 @@ class FeaturesSettings(Section):
     similar_comparison: Literal["lt", "lte", "eq"] = setting(
         "lt", "how a past question's rating has to compare"
     )
+    verified_rating: int | None = setting(
+        80,
+        "least expert rating of a past answer that is given to the same question again, where no "
+        "model writes; empty: none is",
+        ge=0,
+        le=100,
+    )
 
 
 class QaSettings(Section):

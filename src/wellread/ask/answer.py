@@ -44,6 +44,7 @@ from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.verify.answered_before import answered_before
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
@@ -108,12 +109,19 @@ async def answer(
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
         drafting = Drafting()
-        if await in_thread(_hopeful, kb, analysis, evidence):
+        before = await in_thread(answered_before, kb, analysis)
+        if before is not None:
+            evidence, found = before.evidence, replace(found, notes=(*found.notes, before.note))
+        elif await in_thread(_hopeful, kb, analysis, evidence):
             past = await in_thread(_past_questions, kb, analysis)
             async for token in write(kb, analysis, evidence, drafting, similar_questions=past):
                 yield token
             yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
-        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
+        verified = (
+            await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
+            if before is None
+            else _Verified(written=before.written, checked=before.checked, sure=before.sure)
+        )
         yield clock.lap("verification", len(verified.checked))
         reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     for sentence in reply.sentences:
@@ -148,7 +156,7 @@ def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
 
 
 def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:
-    """What a model is told of past questions like this one; extraction reads none of it."""
+    """What a model is told of past questions like this one."""
     if kb.model is None:
         return ""
     return verified_similar(kb, analysis.question, analysis.filters.collections)
@@ -159,7 +167,7 @@ class _Verified:
     """A draft with a verdict for each claim, what its sources dispute, and how sure it is."""
 
     written: Written | None
-    disputes: tuple[Dispute, ...]
+    disputes: tuple[Dispute, ...] = ()
     checked: Sequence[Checked]
     sure: Confidence
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from wellread.answer_text import markers_after
 from wellread.answers import (
+    BEFORE,
     CATALOGUE,
     EXTRACTIVE,
     NOBODY,
@@ -35,7 +36,7 @@ MEDIA_TYPES: dict[Format, str] = {
 }
 ENDINGS: dict[Format, str] = {"markdown": "md", "csl-json": "json", "bibtex": "bib"}
 # Whose text is no Markdown of its own: what means something there has to be written out.
-PLAIN = (EXTRACTIVE, CATALOGUE, NOBODY)
+PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)
 STALE = "A source of this answer has changed or gone since it was given."
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")

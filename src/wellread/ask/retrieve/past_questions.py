@@ -8,11 +8,12 @@ expired, and no prompt holds it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from wellread.ask.retrieve.same_question import differs, same
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
@@ -53,12 +54,14 @@ class SimilarQuestion:
     Attributes:
         similarity: cosine of the two questions.
         expired: why its feedback counts no more, in words; empty while it does.
+        sources: the documents that its citations name, as far as they are there.
     """
 
     document: DocumentFacts
     past: PastQuestion
     similarity: float
     expired: str = ""
+    sources: tuple[str, ...] = ()
 
 
 def like(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Like:
@@ -84,41 +87,91 @@ def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[Si
     """
     if wanted.most == 0 or not question.strip():
         return []
+    near = _near(kb, question, wanted)
+    found: list[SimilarQuestion] = []
+    room = wanted.most
+    for one in _compared(kb, question, near):
+        if one.similarity < wanted.threshold or not room:
+            break
+        found.append(one)
+        room -= not one.expired
+    return found
+
+
+def asked_before(
+    kb: KnowledgeBase, question: str, collections: tuple[str, ...], rating: int
+) -> list[SimilarQuestion]:
+    """The past questions that mean the same and whose answers experts rated ``rating`` or more.
+
+    The best comes first, those that are expired too.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as
+            ``similar_questions``.
+    """
+    if not question.strip():
+        return []
+    near = [
+        one
+        for one in _near(kb, question, Like(collections=collections))
+        if (one.stored.past.score or 0) >= rating and not differs(question, one.alone)
+    ]
+    asked = {one.document.id: one.alone for one in near}
+    return [
+        one
+        for one in _compared(kb, question, near)
+        if same(question, asked[one.document.id], one.similarity)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Near:
+    """A past question near a new one; ``alone`` is it in words that need no earlier turn."""
+
+    document: DocumentFacts
+    stored: StoredPastQuestion
+    alone: str
+
+
+def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
+    """Those that have an answer and the wanted rating, by the nearest passages."""
     limits = Filters(
         collections=wanted.collections,
         kinds=("qa",),
         languages=(wanted.language,) if wanted.language else (),
     )
-    hits = search(kb, question, limits, limit=CANDIDATES)
-    facts = {hit.document.id: hit.document for hit in hits}
+    facts = {
+        hit.document.id: hit.document for hit in search(kb, question, limits, limit=CANDIDATES)
+    }
     stored = {
         known: one
         for known, one in kb.catalogue.past_questions.of(facts).items()
         if _usable(one.past) and _rated(one.past, wanted)
     }
-    if not stored:
-        return []
-    known_words = vocabulary_of(kb, wanted.collections)
-    asked = [_alone(one.past, known_words) for one in stored.values()]
-    vectors = kb.embedder.embed([question, *asked], "query")
-    scored = sorted(
-        zip((vectors[1:] @ vectors[0]).tolist(), stored, strict=True),
-        key=lambda one: (-one[0], one[1]),
-    )
-    found: list[SimilarQuestion] = []
-    room = wanted.most
-    for similarity, known in scored:
-        if similarity < wanted.threshold or not room:
-            break
-        one = SimilarQuestion(
-            document=facts[known],
-            past=stored[known].past,
+    words = vocabulary_of(kb, wanted.collections) if stored else None
+    return [
+        _Near(document=facts[known], stored=one, alone=_alone(one.past, words))
+        for known, one in stored.items()
+        if words is not None
+    ]
+
+
+def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterator[SimilarQuestion]:
+    """Question against question, the most similar first."""
+    if not near:
+        return
+    vectors = kb.embedder.embed([question, *(one.alone for one in near)], "query")
+    cosines = (vectors[1:] @ vectors[0]).tolist()
+    scored = zip(cosines, near, strict=True)
+    for similarity, one in sorted(scored, key=lambda each: (-each[0], each[1].document.id)):
+        expired, sources = _standing(kb, one.document.collection, one.stored)
+        yield SimilarQuestion(
+            document=one.document,
+            past=one.stored.past,
             similarity=round(similarity, 4),
-            expired=_expired(kb, facts[known].collection, stored[known]),
+            expired=expired,
+            sources=sources,
         )
-        room -= not one.expired
-        found.append(one)
-    return found
 
 
 def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, ...]) -> str:
@@ -202,15 +255,23 @@ def _alone(past: PastQuestion, known: Vocabulary) -> str:
     return standalone(past.question, turns, known, date.today()).text if turns else past.question
 
 
-def _expired(kb: KnowledgeBase, collection: str, stored: StoredPastQuestion) -> str:
-    """Which source of the answer or of its correction has changed since the feedback came.
+def _standing(
+    kb: KnowledgeBase, collection: str, stored: StoredPastQuestion
+) -> tuple[str, tuple[str, ...]]:
+    """Which source of the answer or of its correction has changed since the feedback came, and
+    all that are there.
 
     A source that came later, or that is not in the collection, tells nothing.
     """
     links = dict.fromkeys((stored.past.expert_citation_url, stored.past.citation_url))
-    for link in filter(None, links):
-        for source in kb.catalogue.past_questions.cited(collection, link):
-            if source.updated_at > max(source.added_at, stored.updated_at):
-                day = source.updated_at.date().isoformat()
-                return f"{source.title} has changed since the feedback ({day})"
-    return ""
+    sources = [
+        source
+        for link in filter(None, links)
+        for source in kb.catalogue.past_questions.cited(collection, link)
+    ]
+    changed = ""
+    for source in sources:
+        if not changed and source.updated_at > max(source.added_at, stored.updated_at):
+            day = source.updated_at.date().isoformat()
+            changed = f"{source.title} has changed since the feedback ({day})"
+    return changed, tuple(dict.fromkeys(source.id for source in sources))

@@ -44,10 +44,11 @@ LEAST = 0.8  # cosine of two questions that mean the same
 _PIVOTS = PREPOSITIONS | {"than", "to", "of", "versus"}
 _BEFORE_A_SIDE = DETERMINERS | {"my", "their", "his", "her", "its", "this"}
 _CLAUSE = re.compile(r"(?<=\w),? (?:when|whenever|where|if)\b", re.IGNORECASE)
+_PRICE = re.compile(r"\bhow much (?:is|are|was|were|for)\b(?!.*\bcosts?\b)", re.IGNORECASE)
 _ASKING = frozenset({"who", "whose", "when", "where", "why"})
 _HAVING = {"has", "have", "had"}
-_SUBJECTS = {"me": "i", "him": "he", "them": "they", "us": "we"}
-_ACTING = frozenset((*_SUBJECTS.values(), "she"))
+_SUBJECTS = {"me": "i", "him": "he", "her": "she", "them": "they", "us": "we"}
+_ACTING = frozenset(_SUBJECTS.values())
 _DAYS = frozenset((*MONTHS, *MONTHS_SHORT, *WEEKDAYS, *SEASONS))
 
 
@@ -62,8 +63,8 @@ def differs(asked: str, past: str) -> str:
         (_other_kind(one, other), "they ask for different things"),
         (one.denials != other.denials, "one of them is negated"),
         (one.numbers != other.numbers or one.units != other.units, "the numbers differ"),
-        ((one.names - other.stems) | (other.names - one.stems), "the names differ"),
         (one.days != other.days, "the times differ"),
+        ((one.names - other.stems) | (other.names - one.stems), "the names differ"),
         (_opposed(one, other), "one says the opposite of the other"),
         (_turned_round(one, other), "the sides are swapped"),
     )
@@ -135,15 +136,14 @@ def _read(question: str) -> _Reading:
         for token in parse(name).tokens
         if token.plain in said
     }
-    acting = [
-        "she" if word == "her" and after not in said else _SUBJECTS.get(word, word)
-        for word, after in pairwise((*words, ""))
-    ]
+    acting = [_SUBJECTS.get(word, word) for word in words]
     order = [
         word if word in _PIVOTS else _meaning(word)
         for word in acting
         if word in said or word in _PIVOTS or word in _ACTING
     ]
+    # "How much is a kayak?" asks what it costs.
+    unsaid = [_meaning("cost")] * (_PRICE.search(question) is not None)
     return _Reading(
         kind=expected_of(_asking(question)),
         polar=bool(words) and words[0] in BE | AUXILIARIES | _HAVING,
@@ -158,7 +158,7 @@ def _read(question: str) -> _Reading:
         ),
         words=Counter(words),
         stems=frozenset(map(_meaning, words)),
-        content=Counter(_meaning(word) for word in words if word in said),
+        content=Counter([*(_meaning(word) for word in words if word in said), *unsaid]),
         order=tuple(order),
         beside=frozenset(_beside(words, said, order)),
         behind=Counter(_behind(words, said)),

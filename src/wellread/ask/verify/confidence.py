@@ -100,6 +100,21 @@ def of_catalogue(method: str, notes: Sequence[str]) -> Confidence:
     return Confidence(score=CATALOGUE_SURE, band="high", reasoning=reason)
 
 
+def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
+    """A past answer is as sure as its expert was, and never surer than what is counted.
+
+    Args:
+        whole: whether the checker finds each sentence in the sources.
+    """
+    found = round(min(rating / 100, CATALOGUE_SURE if whole else HIGH), 3)
+    held = "its sources still say so" if whole else "its sources have not changed since"
+    return Confidence(
+        score=found,
+        band=_band(found, threshold),
+        reasoning=f"an expert rated this answer to the same question {rating} of 100, and {held}",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
     """A logistic regression: the log odds are ``bias`` and each feature times its weight."""

@@ -252,6 +252,7 @@ class StoredPastQuestion:
 class CitedSource:
     """A document that an address names, when it came and when it was last changed."""
 
+    id: str
     title: str
     added_at: datetime
     updated_at: datetime
@@ -283,7 +284,8 @@ class PastQuestions(CataloguePart):
         if ":" not in address:
             tail = "/" + address.removeprefix("./").lstrip("/")
             named.append(documents.c.uri.endswith(tail, autoescape=True))
-        statement = select(documents.c.title, documents.c.added_at, documents.c.updated_at).where(
-            documents.c.collection == collection, documents.c.kind != "qa", or_(*named)
+        columns = documents.c
+        statement = select(columns.id, columns.title, columns.added_at, columns.updated_at).where(
+            columns.collection == collection, columns.kind != "qa", or_(*named)
         )
         return made_of(CitedSource, self._rows(statement))
