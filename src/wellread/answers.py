@@ -11,10 +11,9 @@ from wellread.codec import storable
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
 
-CATALOGUE, EXTRACTIVE, NOBODY = "catalogue", "extractive", "none"
-BEFORE = "past answer"
-"""Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, or a
-past answer that an expert rated well."""
+CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
+"""Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one
+that an expert rated well."""
 LIMITED = "Based on limited information: "
 """With what an answer begins that is not sure."""
 RELAXED = 0.6
@@ -245,9 +244,7 @@ class Answer:
     """A delivered answer: the text with rendered citation markers, and the proof of it.
 
     Attributes:
-        answered_by: ``extractive``, the model's name, ``catalogue`` for an exhaustive result,
-            ``past answer`` for one that an expert rated well, or
-            ``none`` for the no-data reply.
+        answered_by: the model's name, or ``extractive``, ``catalogue``, ``past answer``, ``none``.
         type: what kind of question it was taken for (``questions.QuestionType``).
         standalone: the question as it was understood, where a follow-up was rewritten.
         fallback: why another answerer than the configured one wrote it; empty when none did.
