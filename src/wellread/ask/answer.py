@@ -44,7 +44,7 @@ from wellread.ask.understand.answer_kind import expected_of, gives_number
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
-from wellread.ask.verify.answered_before import answered_before
+from wellread.ask.verify.answered_before import Before, answered_before
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
@@ -102,26 +102,20 @@ async def answer(
     if explain is not None:
         explain(analysis, found)
     if isinstance(found, AggregateResult):
-        reply = await in_thread(tell, kb, found)
-        method = found.method or found.kind
-        reply = replace(reply, sure=of_catalogue(method, notes_of(analysis, found)))
+        reply = await in_thread(_told, kb, analysis, found)
+    elif before := await in_thread(answered_before, kb, analysis):
+        found = replace(found, notes=(*found.notes, before.note))
+        reply = await in_thread(_given_again, kb, turn.question, analysis, before)
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
         drafting = Drafting()
-        before = await in_thread(answered_before, kb, analysis)
-        if before is not None:
-            evidence, found = before.evidence, replace(found, notes=(*found.notes, before.note))
-        elif await in_thread(_hopeful, kb, analysis, evidence):
+        if await in_thread(_hopeful, kb, analysis, evidence):
             past = await in_thread(_past_questions, kb, analysis)
             async for token in write(kb, analysis, evidence, drafting, similar_questions=past):
                 yield token
             yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
-        verified = (
-            await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
-            if before is None
-            else _Verified(written=before.written, checked=before.checked, sure=before.sure)
-        )
+        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
         yield clock.lap("verification", len(verified.checked))
         reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     for sentence in reply.sentences:
@@ -227,6 +221,18 @@ def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]
     features = features_of(analysis, evidence, (), kb.lexical)
     threshold = kb.settings.qa.confidence_threshold
     return hopeful(features, threshold, comparable=comparable(kb.embedder))
+
+
+def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
+    sure = of_catalogue(found.method or found.kind, notes_of(analysis, found))
+    return replace(tell(kb, found), sure=sure)
+
+
+def _given_again(
+    kb: KnowledgeBase, question: Question, analysis: Analysis, before: Before
+) -> Reply:
+    verified = _Verified(written=before.written, checked=before.checked, sure=before.sure)
+    return _deliver(kb, question, analysis, before.evidence, verified)
 
 
 def _deliver(
