@@ -17,9 +17,10 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_walks import read_walk
+from wellread.ask.retrieve.asked_lists import with_asked_list
 from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
 from wellread.ask.retrieve.news import news
-from wellread.ask.retrieve.retrieval import Found, SearchTrace
+from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
@@ -152,8 +153,10 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
     for strategy in STRATEGIES.get(analysis.type, ()):
         found = strategy(kb, analysis)
         if found is not None:
-            return found
-    return direct(kb, analysis)
+            break
+    else:
+        found = direct(kb, analysis)
+    return with_asked_list(kb, analysis, found) if isinstance(found, Retrieval) else found
 
 
 # --- passages that tell of a relation ---

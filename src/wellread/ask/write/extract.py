@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Claim, Evidence
+from wellread.ask.retrieve.asked_lists import is_listed
 from wellread.ask.understand.answer_kind import expected_of, guide_of
+from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
 from wellread.ask.write.sentence_score import (
     Scored,
@@ -28,6 +30,7 @@ from wellread.models.reader import Ranking
 from wellread.questions import Analysis
 from wellread.text.english import AFTER_ORDERS, DUTIES, STOP_WORDS
 from wellread.text.parsed import parse
+from wellread.types import Span
 
 PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
 FEWEST, MOST = 2, 7  # sections that are told
@@ -88,17 +91,20 @@ def extract(
 
     Sentences that another needs to be read and further items of a list come on top.
     """
-    sections = sections_of(analysis, evidence)
+    listed = [at for at, piece in enumerate(evidence) if is_listed(piece)]
+    sections = [] if listed else sections_of(analysis, evidence)
     material = material_of(analysis, evidence)
     options, features = material.options, material.features
     if not options:
         return Extract()
-    if len(analysis.sides) > 1:
+    if len(analysis.sides) > 1 and not listed:
         sides, several = _sides_of(analysis.sides, material)
         if sum(bool(places) for _, places in sides) > 1:
             return _compared(analysis, material, sides, several, reader)
     places = promising(options, features)
     scored = score(analysis, material.evidence, options, features, places, reader)
+    if listed:
+        return _whole_list(listed, evidence, scored)
     if sections:
         return _stepwise(sections, evidence, scored)
     picked = pick(scored, most, expected_of(analysis.question))
@@ -112,6 +118,53 @@ def extract(
         best_score=scored[0].score,
         best_similarity=max(each.similarity for each in picked),
         material=material,
+    )
+
+
+def _whole_list(
+    listed: Sequence[int], evidence: Sequence[Evidence], scored: Sequence[Scored]
+) -> Extract:
+    """All items of the list that is asked for, under what introduces it."""
+    page = Page(evidence=evidence)
+    first = evidence[listed[0]]
+    heading = first.locator.heading[-1] if first.locator.heading else ""
+    if len(listed) == 1:
+        listing = listings_of(first.text)[0]
+        lead, items = listing.lead, [(listed[0], item) for item in listing.items]
+        if lead and lead.of(first.text).rstrip(":") == heading.rstrip(":"):
+            lead = None
+    else:
+        pieces = [(at, Span(start=0, end=len(evidence[at].text))) for at in listed]
+        opened = first.text.rstrip().endswith(":") and not evidence[listed[1]].text.endswith(":")
+        lead, items = (pieces[0][1], pieces[1:]) if opened else (None, pieces)
+    if lead is None and heading:
+        page.label(f"**{_plain(heading).rstrip(':')}:**")
+    elif lead is not None:
+        page.say(_part(listed[0], lead, evidence, place=-1))
+    for place, (at, item) in enumerate(items):
+        page.say(_part(at, item, evidence, place=place), bullet=True)
+    return Extract(
+        text=page.text,
+        claims=tuple(page.claims),
+        best_score=scored[0].score,
+        best_similarity=scored[0].similarity,
+        arranged=True,
+    )
+
+
+def _part(at: int, span: Span, evidence: Sequence[Evidence], *, place: int) -> Option:
+    """A part of a piece of evidence that is told as it stands."""
+    begin = evidence[at].span.start
+    text = span.of(evidence[at].text)
+    return Option(
+        evidence=at,
+        place=place,
+        span=Span(start=begin + span.start, end=begin + span.end),
+        text=text,
+        stems=parse(text).stem_set,
+        readable=True,
+        leaning=False,
+        item=place >= 0,
     )
 
 

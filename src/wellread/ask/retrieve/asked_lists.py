@@ -1,0 +1,130 @@
+"""The whole list that a question asks for, out of the documents that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wellread.answers import Evidence
+from wellread.ask.retrieve.retrieval import Retrieval
+from wellread.ask.understand.asked_list import (
+    LEAST,
+    AskedList,
+    ReadList,
+    asked_list,
+    fits_of,
+    read_list,
+)
+from wellread.ask.understand.text_lists import Listing, listings_of
+from wellread.kb import KnowledgeBase
+from wellread.locators import Marks
+from wellread.questions import Analysis
+from wellread.text.sentences import sentence_spans
+from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
+
+DOCUMENTS = 6  # of the best hits whose lists are looked at
+LONGEST = 300_000  # characters of one
+ITEMS = 24  # of one list that are told
+WHOLE = 3_000  # characters up to which a list is one piece; of a longer one the items' beginnings
+NEARER = 0.15  # what the rank of its document counts
+LISTED = "asked list"
+"""The name of the rank by which a hit is known as the list that is asked for, or an item of it."""
+
+
+def with_asked_list(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> Retrieval:
+    """``found`` with the list that the question asks for, where one of its documents has it."""
+    asked = asked_list(analysis.question)
+    if asked is None or not found.hits:
+        return found
+    best = max(_lists(kb, asked, found.hits), key=lambda one: one.fit, default=None)
+    if best is None:
+        return found
+    passages = kb.catalogue.passages_of([best.facts.id])
+    holding = [one for one in passages if one.version == best.facts.version]
+    made = [_hit(best, span, holding, rank) for rank, span in enumerate(best.pieces, 1)]
+    hits = [hit for hit in made if hit is not None]
+    rest = [hit for hit in found.hits if not any(_inside(hit, one) for one in hits)]
+    whole = len(hits) == 1
+    return replace(found, hits=(*hits, *rest) if whole else (*rest, *hits))
+
+
+def is_listed(piece: Evidence) -> bool:
+    """Whether the piece is the list that is asked for, or an item of it."""
+    return any(rank.name == LISTED for rank in piece.hit.ranks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A list with how well it fits, and the pieces in which it is given."""
+
+    fit: float
+    facts: DocumentFacts
+    text: str
+    pieces: tuple[Span, ...]
+    score: float
+    similarity: float | None
+
+
+def _lists(kb: KnowledgeBase, asked: AskedList, hits: Sequence[Hit]) -> Iterator[_Found]:
+    """The lists of the best documents that fit."""
+    first = {hit.document.id: hit for hit in reversed(hits) if hit.document.kind not in _SPOKEN}
+    near = list(dict.fromkeys(hit.document.id for hit in hits if hit.document.id in first))
+    facts = [first[known].document for known in near[:DOCUMENTS]]
+    spans = [(one.id, Span(start=0, end=min(LONGEST, one.characters))) for one in facts]
+    texts, marks = kb.catalogue.texts(spans), kb.catalogue.marks_over(spans)
+    top = max(hit.score for hit in hits) or 1.0
+    found: list[tuple[DocumentFacts, str, Listing, ReadList]] = []
+    for one, text, held in zip(facts, texts, marks, strict=True):
+        headings = Marks(held)
+        for listing in listings_of(text):
+            above = headings.heading(listing.items[0])
+            found.append((one, text, listing, read_list(listing, text, one.title, above)))
+    fits = fits_of(asked, [read for _, _, _, read in found])
+    for (one, text, listing, _), fit in zip(found, fits, strict=True):
+        if fit >= LEAST:
+            hit = first[one.id]
+            yield _Found(
+                fit=fit + NEARER * hit.score / top,
+                facts=one,
+                text=text,
+                pieces=_pieces(listing, text),
+                score=top,
+                similarity=hit.similarity,
+            )
+
+
+_SPOKEN = ("transcript", "qa")
+
+
+def _pieces(listing: Listing, text: str) -> tuple[Span, ...]:
+    """The list as one piece, or, where it is long or spread, its lead and each item's beginning."""
+    span = listing.span
+    if not listing.spread and span.end - span.start <= WHOLE:
+        return (span,)
+    lead = [listing.lead] if listing.lead else []
+    return (*lead, *(_beginning(item, text) for item in listing.items[:ITEMS]))
+
+
+def _beginning(item: Span, text: str) -> Span:
+    first = sentence_spans(item.of(text))[0]
+    return Span(start=item.start + first.start, end=item.start + first.end)
+
+
+def _hit(found: _Found, span: Span, passages: Sequence[Passage], rank: int) -> Hit | None:
+    """The piece at ``span`` as a hit of the passage in which it begins."""
+    holding = next((one for one in passages if one.span.start <= span.start < one.span.end), None)
+    if holding is None:
+        return None
+    return Hit(
+        passage=replace(holding, span=span, text=span.of(found.text)),
+        document=found.facts,
+        score=found.score,
+        ranks=(ListRank(name=LISTED, rank=rank, score=found.fit),),
+        similarity=found.similarity,
+    )
+
+
+def _inside(hit: Hit, other: Hit) -> bool:
+    one, two = hit.passage, other.passage
+    inner = two.span.start <= one.span.start and one.span.end <= two.span.end
+    return one.document_id == two.document_id and inner

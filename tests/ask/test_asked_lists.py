@@ -1,0 +1,99 @@
+"""A question for a list gets all items of the list that it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.asked_list import asked_list
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+BAKERY = """# The bakery
+
+The bakery opened in the old mill. Bread is sold from seven.
+
+## Rules of the oven room
+
+1. Nobody enters without a cap.
+2. The door stays shut while dough rises.
+3. Trays are carried by two people.
+4. Ash is taken out at noon.
+5. The last one turns off the fan.
+6. No phones near the kneading machine.
+7. Burns are cooled at once.
+8. The bell is rung before the oven is opened.
+9. Aprons are washed on Friday.
+
+## Ovens
+
+| Oven | Built | Width |
+|---|---|---|
+| North | 1931 | 2 m |
+| South | 1988 | 3 m |
+| West | 2004 | 4 m |
+
+## Plans
+
+- a second shop
+- a cart for the market
+"""
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("bakery")
+    (folder / "bakery.md").write_text(BAKERY, encoding="utf-8")
+    (folder / "mill.md").write_text("# The mill\n\nThe mill ground oats until 1950.\n")
+    with open_kb(folder / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(folder / "bakery.md"), str(folder / "mill.md")])
+        yield kb
+
+
+def _asked(kb: KnowledgeBase, text: str) -> Answer:
+    return asyncio.run(final(answer(kb, Question(text=text))))
+
+
+def test_all_items_not_some(kb: KnowledgeBase) -> None:
+    said = _asked(kb, "What are the rules of the oven room?")
+    assert sum(line.startswith("- ") for line in said.text.splitlines()) == 9
+    assert "Aprons are washed on Friday." in said.text
+    assert "second shop" not in said.text
+    assert all(sentence.verdict.name.supports for sentence in said.sentences)
+
+
+def test_rows_with_their_header(kb: KnowledgeBase) -> None:
+    said = _asked(kb, "Which ovens does the bakery have?")
+    assert all(part in said.text for part in ("Built", "North | 1931", "West | 2004"))
+
+
+def test_the_number_that_is_said_tells_lists_apart(kb: KnowledgeBase) -> None:
+    assert "a cart for the market" in _asked(kb, "What are the two plans of the bakery?").text
+
+
+@pytest.mark.parametrize(
+    ("question", "noun", "count"),
+    [
+        ("What are the seven hills of the town?", "hill", 7),
+        ("Which tools does the shed hold?", "tool", 0),
+        ("Please list the members of the choir.", "member", 0),
+        ("What criteria must a boat meet?", "criteria", 0),
+    ],
+)
+def test_what_is_to_be_listed(question: str, noun: str, count: int) -> None:
+    asked = asked_list(question)
+    assert asked is not None
+    assert (asked.noun, asked.count) == (noun, count)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is the status of the bridge?", "Who built it?", "When did it open?", "What happened?"],
+)
+def test_other_questions_ask_for_none(question: str) -> None:
+    assert asked_list(question) is None

@@ -1,0 +1,77 @@
+"""Lists of a text: where they begin and end, and what introduces them."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.ask.understand.text_lists import listings_of
+
+
+def _items(text: str) -> list[list[str]]:
+    return [[item.of(text) for item in one.items] for one in listings_of(text)]
+
+
+@pytest.mark.parametrize("sign", ["-", "*", "•", "1."])
+def test_bullets_with_their_lead(sign: str) -> None:
+    text = f"Before.\n\nA good cellar has\n\n{sign} a door\n{sign} two shelves\n\nThe end."
+    (found,) = listings_of(text)
+    assert found.lead is not None
+    assert found.lead.of(text) == "A good cellar has"
+    assert _items(text) == [["a door", "two shelves"]]
+    assert text[found.span.start : found.span.end].startswith("A good cellar")
+
+
+def test_a_finished_sentence_introduces_nothing() -> None:
+    text = "This was the day before.\n\n- a door\n- two shelves"
+    (found,) = listings_of(text)
+    assert found.lead is None
+    assert found.span.of(text).startswith("- a door")
+
+
+def test_what_stands_under_an_item_is_left_out() -> None:
+    assert _items("Needs:\n- wood\n  - oak\n  - pine\n- nails") == [["wood", "nails"]]
+
+
+def test_paragraphs_between_bullets_end_a_list() -> None:
+    assert _items("- a\n\n- b\n\nA paragraph.\n\n- c\n- d") == [["a", "b"], ["c", "d"]]
+
+
+def test_a_table_has_a_header_and_rows() -> None:
+    text = "Boats of the yard\n\nBoat | Length\nTern | 9 m\nKnot | 12 m\n\nThat is all."
+    (found,) = listings_of(text)
+    assert found.table
+    assert found.lead is not None
+    assert found.lead.of(text) == "Boat | Length"
+    assert _items(text) == [["Tern | 9 m", "Knot | 12 m"]]
+
+
+def test_headings_that_count_up_are_a_list_whatever_lies_between() -> None:
+    text = "Step 1: Sow\n\nIn May.\n\nStep 2: Water\n\n- daily\n\nStep 3: Reap\n\nIn autumn."
+    found = next(one for one in listings_of(text) if one.spread)
+    assert [item.of(text) for item in found.items] == [
+        "Step 1: Sow",
+        "Step 2: Water",
+        "Step 3: Reap",
+    ]
+
+
+def test_captions_are_no_list() -> None:
+    assert not listings_of("Table 1: A\n\nTable 2: B\n\nTable 3: C")
+
+
+def test_paragraphs_with_titles_under_a_colon() -> None:
+    text = (
+        "It is a mixture of sources:\n\nRivers [60%]. Taken in May.\n\nWells [30%]. Dug deep.\n\n"
+        "Rain. Caught on roofs.\n\nAfter that nothing was added"
+    )
+    (found,) = listings_of(text)
+    assert found.lead is not None
+    assert [item.of(text).split(".")[0] for item in found.items] == [
+        "Rivers [60%]",
+        "Wells [30%]",
+        "Rain",
+    ]
+
+
+def test_plain_paragraphs_are_none() -> None:
+    assert not listings_of("One day it rained. We stayed.\n\nThe next day was dry.\n\nIt rained.")
