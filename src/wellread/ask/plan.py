@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from wellread.ask.aggregate.execute import execute
+from wellread.ask.aggregate.facts import facts
 from wellread.ask.aggregate.newest import read_news
 from wellread.ask.aggregate.queries.query import CatalogueQuery
 from wellread.ask.aggregate.queries.result import AggregateResult
@@ -117,6 +118,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "factual": (digest, news, guides, clearly_related),
     "temporal": (digest, news),
 }
+_FIRST: tuple[Strategy, ...] = (facts,)
 
 
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
@@ -150,7 +152,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    for strategy in STRATEGIES.get(analysis.type, ()):
+    for strategy in (*_FIRST, *STRATEGIES.get(analysis.type, ())):
         found = strategy(kb, analysis)
         if found is not None:
             break

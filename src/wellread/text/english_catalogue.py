@@ -199,3 +199,106 @@ IN_COMMON = frozenset({"both", "common", "share", "shared", "shares"})
 AROUND_A_WALK = frozenset(
     "how connect connects connected also another exactly list name tell".split()
 )
+
+# --- facts about a document --------------------------------------------------------------------
+# Each fact: the nouns that name it, the words that a question for it opens with, and the verbs
+# that ask for it behind them.
+FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], ...] = tuple(
+    (name, frozenset(things.split()), frozenset(leads.split()), frozenset(verbs.split()))
+    for name, things, leads, verbs in (
+        ("abstract", "abstract abstracts", "", ""),
+        (
+            "authors",
+            "author authors writer writers coauthor coauthors authorship byline",
+            "who whom whose",
+            "write writes wrote written author authored publish published pen penned made",
+        ),
+        (
+            "speakers",
+            "speaker speakers participant participants guest guests panelist panelists host hosts "
+            "attendee attendees interviewee",
+            "who whom whose",
+            "speak speaks spoke spoken speaking talk talks talked talking participate participated "
+            "part took take takes join joined joins appear appears appeared attend attended "
+            "attends hosts hosted interviewed presents presented presenting featured heard",
+        ),
+        (
+            "date",
+            "date dated publication",
+            "when year day month old",
+            "publish published write wrote written release released come came out appear appeared "
+            "issued post posted recorded record air aired hold held take took place submitted "
+            "sent presented made",
+        ),
+        (
+            "length",
+            "length duration pages runtime",
+            "long many",
+            "last lasts lasted run runs take takes took minutes hours pages words number count",
+        ),
+        (
+            "source",
+            "url link address publisher website webpage source",
+            "where",
+            "published publish find found read come comes available posted post appear appeared "
+            "listen watch online original originally from",
+        ),
+        (
+            "contribution",
+            "contribution contributions novelty takeaway takeaways idea point message thesis",
+            "what",
+            "contribute contributes contributed propose proposes proposed introduce introduces "
+            "introduced present presents presented argue argues argued new",
+        ),
+        (
+            "summary",
+            "summary summaries overview gist synopsis outline content contents subject subjects "
+            "topic topics theme themes agenda sections section chapters items highlights nutshell "
+            "tldr",
+            "what which",
+            "about cover covers covered covering discuss discusses discussed deal deals dealt talk "
+            "talks talked talking treat treats treated say says said contain contains happen "
+            "happened happens describe describes described tell tells report reports reported "
+            "in speak spoke",
+        ),
+    )
+)
+SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
+# What else such a question consists of, beside words that say nothing anywhere.
+AROUND_A_FACT = frozenset(
+    """
+    all any behind brief briefly called can central chief complete core could current entire exact
+    exactly find full give entitled key list long main major me most name named names one original
+    over overall people person please primary quick quickly short show single tell titled total
+    us want whole would kind sort stuff things thing there up many much number
+    """.split()
+)
+# Any of them may be called so, whatever its kind.
+DOCUMENT_NOUNS = frozenset(
+    """
+    paper article study preprint publication report thesis document text page post talk lecture
+    interview session meeting episode podcast recap recording video transcript call webinar panel
+    newsletter issue edition book chapter manuscript essay memo minutes notes guide file work
+    pattern entry conversation discussion presentation piece
+    """.split()
+)
+BEFORE_A_SUBJECT = frozenset(("about", "on", "regarding", "concerning"))
+# With these verbs a text says what it brings, and what came of it.
+PRESENTING = (
+    r"(?<!as )\b(?:we|this (?:paper|article|report|study|work|talk|guide)|the (?:paper|authors?))"
+    r"(?: \w+ly| also| first| then| here| therefore){0,2} "
+    r"(?:present|propose|introduce|describe|report|develop|examine|investigate|study|argue|offer"
+    r"|provide|ask|explore|consider|survey|review|analy[sz]e|compare|evaluate)(?:e?s)?\b"
+)
+RESULTING = (
+    r"\b(?:find|finds|found|show|shows|showed|demonstrates?|outperforms?|outperformed|achieves?"
+    r"|achieved|improv(?:es?|ed|ing)|reduc(?:es?|ed)|exceeds?|exceeded|state-of-the-art|concludes?"
+    r"|suggests?|increased|survived|cost|failed|raised)\b"
+)
+# Parts of a text that say nothing of what it is about.
+BACK_MATTER = frozenset(
+    """
+    abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices
+    bibliography contents introduction references toc transcription transcript footnotes
+    """.split()
+)

@@ -248,12 +248,15 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
     shown = result.rows[:SHOWN_ROWS]
     sources = _sources(kb, shown, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
+    beside = replace(verdict, name=VerdictName.NOT_CHECKED, reason="known of it, not said in it")
     page = CitedText(kb)
-    page.say(result.sentence, verdict, ())
+    if result.sentence:
+        page.say(result.sentence, verdict, ())
+    between = " " if result.kind == "text" else "\n- "
     for row in shown:
-        page.text += "\n- "
+        page.text += between if page.text else between.strip("\n ")
         cited = [sources[known] for known in _cited(row) if known in sources]
-        page.say(_line(row, result.columns), verdict, cited)
+        page.say(_line(row, result.columns), verdict if row.shown else beside, cited)
     if len(result.rows) > len(shown):
         page.text += f"\n\n{len(result.rows) - len(shown):,} more are in the table."
     return Reply(
@@ -262,7 +265,7 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         sentences=tuple(page.sentences),
         citations=tuple(page.citations),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
-        table=_table(result),
+        table=_table(result) if result.kind != "text" else None,
     )
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from wellread.answers import RELAXED, Confidence
+from wellread.answers import CATALOGUE_SURE, RELAXED, Confidence
 from wellread.ask.verify.confidence_features import Features
 from wellread.models.base import Embedder
 
@@ -40,7 +40,6 @@ class Cap:
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NUMBERLESS = Cap(most=0.45, why="a number is asked for, and no sentence gives one")
-CATALOGUE_SURE = 0.95
 
 
 def judge(
@@ -91,13 +90,20 @@ def declined(sure: Confidence) -> Confidence:
     return replace(sure, band="none")
 
 
-def of_catalogue(method: str, notes: Sequence[str]) -> Confidence:
-    """An exhaustive result is sure, unless there is something to say of how it was found."""
+def of_catalogue(
+    method: str, notes: Sequence[str], certainty: float = CATALOGUE_SURE
+) -> Confidence:
+    """An exhaustive result is as sure as its question is clear.
+
+    Less so where there is something to say of how it was found.
+    """
     if notes:
         reason = f"worked out from the whole catalogue, but {'; '.join(notes)}"
-        return Confidence(score=RELAXED, band="medium", reasoning=reason)
-    reason = f"worked out from the whole catalogue: {method}"
-    return Confidence(score=CATALOGUE_SURE, band="high", reasoning=reason)
+        certainty = min(certainty, RELAXED)
+    else:
+        reason = f"worked out from the whole catalogue: {method}"
+    band: Band = "high" if certainty >= HIGH else "medium" if certainty >= MEDIUM else "low"
+    return Confidence(score=certainty, band=band, reasoning=reason)
 
 
 def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from wellread.answers import CATALOGUE_SURE
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
@@ -15,7 +16,7 @@ from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.types import Filters, Span
 
-AggregateKind = Literal["count", "list", "relation", "gap", "coverage", "trend"]
+AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]
 DOCUMENTS = ("Title", "Date", "Kind")
 NAMED = (*DOCUMENTS, "Named")
 ENTITIES = ("Name", "Type")
@@ -37,12 +38,14 @@ class Row:
     Attributes:
         line: the row in words, where its cells do not say by themselves what they are.
         places: what to quote of its documents, where that is not how they begin.
+        shown: whether what is quoted says it; else it is known from what stands beside the text.
     """
 
     cells: tuple[str, ...]
     document_ids: tuple[str, ...] = ()
     line: str = ""
     places: tuple[Place, ...] = ()
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +57,13 @@ class AggregateResult(Found):
         gap: what is missing, in a few words, where that is not the sentence.
         number: what was counted, for a counting question.
         columns: what the cells of each row are called.
-        rows: all of them.
+        rows: all of them; of the kind "text", sentences that are read one after the other.
         absent: nothing of what was asked for is there, which is a gap of the material.
         method: how it was worked out, so that it can be checked ("entities of type 'workshop' in
             the collections news, commons, published from 2025-10-01").
         subjects: the entities from which the graph was walked, and the others on the way or at its
             end.
+        certainty: how sure it is that this is what was asked for.
     """
 
     kind: AggregateKind
@@ -72,6 +76,7 @@ class AggregateResult(Found):
     method: str = ""
     subjects: tuple[EntityNode, ...] = ()
     others: tuple[EntityNode, ...] = ()
+    certainty: float = CATALOGUE_SURE
 
 
 def day(moment: datetime | None) -> str:

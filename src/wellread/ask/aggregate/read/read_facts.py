@@ -1,0 +1,229 @@
+"""Reads a question for a fact of documents that the catalogue holds: by whom, when, what about.
+
+Such a question is a fact, a document, and words that say nothing. Whatever is left beside the fact
+is the document's name; when nothing is called so, the question is about texts and not of here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from wellread.ask.aggregate.queries.query import nouns, spelling
+from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
+from wellread.ask.understand.document_names import (
+    DOUBTFUL,
+    SURE,
+    IsKind,
+    Meant,
+    Name,
+    meant_by,
+    titles_in,
+)
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.text.english import STOP_WORDS
+from wellread.text.english_catalogue import (
+    AROUND_A_FACT,
+    BEFORE_A_SUBJECT,
+    DOCUMENT_NOUNS,
+    FACTS_ASKED,
+    SUMMING_UP,
+)
+from wellread.text.names import singular
+from wellread.text.tokens import Token, key_of, key_of_words, tokens_of
+
+Fact = Literal[
+    "abstract", "authors", "speakers", "date", "length", "source", "contribution", "summary"
+]
+OF_A_TEXT = frozenset({"abstract", "contribution", "summary"})
+WRITTEN = ("paper", "article")  # what people write and publish
+LONG_TITLE = 3  # words with which a title is no everyday name
+MOST_DOCUMENTS = 200
+_BARE = ("when", "long")  # "when was", "how long is": no verb is needed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactAsked:
+    """One fact of some documents; ``several``: all of a kind are meant, and not one by name."""
+
+    fact: Fact
+    meant: Meant
+    several: bool = False
+
+
+def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
+    """The fact that the question asks for; None when it asks for something else.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    tokens = _tokens(analysis)
+    asked = list(_facts(tokens))
+    if not asked or any(one.kind == "speaker" for one in analysis.constraints):
+        return None
+    scope = scope_of(kb, limits_of(analysis))
+    reading = _Reading(kb, analysis, scope)
+    for fact, used in asked:
+        meant, several = reading.meant(tokens, used)
+        if meant.entries and (several or reading.fits(fact, meant, tokens)):
+            return FactAsked(fact=fact, meant=meant, several=several)
+    return None
+
+
+def _tokens(analysis: Analysis) -> list[Token]:
+    """The words of the question outside of its limits on time and people."""
+    limits = [one.span for one in analysis.constraints if one.kind in ("time", "author")]
+    return [
+        token
+        for token in tokens_of(analysis.question)
+        if not any(span.start < token.end and token.start < span.end for span in limits)
+    ]
+
+
+def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
+    """The facts that the words can ask for, each with the places of those that ask for it."""
+    plain = [token.plain for token in tokens]
+    for name, things, leads, verbs in FACTS_ASKED:
+        fact = cast(Fact, name)
+        named = frozenset(at for at, word in enumerate(plain) if word in things)
+        if name == "summary":
+            told = next((at for at, word in enumerate(plain) if word in SUMMING_UP), None)
+            named |= {told} if told is not None else set()
+        lead = next((at for at, word in enumerate(plain) if word in leads), len(plain))
+        asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
+        if named or asking:
+            yield fact, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
+        if not (named or asking) and any(plain[lead : lead + 1] == [bare] for bare in _BARE):
+            yield fact, frozenset((lead,))
+
+
+class _Reading:
+    """Finds out which documents a question means."""
+
+    def __init__(self, kb: KnowledgeBase, analysis: Analysis, scope: Scope) -> None:
+        self._kb = kb
+        self._analysis = analysis
+        self._scope = scope
+        self._vocabulary = vocabulary_of(kb, scope.collections)
+        self._entries = [entry for entry in scope.entries() if entry.kind != "qa"]
+        self._of = _kind_test(self._vocabulary)
+
+    def meant(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Meant, bool]:
+        """The documents that the words beside ``used`` mean; whether they are all of a kind."""
+        quoted = titles_in(self._analysis.question, self._entries)
+        if quoted:
+            inside = key_of(quoted[0].title)
+            rest = [one for at, one in enumerate(tokens) if at not in used]
+            left = [one.plain for one in rest if not self._empty(one) and one.plain not in inside]
+            if not left:
+                found = meant_by(
+                    Name(words=tuple(t.plain for t in tokens_of(quoted[0].title)), nouns=()),
+                    quoted,
+                    (),
+                    {},
+                    self._of,
+                )
+                return found, False
+        name, plural = self._name(tokens, used)
+        if name.words:
+            return self._named(name), False
+        if not name.nouns:
+            return Meant(), False
+        fitting = tuple(
+            entry
+            for entry in self._entries
+            if entry.kind != "entity" and all(self._of(entry, noun) for noun in name.nouns)
+        )
+        if plural and len(fitting) <= MOST_DOCUMENTS:
+            return Meant(entries=fitting, certainty=SURE), True
+        return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
+
+    def _name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
+        """What the document is called, and whether several are."""
+        words, kinds, plural = [], [], False
+        for at, token in enumerate(tokens):
+            one = singular(token.plain) or token.plain
+            if one in DOCUMENT_NOUNS or self._is_type(token.plain):
+                kinds.append(one)
+                plural = plural or one != token.plain
+            elif at not in used and not self._empty(token):
+                words.append(token.plain)
+        return Name(words=tuple(words), nouns=tuple(dict.fromkeys(kinds))), plural
+
+    def _empty(self, token: Token) -> bool:
+        return token.plain in AROUND_A_FACT or (
+            token.plain in STOP_WORDS and not token.written.isupper()
+        )
+
+    def _is_type(self, word: str) -> bool:
+        known = nouns(self._vocabulary).get(spelling(word))
+        return known is not None and known.what in ("documents", "entities")
+
+    def _named(self, name: Name) -> Meant:
+        forms = self._vocabulary.names.get(key_of_words(list(name.words)), ())
+        aliased = [known for form in forms for known in form.node.documents]
+        titles = self._kb.catalogue.listings.titles(self._scope.collections)
+        files = {one.id: one.uri for one in titles}
+        return meant_by(name, self._entries, aliased, files, self._of)
+
+    def fits(self, fact: Fact, meant: Meant, tokens: Sequence[Token]) -> bool:
+        """Whether the fact is asked of the document, and not of the thing that it is named after.
+
+        "When was Atlas released" need not mean the talk that is called "Atlas".
+        """
+        plain = [token.plain for token in tokens]
+        noun = any((singular(word) or word) in DOCUMENT_NOUNS for word in plain)
+        if noun or meant.certainty <= DOUBTFUL:
+            return noun
+        first = meant.entries[0]
+        if first.kind in WRITTEN or _digits(first.title) & set(plain):
+            return not _about(tokens, first)
+        if fact in OF_A_TEXT:
+            return bool(SUMMING_UP.intersection(plain)) or first.kind == "entity"
+        whole = len([word for word in tokens_of(first.title) if word.plain not in STOP_WORDS])
+        return whole >= LONG_TITLE and not _about(tokens, first)
+
+
+def _about(tokens: Sequence[Token], entry: Entry) -> bool:
+    """Whether the title's first word in the question follows "about": it is a subject there."""
+    words = {token.plain for token in tokens_of(entry.title)} - STOP_WORDS
+    first = next((at for at, one in enumerate(tokens) if one.plain in words), 0)
+    return any(one.plain in BEFORE_A_SUBJECT for one in tokens[max(0, first - 2) : first])
+
+
+def _digits(title: str) -> set[str]:
+    return {token.plain for token in tokens_of(title) if token.plain.isdigit()}
+
+
+def _kind_test(vocabulary: Vocabulary) -> IsKind:
+    """Tells whether a document is of the kind that a noun says."""
+    known = nouns(vocabulary)
+
+    def of(entry: Entry, noun: str) -> bool:
+        one = known.get(spelling(noun))
+        if one is None or one.what not in ("documents", "entities"):
+            return _spoken(noun) and entry.kind == "transcript"
+        if one.what == "entities":
+            return entry.kind == "entity"
+        kinds, types = one.filters.kinds, one.filters.source_types
+        if noun in _ANY:
+            return True
+        return (bool(kinds) and entry.kind in kinds) or (bool(types) and entry.source_type in types)
+
+    return of
+
+
+_ANY = frozenset("document text file work entry".split())
+_SPOKEN = frozenset(
+    "talk lecture interview session meeting call webinar panel conversation discussion "
+    "presentation".split()
+)
+
+
+def _spoken(noun: str) -> bool:
+    return noun in _SPOKEN

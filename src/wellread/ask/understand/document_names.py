@@ -1,0 +1,137 @@
+"""Which documents a question means by a name: a title, the short name before its colon, a number,
+a file's name, an alias of an entity, or words that only one title holds.
+
+A name that fits several is told as such: the fewer it fits and the more of the title it says, the
+surer it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import unquote, urlsplit
+
+from wellread.store.catalogue.documents.aggregates import Entry
+from wellread.text.english import STOP_WORDS
+from wellread.text.names import singular
+from wellread.text.tokens import key_of, key_of_words, tokens_of
+
+EXACT, SHORT, WORDS = 3.0, 2.5, 1.0  # a whole title, the short name of one, words of one
+KIND_FITS = 0.6  # for a document that is of the kind that the question says
+NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
+MOST = 3  # documents that one name may mean
+LEAST_SHARE = 0.3  # of a title's words, for a name without a number
+SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
+
+_MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s?\()")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """The documents that a name means, best first, and how sure that is."""
+
+    entries: tuple[Entry, ...] = ()
+    certainty: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """What a question calls a document.
+
+    Attributes:
+        words: plain, without those that only say what kind of thing it is.
+        nouns: those that do ("paper", "recap"), in the singular.
+    """
+
+    words: tuple[str, ...]
+    nouns: tuple[str, ...] = ()
+
+
+IsKind = Callable[[Entry, str], bool]
+
+
+def meant_by(
+    name: Name, entries: Iterable[Entry], aliased: Iterable[str], files: dict[str, str], of: IsKind
+) -> Meant:
+    """The documents that ``name`` means.
+
+    Args:
+        aliased: ids of documents that bear the name as entities.
+        files: id of a document to its address, whose last part is a name as well.
+        of: whether a document is of the kind that a noun says.
+    """
+    known = frozenset(aliased)
+    scored: list[tuple[float, Entry]] = []
+    for entry in entries:
+        score = _fit(name, entry, known, files.get(entry.id, ""))
+        if score:
+            scored.append((score + _kinds(name, entry, of), entry))
+    scored.sort(key=lambda one: -one[0])
+    best = [entry for score, entry in scored if score >= scored[0][0] - NEAR]
+    if not best or len(best) > MOST:
+        return Meant()
+    if len(best) > 1:
+        return Meant(entries=tuple(best), certainty=DOUBTFUL)
+    sure = scored[0][0] >= SHORT - KIND_FITS or any(word.isdigit() for word in name.words)
+    return Meant(entries=tuple(best), certainty=SURE if sure else LIKELY)
+
+
+def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str) -> float:
+    """How well a title fits a name; 0 when it does not."""
+    asked = key_of_words(list(name.words))
+    whole, main, words = _title(entry.title)
+    if asked == whole:
+        return EXACT
+    if asked in (main, _file(address)) or entry.id in aliased:
+        return SHORT
+    held = {*map(_one, name.words)}
+    if not held or not held <= words:
+        return 0.0
+    share = len((held | {*map(_one, name.nouns)}) & words) / len(words)
+    numbered = any(word.isdigit() for word in name.words)
+    return WORDS + share if numbered or share >= LEAST_SHARE else 0.0
+
+
+def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
+    """What the nouns add: each has to be said by the title or by the kind."""
+    words = _title(entry.title)[2]
+    fitting = [noun for noun in name.nouns if of(entry, noun)]
+    missing = [noun for noun in name.nouns if noun not in fitting and _one(noun) not in words]
+    return KIND_FITS * (bool(fitting) - len(missing))
+
+
+@lru_cache(maxsize=20_000)
+def _title(title: str) -> tuple[str, str, frozenset[str]]:
+    """The keys of a title and of its main part, and its words that say something."""
+    main = _MAIN.match(title)
+    words = [token.plain for token in tokens_of(title)]
+    telling = frozenset(_one(word) for word in words if word not in STOP_WORDS)
+    return key_of(title), key_of(main["main"]) if main else "", telling
+
+
+def _file(address: str) -> str:
+    """The key of a file's name, without what stands behind its dot."""
+    last = unquote(urlsplit(address).path).rstrip("/").rpartition("/")[2]
+    return key_of(last.rpartition(".")[0] or last)
+
+
+def _one(word: str) -> str:
+    return singular(word) or word
+
+
+def titles_in(question: str, entries: Iterable[Entry], least: int = 2) -> tuple[Entry, ...]:
+    """The documents whose whole title stands in ``question``, of one length only: the longest.
+
+    Args:
+        least: words that say something, of a title that counts.
+    """
+    asked = key_of(question)
+    found: dict[int, list[Entry]] = {}
+    for entry in entries:
+        whole, _, words = _title(entry.title)
+        if len(words) >= least and whole in asked:
+            found.setdefault(len(whole), []).append(entry)
+    longest: Sequence[Entry] = found[max(found)] if found else ()
+    return tuple(longest)
