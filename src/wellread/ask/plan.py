@@ -107,20 +107,20 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
-    "synthesis": (digest, news, synthesis),
+    "synthesis": (facts, digest, news, synthesis),
     "persona": (persona,),
-    "counting": (counts, digest),
-    "gap_finding": (digest, gaps),
-    "meta": (digest, coverage),
+    "counting": (counts, facts, digest),
+    "gap_finding": (digest, gaps, facts),
+    "meta": (facts, digest, coverage),
     "trend": (trends, digest),
-    "relational": (related,),
-    "exploratory": (digest, clearly_related, explore),
-    "factual": (digest, news, guides, clearly_related),
-    "temporal": (digest, news),
+    "relational": (
+        facts,
+        related,
+    ),
+    "exploratory": (facts, digest, clearly_related, explore),
+    "factual": (facts, digest, news, guides, clearly_related),
+    "temporal": (facts, digest, news),
 }
-_FIRST: tuple[Strategy, ...] = (facts,)
-
-
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "counting": (read_counts, read_news),
     "gap_finding": (read_news, read_gaps),
@@ -152,7 +152,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    for strategy in (*_FIRST, *STRATEGIES.get(analysis.type, ())):
+    for strategy in STRATEGIES.get(analysis.type, ()):
         found = strategy(kb, analysis)
         if found is not None:
             break

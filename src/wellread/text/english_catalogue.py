@@ -259,7 +259,7 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
             "about cover covers covered covering discuss discusses discussed deal deals dealt talk "
             "talks talked talking treat treats treated say says said contain contains happen "
             "happened happens describe describes described tell tells report reports reported "
-            "in speak spoke",
+            "speak spoke",
         ),
     )
 )
@@ -281,6 +281,11 @@ DOCUMENT_NOUNS = frozenset(
     newsletter issue edition book chapter manuscript essay memo minutes notes guide file work
     pattern entry conversation discussion presentation piece
     """.split()
+)
+ANY_DOCUMENT = frozenset("document text file work entry".split())
+SPOKEN_NOUNS = frozenset(
+    "talk lecture interview session meeting call webinar panel conversation discussion "
+    "presentation".split()
 )
 BEFORE_A_SUBJECT = frozenset(("about", "on", "regarding", "concerning"))
 # With these verbs a text says what it brings, and what came of it.

@@ -66,8 +66,9 @@ def meant_by(
     scored: list[tuple[float, Entry]] = []
     for entry in entries:
         score = _fit(name, entry, known, files.get(entry.id, ""))
-        if score:
-            scored.append((score + _kinds(name, entry, of), entry))
+        score += _kinds(name, entry, of) if score else 0.0
+        if score >= WORDS:
+            scored.append((score, entry))
     scored.sort(key=lambda one: -one[0])
     best = [entry for score, entry in scored if score >= scored[0][0] - NEAR]
     if not best or len(best) > MOST:

@@ -13,7 +13,6 @@ from typing import Literal, cast
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.understand.document_names import (
-    DOUBTFUL,
     SURE,
     IsKind,
     Meant,
@@ -27,14 +26,16 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import (
+    ANY_DOCUMENT,
     AROUND_A_FACT,
     BEFORE_A_SUBJECT,
     DOCUMENT_NOUNS,
     FACTS_ASKED,
+    SPOKEN_NOUNS,
     SUMMING_UP,
 )
 from wellread.text.names import singular
-from wellread.text.tokens import Token, key_of, key_of_words, tokens_of
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 
 Fact = Literal[
     "abstract", "authors", "speakers", "date", "length", "source", "contribution", "summary"
@@ -70,7 +71,7 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     reading = _Reading(kb, analysis, scope)
     for fact, used in asked:
         meant, several = reading.meant(tokens, used)
-        if meant.entries and (several or reading.fits(fact, meant, tokens)):
+        if meant.entries and (several or reading.fits(fact, meant, tokens, used)):
             return FactAsked(fact=fact, meant=meant, several=several)
     return None
 
@@ -93,13 +94,19 @@ def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
         named = frozenset(at for at, word in enumerate(plain) if word in things)
         if name == "summary":
             told = next((at for at, word in enumerate(plain) if word in SUMMING_UP), None)
-            named |= {told} if told is not None else set()
+            named |= {told} if told is not None else _inside(plain)
         lead = next((at for at, word in enumerate(plain) if word in leads), len(plain))
         asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
         if named or asking:
             yield fact, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
         if not (named or asking) and any(plain[lead : lead + 1] == [bare] for bare in _BARE):
             yield fact, frozenset((lead,))
+
+
+def _inside(plain: Sequence[str]) -> set[int]:
+    """Where "what is in" stands."""
+    found = plain[:1] in (["what"], ["whats"]) and "in" in plain[1:3]
+    return {0, plain.index("in")} if found else set()
 
 
 class _Reading:
@@ -148,7 +155,7 @@ class _Reading:
         words, kinds, plural = [], [], False
         for at, token in enumerate(tokens):
             one = singular(token.plain) or token.plain
-            if one in DOCUMENT_NOUNS or self._is_type(token.plain):
+            if at not in used and (one in DOCUMENT_NOUNS or self._is_type(token.plain)):
                 kinds.append(one)
                 plural = plural or one != token.plain
             elif at not in used and not self._empty(token):
@@ -171,14 +178,18 @@ class _Reading:
         files = {one.id: one.uri for one in titles}
         return meant_by(name, self._entries, aliased, files, self._of)
 
-    def fits(self, fact: Fact, meant: Meant, tokens: Sequence[Token]) -> bool:
+    def fits(self, fact: Fact, meant: Meant, tokens: Sequence[Token], used: frozenset[int]) -> bool:
         """Whether the fact is asked of the document, and not of the thing that it is named after.
 
         "When was Atlas released" need not mean the talk that is called "Atlas".
         """
         plain = [token.plain for token in tokens]
-        noun = any((singular(word) or word) in DOCUMENT_NOUNS for word in plain)
-        if noun or meant.certainty <= DOUBTFUL:
+        noun = any(
+            (singular(word) or word) in DOCUMENT_NOUNS
+            for at, word in enumerate(plain)
+            if at not in used
+        )
+        if noun or meant.certainty < SURE:
             return noun
         first = meant.entries[0]
         if first.kind in WRITTEN or _digits(first.title) & set(plain):
@@ -193,7 +204,8 @@ def _about(tokens: Sequence[Token], entry: Entry) -> bool:
     """Whether the title's first word in the question follows "about": it is a subject there."""
     words = {token.plain for token in tokens_of(entry.title)} - STOP_WORDS
     first = next((at for at, one in enumerate(tokens) if one.plain in words), 0)
-    return any(one.plain in BEFORE_A_SUBJECT for one in tokens[max(0, first - 2) : first])
+    before = [one.plain for one in tokens[:first] if one.plain not in ARTICLES]
+    return bool(before) and before[-1] in BEFORE_A_SUBJECT
 
 
 def _digits(title: str) -> set[str]:
@@ -207,23 +219,12 @@ def _kind_test(vocabulary: Vocabulary) -> IsKind:
     def of(entry: Entry, noun: str) -> bool:
         one = known.get(spelling(noun))
         if one is None or one.what not in ("documents", "entities"):
-            return _spoken(noun) and entry.kind == "transcript"
+            return noun in SPOKEN_NOUNS and entry.kind == "transcript"
         if one.what == "entities":
             return entry.kind == "entity"
         kinds, types = one.filters.kinds, one.filters.source_types
-        if noun in _ANY:
+        if noun in ANY_DOCUMENT:
             return True
         return (bool(kinds) and entry.kind in kinds) or (bool(types) and entry.source_type in types)
 
     return of
-
-
-_ANY = frozenset("document text file work entry".split())
-_SPOKEN = frozenset(
-    "talk lecture interview session meeting call webinar panel conversation discussion "
-    "presentation".split()
-)
-
-
-def _spoken(noun: str) -> bool:
-    return noun in _SPOKEN
