@@ -18,7 +18,6 @@ LIMITED = "Based on limited information: "
 """With what an answer begins that is not sure."""
 RELAXED = 0.6
 """The most that an answer is sure that does not keep to a limit of its question."""
-CATALOGUE_SURE = 0.95  # an exhaustive result, whose question leaves no doubt
 
 
 class VerdictName(StrEnum):

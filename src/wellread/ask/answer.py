@@ -224,9 +224,7 @@ def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]
 
 
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
-    sure = of_catalogue(
-        found.method or found.kind, notes_of(analysis, found), found.certainty
-    )
+    sure = of_catalogue(found.method or found.kind, notes_of(analysis, found), found.certainty)
     return replace(tell(kb, found), sure=sure)
 
 

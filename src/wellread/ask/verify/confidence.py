@@ -15,7 +15,8 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from wellread.answers import CATALOGUE_SURE, RELAXED, Confidence
+from wellread.answers import RELAXED, Confidence
+from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
 from wellread.ask.verify.confidence_features import Features
 from wellread.models.base import Embedder
 

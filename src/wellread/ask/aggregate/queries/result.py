@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from wellread.answers import CATALOGUE_SURE
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
@@ -17,6 +16,7 @@ from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.types import Filters, Span
 
 AggregateKind = Literal["count", "list", "text", "relation", "gap", "coverage", "trend"]
+CATALOGUE_SURE = 0.95  # how sure a result is whose question leaves no doubt
 DOCUMENTS = ("Title", "Date", "Kind")
 NAMED = (*DOCUMENTS, "Named")
 ENTITIES = ("Name", "Type")
