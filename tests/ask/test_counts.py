@@ -255,3 +255,40 @@ def test_the_askers_own_limits_are_kept(kb: KnowledgeBase) -> None:
     assert isinstance(found, AggregateResult)
     assert first(found) == ["Night tram"]
     assert "from 2025-02-01 to 2025-02-28" in found.method
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many articles mention the Osprey?",
+        "List all articles that mention the Osprey",
+        "Which articles mention the Osprey?",
+        "In which articles is the Osprey mentioned?",
+        "In what articles does the Osprey come up?",
+        "In which articles did the Osprey get brought up?",
+        "Which articles refer to the Osprey?",
+        "Articles mentioning the Osprey",
+        "All articles that mention the Osprey, please",
+        "What articles mention the Osprey?",
+    ],
+)
+def test_one_query_has_one_set_of_rows_in_every_wording(kb: KnowledgeBase, question: str) -> None:
+    tally = ask(kb, question)
+    # The big boat is the Osprey, too: it is an alias of hers.
+    assert first(tally) == ["Osprey sails", "Night tram"]
+    assert tally.number == 2
+    quoted = [place for row in tally.rows for place in row.places]
+    texts = kb.catalogue.texts([(place.document_id, place.span) for place in quoted])
+    assert texts == ["The ferry Osprey sails.", "The big boat rests."]
+
+
+def test_a_row_of_what_is_only_linked_quotes_nothing_that_would_show_it(kb: KnowledgeBase) -> None:
+    tally = ask(kb, "List all articles about the facilitator")
+    shown = {row.cells[0]: bool(row.places) for row in tally.rows}
+    assert shown == {"Bread prize": True, "Ferries meet": True}
+    linked = ask(kb, "Which documents are about the Ferry Osprey?")
+    assert {row.cells[3]: bool(row.places) for row in linked.rows}["linked"] is False
+
+
+def test_which_documents_are_by_somebody_is_a_list_of_them(kb: KnowledgeBase) -> None:
+    assert first(ask(kb, "Which articles are by Ada Moss?")) == ["Osprey sails", "Ferries meet"]

@@ -34,7 +34,8 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.cite import cite, pruned
 from wellread.ask.deliver.related import beside
-from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of, tell
+from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
+from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find
 from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ask.retrieve.ranking import pack

@@ -54,6 +54,31 @@ gaps, coverage = from_catalogue(read_gaps), from_catalogue(read_coverage)
 trends, explore = from_catalogue(read_trend), from_catalogue(read_list)
 
 
+def documents_named(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """The documents on a topic or within limits, where it is asked which they are.
+
+    Where none is about it, the passages may still tell; that none names it is an answer.
+
+    Raises:
+        UnknownCollectionError: the asker's filters name a collection that does not exist.
+        StoreError: the catalogue cannot be read.
+    """
+    for query in read_named(kb, analysis):
+        result = execute(kb, query, analysis)
+        if result and (result.number or (query.about and query.about.naming)):
+            return result
+    return None
+
+
+def read_named(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
+    """The query for the documents on a topic, or within limits, that the question is read as."""
+    for query in read_counts(kb, analysis):
+        kinds = [replace(one, kinds=(), source_types=(), collections=()) for one in query.where]
+        limited = any(one != Filters() for one in kinds)
+        if query.of.what == "documents" and (query.about or limited):
+            yield query
+
+
 def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """What the graph says about the entities that the question names; None when it names none.
 
@@ -107,18 +132,15 @@ def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
 
 STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "comparative": (compare, synthesis),
-    "synthesis": (facts, digest, news, synthesis),
+    "synthesis": (documents_named, facts, digest, news, synthesis),
     "persona": (persona,),
     "counting": (counts, facts, digest),
     "gap_finding": (digest, gaps, facts),
     "meta": (facts, digest, coverage),
     "trend": (trends, digest),
-    "relational": (
-        facts,
-        related,
-    ),
-    "exploratory": (facts, digest, clearly_related, explore),
-    "factual": (facts, digest, news, guides, clearly_related),
+    "relational": (documents_named, facts, related),
+    "exploratory": (documents_named, facts, digest, clearly_related, explore),
+    "factual": (documents_named, facts, digest, news, guides, clearly_related),
     "temporal": (facts, digest, news),
 }
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
@@ -126,10 +148,10 @@ READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "gap_finding": (read_news, read_gaps),
     "meta": (read_news, read_coverage),
     "trend": (read_trend, read_news),
-    "relational": (read_walks,),
-    "exploratory": (read_news, read_walks, read_list),
-    "factual": (read_news, read_walks),
-    "synthesis": (read_news,),
+    "relational": (read_named, read_walks),
+    "exploratory": (read_named, read_news, read_walks, read_list),
+    "factual": (read_named, read_news, read_walks),
+    "synthesis": (read_named, read_news),
     "temporal": (read_news,),
 }
 

@@ -10,19 +10,39 @@ def _runs(text: str) -> tuple[tuple[str, ...], ...]:
 
 # --- topics ------------------------------------------------------------------------------------
 BEFORE_A_TOPIC = _runs(
-    "talk about, talks about, talking about, speak about, deal with, deals with, dealing with, "
-    "about, regarding, concerning, discuss, discusses, discussing, cover, covers, covering"
+    """
+    talk about, talks about, talked about, talking about, talk of, talks of, speak about,
+    speaks about, speak of, speaks of, spoke of, tell of, tells of, write about, wrote about,
+    writes about, report on, reports on, deal with, deals with, dealt with, dealing with,
+    touch on, touches on, touched on, touch upon, look at, looks at, look into,
+    about, regarding, concerning, discuss, discusses, discussed, discussing, cover, covers,
+    covered, covering, address, addresses, addressed, addressing, treat, treats, treated
+    """
 )
 BEFORE_A_NAME = _runs(
-    "contain the word, contain the words, contain the phrase, use the word, mention, mentions, "
-    "mentioning, mentioned, name, names, naming"
+    """
+    contain the word, contain the words, contain the phrase, use the word, make mention of,
+    makes mention of, mention, mentions, mentioning, mentioned, name, names, named, naming,
+    refer to, refers to, referred to, referring to, bring up, brings up, brought up, cite, cites,
+    cited, citing
+    """
 )
 WEAKLY_BEFORE_A_TOPIC = _runs("on")
-TOLD_OF = frozenset(("mentioned", "discussed", "covered", "named", "described"))
+# After the topic: that it is named, and that it is told of.
+NAMED_THERE = _runs(
+    """
+    mentioned, named, brought up, referred to, cited, come up, comes up, came up, coming up,
+    appear, appears, appeared, show up, shows up, showed up, turn up, turns up, turned up
+    """
+)
+TOLD_OF = _runs(
+    "discussed, covered, described, talked about, written about, reported on, addressed, treated"
+)
 BEING = frozenset(("is", "are", "was", "were", "been", "does", "do", "did", "has", "have"))
 EDGES_OF_A_TOPIC = frozenset(
     """
     a an the is are was were there do does did we you have has in of at all any both to it
+    get gets got ever please anywhere somewhere
     collection archive library knowledge base catalogue our your this these
     """.split()
 )

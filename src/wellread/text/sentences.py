@@ -86,9 +86,10 @@ def first_sentence(text: str, place: Span) -> Span:
     A heading says less than the sentence after it, so it is taken only where nothing follows.
     """
     spans = sentence_spans(text) or [Span(start=0, end=len(text))]
-    first = next((span for span in spans if _is_sentence(span.of(text))), spans[0])
+    first = next((span for span in spans if is_sentence(span.of(text))), spans[0])
     return Span(start=place.start + first.start, end=place.start + first.end)
 
 
-def _is_sentence(text: str) -> bool:
+def is_sentence(text: str) -> bool:
+    """Whether ``text`` is long enough and ends as a sentence does, unlike a heading."""
     return len(text.split()) >= SENTENCE_WORDS and text.rstrip("\"'”’)").endswith((".", "!", "…"))

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.coverage import divided
 from wellread.ask.aggregate.queries.holding import Request, documents_about, nodes_of
-from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, What, said
+from wellread.ask.aggregate.queries.query import CatalogueQuery, QueryError, Topic, What, said
 from wellread.ask.aggregate.queries.result import (
     DOCUMENTS,
     ENTITIES,
     NAMED,
     AggregateResult,
+    Place,
     Row,
     Scope,
     amount,
@@ -22,6 +23,7 @@ from wellread.ask.aggregate.queries.result import (
     there_are,
     value_rows,
 )
+from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.stories.story_rows import Story
 
@@ -191,14 +193,20 @@ def _count_documents(count: Request) -> Result:
     if count.query.by:
         return _divided(count, entries)
     method = f"all {count.query.of.many} of the catalogue{count.after_noun}"
-    if held:
+    rows = document_rows(entries)
+    if held and count.query.about:
         method += f": {held.method}"
+        rows = document_rows(entries, held.counts, _shown(count, count.query.about, entries))
     return Result(
         columns=NAMED if held else DOCUMENTS,
-        rows=document_rows(entries, held.counts if held else None),
+        rows=rows,
         method=method,
         sentence=_by_kind(count, _kinds(entries)),
     )
+
+
+def _shown(count: Request, topic: Topic, entries: Sequence[Entry]) -> Mapping[str, Place]:
+    return places_naming(count.scope, topic, [entry.id for entry in entries])
 
 
 def _very_many(count: Request, number: int) -> Result:
@@ -276,7 +284,7 @@ def _count_mentions(count: Request) -> Result:
     where = amount(len(entries), "document", "documents")
     return Result(
         columns=NAMED,
-        rows=document_rows(entries, held.counts),
+        rows=document_rows(entries, held.counts, _shown(count, topic, entries)),
         method=f"places in {held.method}{limits}",
         number=number,
         sentence=f"{names} is mentioned {often} in {where}{limits}.",

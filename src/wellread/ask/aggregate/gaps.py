@@ -18,6 +18,7 @@ from wellread.ask.aggregate.queries.result import (
     amount,
     document_rows,
 )
+from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.text.parsed import parse
 from wellread.text.stems import stem
@@ -76,7 +77,9 @@ def _there_is(scope: Scope, topic: Topic, noun: Noun) -> AggregateResult:
             sentence=f"Yes: {number} about {names}{limits}.",
             number=len(entries),
             columns=NAMED,
-            rows=document_rows(entries, counts),
+            rows=document_rows(
+                entries, counts, places_naming(scope, topic, [one.id for one in entries])
+            ),
             method=method,
         )
     near = _outside(scope, topic)

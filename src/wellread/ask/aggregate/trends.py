@@ -15,6 +15,7 @@ from datetime import date, datetime
 from wellread.ask.aggregate.queries.holding import documents_about, nodes_of
 from wellread.ask.aggregate.queries.query import PERIODS, CatalogueQuery, Period, Topic
 from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope, amount, day, times
+from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.parsed import parse
 
@@ -58,6 +59,7 @@ def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
         f"{held.method}, by {period} of publication, as a share of all {len(dated):,} dated "
         f"documents{limits} in {scope.where}; the last {period} may not be over"
     )
+    places = places_naming(scope, topic, [entry.id for entry in on_topic])
     sentence = _sentence(topic, on_topic, dated, counted, period)
     return AggregateResult(
         strategy=STRATEGY,
@@ -76,6 +78,7 @@ def trends(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
                 ),
                 document_ids=one.ids,
                 line=_line(one, period),
+                places=tuple(places[known] for known in one.ids if known in places),
             )
             for one in counted
         ),

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import (
-    CATALOGUE,
     LIMITED,
     NOBODY,
     Citation,
@@ -20,22 +19,15 @@ from wellread.answers import (
     Related,
     Sentence,
     Table,
-    Verdict,
-    VerdictName,
 )
-from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row
-from wellread.ask.deliver.cite import CitedText, Source
+from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.write.drafting import Written
-from wellread.errors import StoreError
-from wellread.kb import KnowledgeBase
-from wellread.locators import Marks
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.english_questions import ASKING_ON
 from wellread.text.parsed import parse
-from wellread.text.sentences import QUOTED, first_sentence
-from wellread.types import DocumentFacts, Span
+from wellread.types import Span
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 LONGEST = 6  # words of a term that is named as missing
@@ -230,121 +222,3 @@ def _stems(evidence: Sequence[Evidence]) -> frozenset[str]:
         for piece in evidence
         for stem in parse(f"{piece.hit.document.title} {piece.text}").stems
     )
-
-
-SHOWN_ROWS = 25  # in the text; the table has all
-CITED_DOCUMENTS = 3  # of one row
-TRIES = 3  # of reading what is cited, while documents go
-
-_NUMBER = re.compile(r"[\d.,]+(?: ?%)?")
-Cited = tuple[str, Place | None]  # a document, and what to quote of it
-
-
-def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
-    """The reply that delivers ``result``.
-
-    The verdict of its sentences is by the method ``catalogue``: they were counted, not read.
-    """
-    shown = result.rows[:SHOWN_ROWS]
-    sources = _sources(kb, shown, result)
-    verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
-    beside = replace(verdict, name=VerdictName.NOT_CHECKED, reason="known of it, not said in it")
-    page = CitedText(kb)
-    if result.sentence:
-        page.say(result.sentence, verdict, ())
-    between = " " if result.kind == "text" else "\n- "
-    for row in shown:
-        page.text += between if page.text else between.strip("\n ")
-        cited = [sources[known] for known in _cited(row) if known in sources]
-        page.say(_line(row, result.columns), verdict if row.shown else beside, cited)
-    if len(result.rows) > len(shown):
-        page.text += f"\n\n{len(result.rows) - len(shown):,} more are in the table."
-    return Reply(
-        text=page.text,
-        by=CATALOGUE,
-        sentences=tuple(page.sentences),
-        citations=tuple(page.citations),
-        data_gaps=(result.gap or result.sentence,) if result.absent else (),
-        table=_table(result) if result.kind != "text" else None,
-    )
-
-
-def _table(result: AggregateResult) -> Table:
-    return Table(
-        columns=result.columns,
-        rows=tuple(row.cells for row in result.rows),
-        documents=tuple(row.document_ids for row in result.rows),
-        method=result.method,
-    )
-
-
-def _line(row: Row, columns: Sequence[str]) -> str:
-    """A row as a line: as it says itself, else its first cell, then the others with a value.
-
-    A number alone says nothing, so it is told what it counts.
-    """
-    first, *others = row.cells
-    names = [*columns[1:], *[""] * len(others)]
-    said = [
-        f"{name.lower()}: {cell}" if name and _NUMBER.fullmatch(cell) else cell
-        for name, cell in zip(names, others, strict=False)
-        if cell
-    ]
-    return row.line or (f"{first} ({'; '.join(said)})" if said else first)
-
-
-def _sources(
-    kb: KnowledgeBase, rows: Sequence[Row], result: AggregateResult
-) -> dict[Cited, Source]:
-    """What can be cited of the rows' documents: the passage that was found, else the beginning."""
-    wanted = dict.fromkeys(cited for row in rows for cited in _cited(row))
-    facts, places, texts = _texts(kb, tuple(wanted), result)
-    quoted = [
-        (known, first_sentence(text, span))
-        for ((known, _), span), text in zip(places.items(), texts, strict=True)
-    ]
-    marks = kb.catalogue.marks_over(quoted)
-    return {
-        cited: Source(
-            facts=facts[known],
-            quote=text[span.start - whole.start : span.end - whole.start],
-            span=span,
-            marks=Marks(held),
-        )
-        for (cited, whole), (known, span), text, held in zip(
-            places.items(), quoted, texts, marks, strict=True
-        )
-    }
-
-
-def _texts(
-    kb: KnowledgeBase, wanted: Sequence[Cited], result: AggregateResult, tries: int = TRIES
-) -> tuple[dict[str, DocumentFacts], dict[Cited, Span], list[str]]:
-    """The facts of those documents that are there, and of those with a text its cited part.
-
-    Raises:
-        StoreError: documents go again and again while they are read.
-    """
-    passages = {hit.document.id: hit.passage for hit in reversed(result.hits)}
-    facts = kb.catalogue.facts({known for known, _ in wanted})
-    places: dict[Cited, Span] = {}
-    for known, place in wanted:
-        there, part = facts.get(known), place or passages.get(known)
-        if there is not None and part is not None and part.version == there.version:
-            places[known, place] = part.span
-        elif there is not None and there.characters:
-            places[known, place] = Span(start=0, end=min(QUOTED, there.characters))
-    try:
-        texts = kb.catalogue.texts([(known, span) for (known, _), span in places.items()])
-    except StoreError:  # one went between the two looks
-        if tries == 1:
-            raise
-        return _texts(kb, wanted, result, tries - 1)
-    return facts, places, texts
-
-
-def _cited(row: Row) -> tuple[Cited, ...]:
-    """The documents of a row that its line cites."""
-    places = {place.document_id: place for place in row.places}
-    documents = tuple(dict.fromkeys(row.document_ids))[:CITED_DOCUMENTS]
-    return tuple((known, places.get(known)) for known in documents)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey, Name, Topic
@@ -241,16 +241,25 @@ def _starts(wanted: Sequence[str]) -> re.Pattern[str]:
     return re.compile(_GAP.join(rf"({start}[^\W_]*)" for start in starts), re.IGNORECASE)
 
 
-def _count(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> int:
-    count = place = 0
+def matches(text: str, wanted: Sequence[str], *, literal: bool) -> Iterator[int]:
+    """Where the phrase of these ``tokens`` stands in ``text``."""
+    return _matches(_starts(wanted), wanted, text, _FORMS[literal])
+
+
+def _matches(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> Iterator[int]:
+    place = 0
     while found := start.search(text, place):
         begins = found.start() == 0 or not text[found.start() - 1].isalnum()
         right = begins and all(
             form(token) == one for token, one in zip(found.groups(), wanted, strict=True)
         )
-        count += right
+        if right:
+            yield found.start()
         place = found.end() if right else found.start() + 1
-    return count
+
+
+def _count(start: re.Pattern[str], wanted: Sequence[str], text: str, form: Form) -> int:
+    return sum(1 for _ in _matches(start, wanted, text, form))
 
 
 def _all_there(wanted: Iterable[str], text: str, form: Form) -> bool:

@@ -92,9 +92,16 @@ def kind_of(entry: Entry) -> str:
 
 
 def document_rows(
-    entries: Sequence[Entry], counts: Mapping[str, int] | None = None
+    entries: Sequence[Entry],
+    counts: Mapping[str, int] | None = None,
+    places: Mapping[str, Place] | None = None,
 ) -> tuple[Row, ...]:
-    """A row for each document; with ``counts`` also how often it names what was asked for."""
+    """A row for each document; with ``counts`` also how often it names what was asked for.
+
+    Args:
+        places: where the documents name it.
+    """
+    shown = places or {}
     return tuple(
         Row(
             cells=(
@@ -104,6 +111,7 @@ def document_rows(
                 *([times(counts.get(entry.id, 0))] if counts is not None else []),
             ),
             document_ids=(entry.id,),
+            places=(shown[entry.id],) if entry.id in shown else (),
         )
         for entry in entries
     )

@@ -24,6 +24,7 @@ from wellread.text.english_catalogue import (
     DETERMINERS,
     EDGES_OF_A_TOPIC,
     GENERIC_NOUNS,
+    NAMED_THERE,
     PREPOSITIONS,
     RELATIVES,
     SHARING,
@@ -113,15 +114,14 @@ def read_topic(
 
 def _passive(question: str, items: Sequence[Item]) -> tuple[Topic, list[Item]] | None:
     """The topic of "is X mentioned", "does X come up": X stands before the verb."""
-    verb = next((place for place, item in enumerate(items) if item.plain in TOLD_OF), None)
-    if verb is None:
-        return None
-    being = next((place for place in range(verb) if items[place].plain in BEING), verb)
-    inside = _trimmed(items[being + 1 : verb])
-    if not inside:
-        return None
-    naming = items[verb].plain in ("mentioned", "named")
-    return _topic(question, inside, naming=naming), [*items[:being], *items[verb + 1 :]]
+    plain = [item.plain for item in items]
+    for verb in (*NAMED_THERE, *TOLD_OF):
+        for place in places_of(verb, plain)[:1]:
+            being = next((at for at in range(place) if plain[at] in BEING), place)
+            if inside := _trimmed(items[being + 1 : place]):
+                left = [*items[:being], *items[place + len(verb) :]]
+                return _topic(question, inside, naming=verb in NAMED_THERE), left
+    return None
 
 
 def _topic(question: str, items: Sequence[Item], *, naming: bool) -> Topic:

@@ -62,6 +62,8 @@ _WHICH = r"which|what(?: are| is)?"
 _LEAD = re.compile(
     rf"\b(?:(?P<count>{_COUNT})|(?P<list>{_LIST})|(?P<which>{_WHICH}))\b", re.IGNORECASE
 )
+# "Newsletters mentioning X": the noun itself opens the question.
+_OPENING = re.compile(r"\W*(?:(?:all|every|each|any|the|those)\s+)*", re.IGNORECASE)
 _HOW_OFTEN = re.compile(r"\bhow (?:often|frequently|many times)\b", re.IGNORECASE)
 _BY: Mapping[str, By] = {
     "year": "year",
@@ -147,7 +149,13 @@ def _read_whole(
                 place=span,
             )
             return _read(analysis, vocabulary, relations, start)
-    return None
+    opening = _OPENING.match(analysis.question)
+    found = _noun_after(analysis.question, opening.end(), known) if opening else None
+    if opening is None or found is None or found[1].start != opening.end():
+        return None
+    start = _Read(listed=True, noun=found[0], span=found[1], place=found[1])
+    read = _read(analysis, vocabulary, relations, start)
+    return read if read and read.topic else None
 
 
 def _how_often(
