@@ -81,8 +81,7 @@ def mark(one: ExamQuestion, given: Answer, addresses: Mapping[str, str]) -> str:
     said = _plain(" ".join([given.text, *given.premises, *map(str, cells)]))
     met = [any(_holds(said, word) for word in group) for group in one.gold]
     if silent:
-        corrected = one.expect == "correct" or (met and all(met))
-        return DECLINED_RIGHTLY if corrected else DECLINED_WRONGLY
+        return DECLINED_RIGHTLY if one.expect == "correct" else DECLINED_WRONGLY
     if not all(met):
         return PARTLY if any(met) else WRONG
     places = " ".join(addresses.get(cited.document_id, cited.title) for cited in given.citations)
