@@ -3,7 +3,8 @@
     python -m benchmarks.retrieval --sets hotpot,covid
     python -m benchmarks.retrieval --sets all
 
-"as shipped" is ``search`` with the default settings. Every query is also searched in each list to
+"as shipped" is ``search`` with the default settings; "led on" adds what its best passages lead to,
+as it is done for questions. Every query is also searched in each list to
 a depth of 100; all fusions are made from the same two lists. "plain BM25" is the floor: the same
 passages without titles and headings. Sources go through ``ingest.run.add``, each set into a home
 of its own that is kept.
@@ -25,11 +26,12 @@ from benchmarks.sets.intents import BANKING
 from benchmarks.sets.items import COVID, HOTPOT, MTRAG, SCIFACT
 from benchmarks.sets.judged import PLACE, JudgedSet, Query, place_right, ranking
 from benchmarks.sets.meetings import ITEMS, MENTIONS, QMSUM
+from wellread.ask.retrieve.bridge import led_on
 from wellread.ask.retrieve.ranking import reciprocal_rank, weighted
 from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
-from wellread.types import Candidate, Filters
+from wellread.types import Candidate, Filters, Hit
 
 SETS: dict[str, JudgedSet] = {
     each.name: each for each in (SCIFACT, COVID, QMSUM, MENTIONS, ITEMS, MTRAG, HOTPOT, BANKING)
@@ -37,6 +39,7 @@ SETS: dict[str, JudgedSet] = {
 DEPTH = 100
 TEXT, VECTOR = "text", "vector"
 DEFAULT_RUN = "as shipped"
+LED_ON = "led on"
 PLAIN = "plain BM25"
 
 Lists = Mapping[str, Sequence[Candidate]]
@@ -53,6 +56,16 @@ def _reciprocal(lists: Lists) -> Sequence[Candidate]:
 
 
 def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:
+    return _candidates(search(kb, text, Filters(), limit=DEPTH))
+
+
+def _led_on(kb: KnowledgeBase, text: str) -> list[Candidate]:
+    """With what the best passages lead on to, as a question is answered from."""
+    found = search(kb, text, Filters(), limit=DEPTH)
+    return _candidates(led_on(kb, text, Filters(), found).hits)
+
+
+def _candidates(hits: Sequence[Hit]) -> list[Candidate]:
     return [
         Candidate(
             passage_id=hit.passage.id,
@@ -61,7 +74,7 @@ def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:
             span=hit.passage.span,
             score=hit.score,
         )
-        for hit in search(kb, text, Filters(), limit=DEPTH)
+        for hit in hits
     ]
 
 
@@ -123,7 +136,8 @@ def _score(
 ) -> dict[str, dict[str, list[float]]]:
     """Run and measure to one score per query, in order."""
     scores: dict[str, dict[str, list[float]]] = {
-        run: {measure: [] for measure in chosen.measures} for run in (DEFAULT_RUN, PLAIN, *RUNS)
+        run: {measure: [] for measure in chosen.measures}
+        for run in (DEFAULT_RUN, LED_ON, PLAIN, *RUNS)
     }
     everywhere = Filters()
     plain = PlainBM25(kb)
@@ -135,6 +149,7 @@ def _score(
         }
         made = {run: fuse(lists) for run, fuse in RUNS.items()} | {
             DEFAULT_RUN: _shipped(kb, query.text),
+            LED_ON: _led_on(kb, query.text),
             PLAIN: plain.search(query.text, DEPTH),
         }
         for run, found in made.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from wellread.ask.retrieve.bridge import LedOn, led_on
 from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
@@ -20,6 +21,7 @@ from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import key_of
 from wellread.types import Hit
 
+ONE_THING = ("factual", "temporal")  # types of question that ask for one thing
 GUIDE_NEAR = 5  # hits, best first, among which the guide has to be
 LONGEST_GUIDE = 16  # passages; a longer document is a book, of which only what was found is read
 DEEP = 60  # hits among which a definition is looked for
@@ -44,12 +46,15 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     if defining:
         candidates = _defining_first(analysis.question, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
+    further = LedOn(hits=hits)
+    if analysis.type in ONE_THING and not defining:
+        further = led_on(kb, text, found.filters, hits)
     return Retrieval(
         strategy="direct retrieval",
-        hits=tuple(hits),
+        hits=tuple(further.hits),
         relaxed=found.relaxed,
         failures=found.failures,
-        traces=found.traces,
+        traces=(*found.traces, *further.traces),
         dropped=tuple(dropped),
     )
 

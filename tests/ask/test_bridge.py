@@ -1,0 +1,85 @@
+"""A question whose named thing is found and leads on to what is asked: one more search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from wellread.ask.plan import find
+from wellread.ask.retrieve.bridge import ADDED, BEHIND, led_on
+from wellread.ask.retrieve.search import look
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters, Hit
+
+PAGES = {
+    "Ottilie Brandvik": "Ottilie Brandvik played the keeper in Salt Road, and sang on two records.",
+    "Salt Road": "Salt Road is a film of 1988. Imre Halasz directed it over one winter.",
+    "Grey Ferry": "Grey Ferry is a film. Somebody else directed it, and a debut it was not.",
+} | {
+    f"Debut {number}": f"A film made its debut in town {number}, and somebody directed it."
+    for number in range(12)
+}
+ASKED = "Who directed the film in which Ottilie Brandvik played the keeper?"
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """Pages of which one names another."""
+    files = tmp_path_factory.mktemp("files")
+    for title, text in PAGES.items():
+        (files / f"{title}.md").write_text(f"# {title}\n\n{text}\n", encoding="utf-8")
+    home = tmp_path_factory.mktemp("home")
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(files)], collection="films")
+        yield opened
+
+
+def titles(hits: list[Hit]) -> list[str]:
+    return [hit.document.title for hit in hits]
+
+
+def first(kb: KnowledgeBase, text: str, without: str = "") -> list[Hit]:
+    found = look(kb, text, Filters(), limit=20).hits
+    return [hit for hit in found if hit.document.title != without]
+
+
+def test_what_the_named_thing_leads_to_stands_behind_the_best(kb: KnowledgeBase) -> None:
+    hits = first(kb, ASKED, without="Salt Road")
+    assert titles(hits)[0] == "Ottilie Brandvik"
+    found = led_on(kb, ASKED, Filters(), hits)
+    assert titles(found.hits)[:BEHIND] == titles(hits)[:BEHIND]
+    assert titles(found.hits)[BEHIND] == "Salt Road"
+    assert len(found.hits) <= len(hits) + ADDED
+    assert [trace.purpose for trace in found.traces] == ["what “Ottilie Brandvik” leads to"]
+
+
+def test_what_is_there_already_is_not_shown_twice(kb: KnowledgeBase) -> None:
+    found = led_on(kb, ASKED, Filters(), first(kb, ASKED)).hits
+    passages = [hit.passage.id for hit in found]
+    assert len(passages) == len(set(passages))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Was it Ottilie Brandvik that sang on two records?",  # nothing is left open
+        "Who directed a film of which nobody knows?",  # nothing is named
+    ],
+)
+def test_without_something_open_there_is_no_other_search(kb: KnowledgeBase, asked: str) -> None:
+    hits = first(kb, asked)
+    found = led_on(kb, asked, Filters(), hits)
+    assert (titles(found.hits), found.traces) == (titles(hits), ())
+
+
+def test_a_question_is_led_on(kb: KnowledgeBase) -> None:
+    read = analyse(ASKED, vocabulary_of(kb, ()), date.today())
+    found = find(kb, read)
+    assert "what “Ottilie Brandvik” leads to" in [trace.purpose for trace in found.traces]
+    assert "Salt Road" in titles(list(found.hits))
