@@ -62,6 +62,11 @@ one half of the queries of the first seven sets together (decision 012 has the o
 searched to a depth of 100; every fusion is made from the same two lists. The last column compares
 query by query; an interval that holds zero is no difference. The lead of one fusion over
 another on a small set (HotpotQA-100, QMSum) is mostly chance.
+"Led on" is the same search with what a passage about the thing named leads to, as questions
+that ask for one thing are answered from: where a part of the question is open, the names in that
+passage are searched for together with it, and up to two documents that are called so come behind
+the sixth hit (`ask/retrieve/bridge.py`). It is one more search, made for 2 of 40 of the sample's
+questions that are answered from passages, none of whose answers it changed.
 
 How each set is put: SciFact, MTRAG and HotpotQA items are JSON lines, ranked by the best passage
 of each document. An MTRAG query is all turns of the conversation, newest first. A COVID-QA passage

@@ -1,0 +1,145 @@
+"""Is a word's rarity better judged over the whole base than among the candidates of one search?
+
+    python -m benchmarks.rarity --sets hotpot,scifact
+
+Closeness (``models/readers/proximity.py``) weighs a question's words by how few of the 60
+candidates hold them. Here the same candidates are put in order again with the rarity of the whole
+base (passages that hold the word), with the mean of both, and with every word worth the same. The
+home of a set has to be there already (``benchmarks.retrieval`` makes it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from benchmarks.homes import open_home
+from benchmarks.record import save
+from benchmarks.retrieval import SETS
+from benchmarks.sets.judged import JudgedSet, Query, ranking
+from wellread.ask.retrieve import search
+from wellread.evaluation.bootstrap import bootstrap, paired_difference
+from wellread.kb import KnowledgeBase
+from wellread.models.readers import proximity
+from wellread.text.stems import stem
+from wellread.types import Candidate, Filters, Passage
+
+MOST = 300  # queries of a set, drawn by chance
+KINDS = ("candidates", "base", "mean", "none")
+Looked = Sequence[tuple[Candidate, float, Passage]]
+
+
+def main() -> None:
+    """Print a line for each way, write ``results/rarity.json``."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--sets", default="hotpot,scifact")
+    options = parser.parse_args()
+    figures: dict[str, Any] = {}
+    for name in options.sets.split(","):
+        with open_home(name) as kb:
+            figures[name] = compared(kb, SETS[name])
+        print(name, figures[name], flush=True)
+    save("rarity", figures)
+
+
+def compared(kb: KnowledgeBase, chosen: JudgedSet) -> dict[str, str]:
+    """The first measure of the set by each kind of rarity, and what it is above the shipped one."""
+    queries = list(chosen.queries(kb))
+    if len(queries) > MOST:
+        queries = random.Random(0).sample(queries, MOST)
+    found = [(query, _looked(kb, query)) for query in queries]
+    held, count = _held(kb)
+    measure = next(iter(chosen.measures.values()))
+    scores = {
+        kind: [
+            measure(ranking(query, _ordered(kb, query, looked)), query.grades)
+            for query, looked in _with_rarity(found, _rarity(kind, held, count))
+        ]
+        for kind in KINDS
+    }
+    shipped = scores[KINDS[0]]
+    return {
+        kind: f"{bootstrap(values)} ({paired_difference(values, shipped)})"
+        for kind, values in scores.items()
+    }
+
+
+def _looked(kb: KnowledgeBase, query: Query) -> Looked:
+    """The candidates of a search before their words are looked at, with their scores."""
+    settings = kb.settings.retrieval
+    lists = search._candidates(kb.live(), query.text, Filters(), "hybrid", settings.candidates)
+    fused = search._fuse(lists, settings, "hybrid")
+    passages = kb.catalogue.live_passages([item.candidate.passage_id for item in fused])
+    return [
+        (item.candidate, item.score, passages[item.candidate.passage_id])
+        for item in fused
+        if item.candidate.passage_id in passages
+    ]
+
+
+def _held(kb: KnowledgeBase) -> tuple[Counter[str], int]:
+    """How many passages of the base hold each stem, and how many passages there are."""
+    held: Counter[str] = Counter()
+    count = 0
+    known = [item.id for item in kb.catalogue.listings.titles(())]
+    for passage in kb.catalogue.passages_of(known):
+        count += 1
+        words = proximity._WORD.findall(f"{passage.context} {passage.text}".lower())
+        held.update({stem(word) for word in words})
+    return held, count
+
+
+def _rarity(kind: str, held: Counter[str], count: int) -> Callable[..., Any]:
+    def worth(one: str, among: int, of: int) -> float:
+        local = math.log(1 + (of - among + 0.5) / (among + 0.5))
+        whole = math.log(1 + (count - held[one] + 0.5) / (held[one] + 0.5))
+        whole *= math.log(1 + of) / math.log(1 + count)
+        return {"candidates": local, "base": whole, "mean": (local + whole) / 2, "none": 1.0}[kind]
+
+    def weighed(asked: Sequence[str], places: Sequence[Sequence[Any]]) -> Any:
+        among = Counter(one for found in places for one in {place.stem for place in found})
+        worths = {one: worth(one, among[one], len(places)) for one in dict.fromkeys(asked)}
+        pairs = {
+            (one, other): len(places) * (worths[one] + worths[other])
+            for one, other in itertools.pairwise(asked)
+            if one != other
+        }
+        return proximity._Asked(
+            worth=worths,
+            total=sum(worths.values()) or 1.0,
+            pairs=pairs,
+            pairs_total=sum(pairs.values()) or 1.0,
+        )
+
+    return weighed
+
+
+def _with_rarity(found: Sequence[tuple[Query, Looked]], weighed: Callable[..., Any]) -> Any:
+    shipped = proximity._weighed
+    proximity._weighed = weighed
+    try:
+        yield from found
+    finally:
+        proximity._weighed = shipped
+
+
+def _ordered(kb: KnowledgeBase, query: Query, looked: Looked) -> list[Candidate]:
+    head, rest = looked[: search.CLOSER_LOOKED], looked[search.CLOSER_LOOKED :]
+    texts = [passage.text for _, _, passage in head]
+    share = kb.settings.retrieval.closeness * proximity.room_for_words(query.text, texts)
+    close = proximity.closeness(query.text, [(held.context, held.text) for _, _, held in head])
+    scored = [
+        ((1 - share) * score + share * near, candidate)
+        for (candidate, score, _), near in zip(head, close, strict=True)
+    ]
+    scored.sort(key=lambda each: (-each[0], each[1].passage_id))
+    return [*(candidate for _, candidate in scored), *(candidate for candidate, _, _ in rest)]
+
+
+if __name__ == "__main__":
+    main()
