@@ -7,6 +7,7 @@ from datetime import date
 
 import pytest
 
+from wellread.answers import Question
 from wellread.ask.plan import find
 from wellread.ask.retrieve.bridge import ADDED, BEHIND, led_on
 from wellread.ask.retrieve.search import look
@@ -79,7 +80,7 @@ def test_without_something_open_there_is_no_other_search(kb: KnowledgeBase, aske
 
 
 def test_a_question_is_led_on(kb: KnowledgeBase) -> None:
-    read = analyse(ASKED, vocabulary_of(kb, ()), date.today())
+    read = analyse(Question(text=ASKED), vocabulary_of(kb, ()), date.today())
     found = find(kb, read)
     assert "what “Ottilie Brandvik” leads to" in [trace.purpose for trace in found.traces]
     assert "Salt Road" in titles(list(found.hits))
