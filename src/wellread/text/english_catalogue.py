@@ -228,6 +228,12 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
     for name, things, leads, verbs in (
         ("abstract", "abstract abstracts", "", ""),
         (
+            "definition",
+            "definition meaning define defined",
+            "what whats who explain",
+            "mean means meant",
+        ),
+        (
             "authors",
             "author authors writer writers coauthor coauthors authorship byline",
             "who whom whose",
@@ -284,6 +290,9 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
     )
 )
 SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".split())
+# With nothing beside a name, these ask for a fact: "when was", "how long is", "what is".
+BARE_LEADS = {"when": "date", "long": "length", "what": "definition", "whats": "definition",
+              "who": "definition", "explain": "definition"}  # fmt: skip
 # What else such a question consists of, beside words that say nothing anywhere.
 AROUND_A_FACT = frozenset(
     """

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from wellread.ask.aggregate.document_parts import Parts, bare
 from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row, amount, day
-from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, read_fact
+from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
+from wellread.ask.understand.answer_kind import defines
+from wellread.ask.understand.document_names import LIKELY
 from wellread.headlines import lead_of, shortened
 from wellread.kb import KnowledgeBase
 from wellread.locators import format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english_catalogue import BACK_MATTER, PRESENTING, RESULTING
+from wellread.text.english_catalogue import PRESENTING, RESULTING
 from wellread.text.sentences import sentence_spans
-from wellread.text.tokens import tokens_of
-from wellread.types import Document, HeadingMark, PageMark, Span, TimeMark
+from wellread.text.tokens import key_of
+from wellread.types import Document, PageMark, Span, TimeMark
 
 STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
-FRONT = 8_000  # characters in which a fact of the front page stands
 KEY_SENTENCES = 3  # of an abstract
+DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
 SHORTEST = 25  # characters of a sentence; "We release our code. 1" is cut at its note
 LONGEST = 260  # characters of a line from a text
 MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 _ITEM = re.compile(r"^(?:[-*•] |\d{1,2}[.)] )(?P<text>\S.*)", re.MULTILINE)
-_NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z])[.)]?\s+(?=\w)")
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -39,43 +41,69 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         StoreError: the catalogue cannot be read.
     """
     asked = read_fact(kb, analysis)
-    if asked is None:
+    if asked is None or (asked.fact == "definition" and kb.model is not None):
+        return None  # a model defines from several passages
+    entries = asked.meant.entries[:MOST_TOLD]
+    live = kb.catalogue.facts([entry.id for entry in entries])
+    documents = [kb.catalogue.document(entry.id) for entry in entries]
+    tellers = [
+        _Teller(kb, document, entry, live[entry.id].version, Parts(document))
+        for entry, document in zip(entries, documents, strict=True)
+        if document is not None and entry.id in live
+    ]
+    if asked.fact == "definition":
+        return _defined(asked, tellers)
+    if len(entries) > 1:
+        return _of_several(analysis, asked, tellers)
+    rows, listed = tellers[0].whole(asked.fact) if tellers else ([], False)
+    return _told(asked, rows, _heading(asked.meant.entries, 1) if listed else "")
+
+
+def _defined(asked: FactAsked, tellers: Sequence[_Teller]) -> AggregateResult | None:
+    """What a thing is, as the first of its namesakes has it that says "X is a ..."."""
+    question = f"What is {asked.name}?"
+    told = [rows for one in tellers if (rows := one.defining(asked.name))]
+    told.sort(key=lambda rows: (not defines(question, rows[0].line), not _named(rows[0].line)))
+    if len(tellers) > 1:
+        asked = replace(asked, meant=replace(asked.meant, certainty=LIKELY))
+    return _told(asked, told[0] if told else [])
+
+
+def _of_several(
+    analysis: Analysis, asked: FactAsked, tellers: Sequence[_Teller]
+) -> AggregateResult | None:
+    """A line of each document."""
+    rows = [row for one in tellers for row in one.brief(asked.fact)]
+    entries = asked.meant.entries
+    heading = _heading(entries, len(rows)) if asked.several else "The question can mean:"
+    doubt = f"“{analysis.question}” fits {len(entries)} documents"
+    return _told(asked, rows, heading, () if asked.several else (doubt,))
+
+
+def _told(
+    asked: FactAsked, rows: Sequence[Row], heading: str = "", notes: tuple[str, ...] = ()
+) -> AggregateResult | None:
+    """The rows as a result: a list under its heading, else sentences. None without any."""
+    if not rows:
         return None
     entries = asked.meant.entries
-    live = kb.catalogue.facts([entry.id for entry in entries[:MOST_TOLD]])
-    told: list[Row] = []
-    listed = False
-    for entry in entries[:MOST_TOLD]:
-        document = kb.catalogue.document(entry.id)
-        if document is None or entry.id not in live:
-            continue
-        teller = _Teller(kb, document, entry, live[entry.id].version)
-        rows, listed = teller.whole(asked.fact)
-        told += rows if len(entries) == 1 else teller.brief(asked.fact)
-    if not told:
-        return None
-    many, first = len(entries) > 1, entries[0]
-    listed = listed or many
-    doubt = f"“{analysis.question}” fits {len(entries)} documents" if many else ""
     return AggregateResult(
         strategy=STRATEGY,
-        kind="list" if listed else "text",
-        sentence=_heading(entries, len(told), several=asked.several) if listed else "",
+        kind="list" if heading else "text",
+        sentence=heading,
         columns=("Fact",),
-        rows=tuple(told),
-        method=f"{asked.fact} of “{first.title}”" if not many else f"{asked.fact} of each",
+        rows=tuple(rows),
+        method=f"{asked.fact} of {'each' if len(entries) > 1 else f'“{entries[0].title}”'}",
         certainty=asked.meant.certainty,
-        notes=(doubt,) if many and not asked.several else (),
+        notes=notes,
     )
 
 
-def _heading(entries: Sequence[Entry], shown: int, *, several: bool) -> str:
-    """What stands above the rows."""
+def _heading(entries: Sequence[Entry], shown: int) -> str:
+    """What stands above the rows: how many there are, or what the one is called."""
     if len(entries) == 1:
         when = entries[0].published_at
         return f"“{entries[0].title}”{f', {day(when)}' if when else ''}:"
-    if not several:
-        return "The question can mean:"
     kinds = {entry.kind for entry in entries}
     one = kinds.pop() if len(kinds) == 1 else "document"
     of = f"{shown} of " if shown < len(entries) else ""
@@ -90,6 +118,7 @@ class _Teller:
     document: Document
     entry: Entry
     version: str
+    parts: Parts
 
     def whole(self, fact: Fact) -> tuple[list[Row], bool]:
         """The rows that answer a question for one document, and whether they are a list."""
@@ -104,8 +133,8 @@ class _Teller:
         title = self.document.title
         if fact not in OF_A_TEXT:
             return self._plainly(fact)
-        spans = self._key_spans(1) or self._opening(1)
-        parts = [_bare(mark.path[-1]) for mark in self._headings()][:6]
+        spans = self._key_spans(1) or self.parts.opening(1)
+        parts = [bare(mark.path[-1]) for mark in self.parts.headings()][:6]
         if parts and not self._abstract():
             return [self._row(f"{title}: {'; '.join(parts)}", None)]
         if not spans:
@@ -120,13 +149,13 @@ class _Teller:
         if fact == "authors" and document.authors:
             names = document.authors
             many = f" ({len(names)} authors)" if len(names) > 3 else ""
-            said, shown = f"is by {_and(names)}{many}", self._front(names[0])
+            said, shown = f"is by {_and(names)}{many}", self.parts.front(names[0])
         elif fact == "speakers" and (names := self._speakers()):
-            said, shown = f"has {_and(names)} speaking", self._front(names[0])
+            said, shown = f"has {_and(names)} speaking", self.parts.front(names[0])
         elif fact == "date" and document.published_at:
             when = document.published_at
             said = f"is dated {when.day} {when:%B %Y}"
-            shown = self._front(f"{when:%Y}")
+            shown = self.parts.front(f"{when:%Y}")
         elif fact == "length":
             said, shown = self._length()
         elif fact == "source":
@@ -170,15 +199,35 @@ class _Teller:
         """What it is about, and whether that is a list: of its items, or of its parts."""
         kind = self.document.kind
         key = self._key(KEY_SENTENCES) if kind == "paper" else []
-        opening = key or self._sentences(self._opening(KEY_SENTENCES))
+        opening = key or self._sentences(self.parts.opening(KEY_SENTENCES))
         if key or kind == "entity":
             return opening, False
         lead = self._summary_text(2)
         if kind == "transcript":
-            parts = [self._row(_bare(mark.path[-1]), self._after(mark)) for mark in self._leaves()]
+            parts = [
+                self._row(bare(mark.path[-1]), self.parts.after(mark))
+                for mark in self.parts.leaves()
+            ]
             return [*lead, *parts], bool(parts)
         items = self._items()
         return items or lead or opening, bool(items)
+
+    def defining(self, name: str) -> list[Row]:
+        """The sentences that say what the thing is that the document is called after.
+
+        Of an entity those with which it begins, where none says "X is a ..."; of a paper one of
+        its abstract that names the thing.
+        """
+        asked, text = f"What is {name}?", self.document.text
+        if self.document.kind == "entity":
+            opening = self.parts.opening(DEFINED_WITHIN)
+            said = [one for one in opening if defines(asked, one.of(text))]
+            return self._sentences(said[:1] or opening[:DEFINING])
+        spans = [
+            one for one in self._key_spans(KEY_SENTENCES) if key_of(name) in key_of(one.of(text))
+        ]
+        spans.sort(key=lambda one: not defines(asked, one.of(text)))
+        return self._sentences(spans[:1])
 
     def _key(self, most: int) -> list[Row]:
         """The sentences of the abstract that say what the paper brings."""
@@ -222,75 +271,21 @@ class _Teller:
 
     def _items(self) -> list[Row]:
         """The items of each section, where it is made of items; else its first sentence."""
-        marks = [mark for mark in self._headings() if len(mark.path) == 1]
+        marks = [mark for mark in self.parts.headings() if len(mark.path) == 1]
         if len(marks) < 2:
             return []
         text = self.document.text
         found: list[tuple[str, Span]] = []
         for mark in marks:
-            body = Span(start=mark.start, end=self._end(mark))
+            body = Span(start=mark.start, end=self.parts.end(mark))
             items = [
                 Span(start=body.start + one.start("text"), end=body.start + one.end("text"))
                 for one in _ITEM.finditer(body.of(text))
             ]
-            after = self._after(mark)
-            found += [(_bare(mark.path[0]), one) for one in items or ([after] if after else [])]
+            after = self.parts.after(mark)
+            found += [(bare(mark.path[0]), one) for one in items or ([after] if after else [])]
         tell = _lead if len(found) > MOST_ITEMS else _first
         return [self._row(f"{section}: {tell(span.of(text))}", span) for section, span in found]
-
-    # --- places ---
-
-    def _headings(self) -> list[HeadingMark]:
-        """The headings that say what the text is about."""
-        return [
-            mark
-            for mark in self.document.marks
-            if isinstance(mark, HeadingMark)
-            and not BACK_MATTER.issuperset(one.plain for one in tokens_of(_bare(mark.path[-1])))
-            and _bare(mark.path[-1]) != self.document.title
-        ]
-
-    def _leaves(self) -> Iterator[HeadingMark]:
-        """The headings under which no other stands."""
-        marks = self._headings()
-        for mark in marks:
-            if not any(other.path[:-1] == mark.path for other in marks):
-                yield mark
-
-    def _end(self, mark: HeadingMark) -> int:
-        later = [
-            one.start
-            for one in self.document.marks
-            if isinstance(one, HeadingMark)
-            and one.start > mark.start
-            and len(one.path) <= len(mark.path)
-        ]
-        return min(later, default=len(self.document.text))
-
-    def _after(self, mark: HeadingMark) -> Span | None:
-        """The first sentence under a heading."""
-        text, end = self.document.text, self._end(mark)
-        line = text.find("\n", mark.start)
-        start = line if 0 <= line < end else mark.start
-        part = text[start : min(end, start + FRONT)]
-        spans = sentence_spans(part)
-        first = next((one for one in spans if _prose(one.of(part))), next(iter(spans), None))
-        return Span(start=start + first.start, end=start + first.end) if first else None
-
-    def _opening(self, most: int) -> list[Span]:
-        """The first sentences of prose."""
-        text = self.document.text
-        return [one for one in sentence_spans(text[:FRONT]) if _prose(one.of(text))][:most]
-
-    def _front(self, needle: str) -> Span | None:
-        """The line of the front in which ``needle`` stands."""
-        front = self.document.text[:FRONT]
-        at = front.find(needle) if needle else -1
-        if at < 0:
-            return None
-        start = front.rfind("\n\n", 0, at)
-        end = front.find("\n\n", at)
-        return Span(start=start + 2 if start >= 0 else 0, end=end if end >= 0 else len(front))
 
     def _row(self, line: str, span: Span | None) -> Row:
         place = Place(document_id=self.entry.id, version=self.version, span=span) if span else None
@@ -302,6 +297,11 @@ class _Teller:
         )
 
 
+def _named(line: str) -> bool:
+    """Whether it begins with what the thing is ("A team of ..."), and not with what to do."""
+    return line.split(maxsplit=1)[0].casefold() in ARTICLES
+
+
 @cache
 def _resulting() -> re.Pattern[str]:
     return re.compile(RESULTING, re.IGNORECASE)
@@ -310,14 +310,6 @@ def _resulting() -> re.Pattern[str]:
 @cache
 def _presenting() -> re.Pattern[str]:
     return re.compile(PRESENTING, re.IGNORECASE)
-
-
-def _prose(text: str) -> bool:
-    return len(text.split()) >= 5 and text.rstrip("\"'”’)").endswith((".", "!", "…"))
-
-
-def _bare(heading: str) -> str:
-    return _NUMBERED.sub("", heading)
 
 
 def _lead(item: str) -> str:

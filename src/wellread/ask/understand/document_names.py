@@ -30,10 +30,15 @@ _MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """The documents that a name means, best first, and how sure that is."""
+    """The documents that a name means, best first, and how sure that is.
+
+    Attributes:
+        exact: it is what they are called, and not only words of their titles.
+    """
 
     entries: tuple[Entry, ...] = ()
     certainty: float = 0.0
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +78,11 @@ def meant_by(
     best = [entry for score, entry in scored if score >= scored[0][0] - NEAR]
     if not best or len(best) > MOST:
         return Meant()
+    exact = scored[0][0] >= SHORT - KIND_FITS
     if len(best) > 1:
-        return Meant(entries=tuple(best), certainty=DOUBTFUL)
-    sure = scored[0][0] >= SHORT - KIND_FITS or any(word.isdigit() for word in name.words)
-    return Meant(entries=tuple(best), certainty=SURE if sure else LIKELY)
+        return Meant(entries=tuple(best), certainty=DOUBTFUL, exact=exact)
+    sure = exact or any(word.isdigit() for word in name.words)
+    return Meant(entries=tuple(best), certainty=SURE if sure else LIKELY, exact=exact)
 
 
 def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str) -> float:

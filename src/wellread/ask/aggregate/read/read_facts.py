@@ -28,6 +28,7 @@ from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import (
     ANY_DOCUMENT,
     AROUND_A_FACT,
+    BARE_LEADS,
     BEFORE_A_SUBJECT,
     DOCUMENT_NOUNS,
     FACTS_ASKED,
@@ -38,21 +39,34 @@ from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 
 Fact = Literal[
-    "abstract", "authors", "speakers", "date", "length", "source", "contribution", "summary"
+    "abstract",
+    "definition",
+    "authors",
+    "speakers",
+    "date",
+    "length",
+    "source",
+    "contribution",
+    "summary",
 ]
-OF_A_TEXT = frozenset({"abstract", "contribution", "summary"})
+OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
 WRITTEN = ("paper", "article")  # what people write and publish
 LONG_TITLE = 3  # words with which a title is no everyday name
 MOST_DOCUMENTS = 200
-_BARE = ("when", "long")  # "when was", "how long is": no verb is needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactAsked:
-    """One fact of some documents; ``several``: all of a kind are meant, and not one by name."""
+    """One fact of some documents.
+
+    Attributes:
+        name: what the question calls them.
+        several: all of a kind are meant, and not one by name.
+    """
 
     fact: Fact
     meant: Meant
+    name: str = ""
     several: bool = False
 
 
@@ -72,7 +86,8 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     for fact, used in asked:
         meant, several = reading.meant(tokens, used)
         if meant.entries and (several or reading.fits(fact, meant, tokens, used)):
-            return FactAsked(fact=fact, meant=meant, several=several)
+            name = " ".join(reading.name(tokens, used)[0].words)
+            return FactAsked(fact=fact, meant=meant, name=name, several=several)
     return None
 
 
@@ -99,7 +114,7 @@ def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
         asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
         if named or asking:
             yield fact, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
-        if not (named or asking) and any(plain[lead : lead + 1] == [bare] for bare in _BARE):
+        if not (named or asking) and lead < len(plain) and BARE_LEADS.get(plain[lead]) == name:
             yield fact, frozenset((lead,))
 
 
@@ -136,7 +151,7 @@ class _Reading:
                     self._of,
                 )
                 return found, False
-        name, plural = self._name(tokens, used)
+        name, plural = self.name(tokens, used)
         if name.words:
             return self._named(name), False
         if not name.nouns:
@@ -150,7 +165,7 @@ class _Reading:
             return Meant(entries=fitting, certainty=SURE), True
         return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
 
-    def _name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
+    def name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
         """What the document is called, and whether several are."""
         words, kinds, plural = [], [], False
         for at, token in enumerate(tokens):
@@ -189,6 +204,9 @@ class _Reading:
             for at, word in enumerate(plain)
             if at not in used
         )
+        if fact == "definition":
+            defining = all(one.kind in ("entity", "paper") for one in meant.entries)
+            return meant.exact and defining
         if noun or meant.certainty < SURE:
             return noun
         first = meant.entries[0]
