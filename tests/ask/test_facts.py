@@ -222,6 +222,25 @@ async def test_an_entity_is_told_by_how_it_begins(kb: KnowledgeBase, question: s
 
 
 @pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What is a drift net?", "A drift net hangs in the water like a curtain."),
+        ("What are drift nets?", "A drift net hangs in the water like a curtain."),
+        ("Explain DN to me", "A drift net hangs in the water like a curtain."),
+        ("What does DN mean?", "A drift net hangs in the water like a curtain."),
+        ("What is MusselNet?", "We present MusselNet, a set of photographs of beds."),
+        ("Tell me what MusselNet is", "We present MusselNet, a set of photographs of beds."),
+    ],
+)
+async def test_what_a_thing_is_is_told_by_what_is_called_so(
+    kb: KnowledgeBase, question: str, told: str
+) -> None:
+    given = await ask(kb, question)
+    assert given.text.startswith(told)
+    assert given.answered_by == CATALOGUE
+
+
+@pytest.mark.parametrize(
     "question", ["What are these papers about?", "Summarise the papers", "topics of the papers"]
 )
 async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str) -> None:
@@ -241,6 +260,8 @@ async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str)
         "How long is a drift net?",
         "What did Bo Reed say about the crane?",
         "When was DN released?",
+        "What is the price of a drift net?",
+        "What is an eel?",
     ],
 )
 async def test_what_is_no_fact_of_a_document_is_left_to_the_passages(

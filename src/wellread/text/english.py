@@ -118,6 +118,15 @@ LEANING = (
     *("in this", "at that time", "since then", "there,"),
     "the (?:former|latter|same|two|other|others|rest)",
 )
+# How a sentence begins that opens a talk, greets, thanks or hands over, as patterns; and how one
+# does that tells of who speaks.
+SMALL_TALK = (
+    r"(?:(?:so|and|but|well|ok|okay|right|alright|now|oh|um|uh),?\s+)*"
+    r"(?:yeah|yep|yes|sure|hi|hey|hello|welcome|thanks|thank you|good (?:morning|evening)|cool"
+    r"|great|awesome|exactly|go ahead|over to you|hard to (?:say|answer)|let['’]s|let me"
+    r"|today,? we|we(?:['’]re| are) (?:going to|here to|joined)|i(?:['’]m| am) joined)\b"
+)
+OF_ONESELF = r"(?:(?:so|and|but|well|now),?\s+)*(?:i|you|we)(?:['’]\w+)?\b"
 # What tells somebody to do something, as patterns, and what follows the verb of an order.
 DUTIES = (
     "you (?:will )?(?:need|must|should|can|have to)",

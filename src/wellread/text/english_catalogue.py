@@ -228,12 +228,6 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
     for name, things, leads, verbs in (
         ("abstract", "abstract abstracts", "", ""),
         (
-            "definition",
-            "definition meaning define defined",
-            "what whats who explain",
-            "mean means meant",
-        ),
-        (
             "authors",
             "author authors writer writers coauthor coauthors authorship byline",
             "who whom whose",
@@ -286,6 +280,12 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
             "talks talked talking treat treats treated say says said contain contains happen "
             "happened happens describe describes described tell tells report reports reported "
             "speak spoke",
+        ),
+        (
+            "definition",
+            "definition meaning define defined",
+            "what whats who explain",
+            "mean means meant",
         ),
     )
 )

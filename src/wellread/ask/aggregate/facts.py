@@ -19,7 +19,7 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english_catalogue import PRESENTING, RESULTING
 from wellread.text.sentences import sentence_spans
-from wellread.text.tokens import key_of
+from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark
 
 STRATEGY = "facts of the catalogue"
@@ -62,7 +62,8 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 def _defined(asked: FactAsked, tellers: Sequence[_Teller]) -> AggregateResult | None:
     """What a thing is, as the first of its namesakes has it that says "X is a ..."."""
     question = f"What is {asked.name}?"
-    told = [rows for one in tellers if (rows := one.defining(asked.name))]
+    entities = [one for one in tellers if one.document.kind == "entity"]
+    told = [rows for one in entities or tellers if (rows := one.defining(asked.name))]
     told.sort(key=lambda rows: (not defines(question, rows[0].line), not _named(rows[0].line)))
     if len(tellers) > 1:
         asked = replace(asked, meant=replace(asked.meant, certainty=LIKELY))
@@ -219,15 +220,13 @@ class _Teller:
         its abstract that names the thing.
         """
         asked, text = f"What is {name}?", self.document.text
-        if self.document.kind == "entity":
-            opening = self.parts.opening(DEFINED_WITHIN)
-            said = [one for one in opening if defines(asked, one.of(text))]
-            return self._sentences(said[:1] or opening[:DEFINING])
-        spans = [
-            one for one in self._key_spans(KEY_SENTENCES) if key_of(name) in key_of(one.of(text))
-        ]
-        spans.sort(key=lambda one: not defines(asked, one.of(text)))
-        return self._sentences(spans[:1])
+        paper, entity = (self.document.kind == kind for kind in ("paper", "entity"))
+        spans = self._key_spans(KEY_SENTENCES) if paper else self.parts.opening(DEFINED_WITHIN)
+        said = [one for one in spans if defines(asked, one.of(text))][:1]
+        if entity:
+            return self._sentences(said or spans[:DEFINING])
+        named = [one for one in spans if key_of(name) in key_of(one.of(text))]
+        return self._sentences(said or (named[:1] if paper else []))
 
     def _key(self, most: int) -> list[Row]:
         """The sentences of the abstract that say what the paper brings."""

@@ -68,21 +68,22 @@ def meant_by(
         of: whether a document is of the kind that a noun says.
     """
     known = frozenset(aliased)
-    scored: list[tuple[float, Entry]] = []
+    scored: list[tuple[float, float, Entry]] = []
     for entry in entries:
-        score = _fit(name, entry, known, files.get(entry.id, ""))
-        score += _kinds(name, entry, of) if score else 0.0
+        fit = _fit(name, entry, known, files.get(entry.id, ""))
+        score = fit + _kinds(name, entry, of) if fit else 0.0
         if score >= WORDS:
-            scored.append((score, entry))
+            scored.append((score, fit, entry))
     scored.sort(key=lambda one: -one[0])
-    best = [entry for score, entry in scored if score >= scored[0][0] - NEAR]
+    best = [one for one in scored if one[0] >= scored[0][0] - NEAR]
     if not best or len(best) > MOST:
         return Meant()
-    exact = scored[0][0] >= SHORT - KIND_FITS
+    found = tuple(entry for _, _, entry in best)
+    exact = best[0][1] >= SHORT
     if len(best) > 1:
-        return Meant(entries=tuple(best), certainty=DOUBTFUL, exact=exact)
+        return Meant(entries=found, certainty=DOUBTFUL, exact=exact)
     sure = exact or any(word.isdigit() for word in name.words)
-    return Meant(entries=tuple(best), certainty=SURE if sure else LIKELY, exact=exact)
+    return Meant(entries=found, certainty=SURE if sure else LIKELY, exact=exact)
 
 
 def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str) -> float:

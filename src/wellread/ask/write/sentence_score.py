@@ -17,10 +17,18 @@ from dataclasses import dataclass
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import overlap
-from wellread.ask.understand.answer_kind import Expected, defines, expected_of, fits_of, holds
+from wellread.ask.understand.answer_kind import (
+    Expected,
+    asks_what,
+    defines,
+    expected_of,
+    fits_of,
+    holds,
+)
 from wellread.ask.write.candidate_sentences import Option
 from wellread.models.reader import Ranking, excerpts
 from wellread.questions import Analysis
+from wellread.text.english import OF_ONESELF, SMALL_TALK
 from wellread.text.english_questions import POINTING_BACK
 from wellread.text.parsed import parse
 
@@ -36,8 +44,11 @@ TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
 EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 FITTING, MISFITTING = 0.6, -0.3
+CHATTER = -1.2  # for a sentence of a talk that opens it, greets or hands over
 MEANING = 3.4
 
+_SMALL_TALK = re.compile(rf"\W*{SMALL_TALK}", re.IGNORECASE)
+_NO_DEFINITION = re.compile(rf"\W*(?:{SMALL_TALK}|{OF_ONESELF})", re.IGNORECASE)
 _POINTING = re.compile(rf"\b(?:{'|'.join(POINTING_BACK)})\b", re.IGNORECASE)
 
 
@@ -54,6 +65,8 @@ class SentenceFeatures:
         lacking: a person, date, number or reason is asked for, and it holds none.
         fits: 1 where it gives the amount or the definition that is asked for, -1 where only
             other amounts, else 0.
+        chatter: it is of a talk and opens it, greets or hands over; where a definition is asked
+            for, also what only tells of who speaks.
     """
 
     terms: float
@@ -63,6 +76,7 @@ class SentenceFeatures:
     expected: bool
     lacking: bool
     fits: int
+    chatter: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +127,7 @@ def features_of(
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     kind = expected_of(analysis.question)
     fits = fits_of(analysis.question)
+    chatter = _NO_DEFINITION if asks_what(analysis.question) else _SMALL_TALK
     features = []
     for option in options:
         own = asked & option.stems
@@ -127,6 +142,8 @@ def features_of(
                 expected=held,
                 lacking=not held and kind in ("person", "date", "number", "reason"),
                 fits=fits(option.text) or defines(analysis.question, option.text),
+                chatter=evidence[option.evidence].hit.document.kind == "transcript"
+                and chatter.match(option.text) is not None,
             )
         )
     return features
@@ -179,6 +196,7 @@ def _likely(features: SentenceFeatures, option: Option, similarity: float) -> fl
         + FITTING * (features.fits > 0)
         + MISFITTING * (features.fits < 0)
         + LEANING * option.leaning
+        + CHATTER * (features.chatter and features.fits <= 0)
         + MEANING * max(0.0, similarity)
     )
     return 1 / (1 + math.exp(-logit))

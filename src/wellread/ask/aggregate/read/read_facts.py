@@ -51,6 +51,7 @@ Fact = Literal[
 ]
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
 WRITTEN = ("paper", "article")  # what people write and publish
+DEFINING = ("entity", "paper", "page")  # what may be called after a thing that it defines
 LONG_TITLE = 3  # words with which a title is no everyday name
 MOST_DOCUMENTS = 200
 
@@ -85,7 +86,8 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     reading = _Reading(kb, analysis, scope)
     for fact, used in asked:
         meant, several = reading.meant(tokens, used)
-        if meant.entries and (several or reading.fits(fact, meant, tokens, used)):
+        fits = several and fact != "definition"
+        if meant.entries and (fits or reading.fits(fact, meant, tokens, used)):
             name = " ".join(reading.name(tokens, used)[0].words)
             return FactAsked(fact=fact, meant=meant, name=name, several=several)
     return None
@@ -205,8 +207,7 @@ class _Reading:
             if at not in used
         )
         if fact == "definition":
-            defining = all(one.kind in ("entity", "paper") for one in meant.entries)
-            return meant.exact and defining
+            return meant.exact and any(one.kind in DEFINING for one in meant.entries)
         if noun or meant.certainty < SURE:
             return noun
         first = meant.entries[0]
