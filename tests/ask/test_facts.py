@@ -155,6 +155,10 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("Who speaks in Harbour Voices 3?", "Ada Moss and Bo Reed"),
         ("Who were the guests of episode 3 of Harbour Voices?", "Ada Moss and Bo Reed"),
         ("How long is Harbour Voices 3?", "12:30"),
+        ("Who was on episode 3 of Harbour Voices?", "Ada Moss and Bo Reed"),
+        ("Where can I find the paper on MusselNet?", "mn-final.pdf"),
+        ("Who is the first author of MusselNet?", "Ida Lund"),
+        ("What is the title of the paper on eels?", "Eels by Night"),
         ("What is the URL of the paper MusselNet?", "mn-final.pdf"),
     ],
 )

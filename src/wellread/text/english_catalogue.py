@@ -227,6 +227,7 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
     (name, frozenset(things.split()), frozenset(leads.split()), frozenset(verbs.split()))
     for name, things, leads, verbs in (
         ("abstract", "abstract abstracts", "", ""),
+        ("title", "title titles", "", ""),
         (
             "authors",
             "author authors writer writers coauthor coauthors authorship byline",
@@ -240,7 +241,7 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
             "who whom whose",
             "speak speaks spoke spoken speaking talk talks talked talking participate participated "
             "part took take takes join joined joins appear appears appeared attend attended "
-            "attends hosts hosted interviewed presents presented presenting featured heard",
+            "attends hosts hosted interviewed presents presented presenting featured heard on",
         ),
         (
             "date",
@@ -274,7 +275,7 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
             "summary",
             "summary summaries overview gist synopsis outline content contents subject subjects "
             "topic topics theme themes agenda sections section chapters items highlights nutshell "
-            "tldr",
+            "tldr points",
             "what which",
             "about cover covers covered covering discuss discusses discussed deal deals dealt talk "
             "talks talked talking treat treats treated say says said contain contains happen "
@@ -299,7 +300,7 @@ AROUND_A_FACT = frozenset(
     all any behind brief briefly called can central chief complete core could current entire exact
     exactly find full give entitled key list long main major me most name named names one original
     over overall people person please primary quick quickly short show single tell titled total
-    us want whole would kind sort stuff things thing there up many much number
+    us want whole would kind first sort stuff things thing there up many much number
     """.split()
 )
 # Any of them may be called so, whatever its kind.

@@ -156,9 +156,17 @@ class _Teller:
         elif fact == "date" and document.published_at:
             when = document.published_at
             said = f"is dated {when.day} {when:%B %Y}"
-            shown = self.parts.front(f"{when:%Y}")
+            month = f"{when:%B}"
+            forms = (
+                f"{when.day} {month} {when.year}",
+                f"{month} {when.day}, {when.year}",
+                day(when),
+            )
+            shown = next((place for one in forms if (place := self.parts.front(one))), None)
         elif fact == "length":
             said, shown = self._length()
+        elif fact == "title":
+            return [self._row(f"“{document.title}”", self.parts.front(document.title))]
         elif fact == "source":
             said = f"is from {document.url or document.uri}"
         if not said:

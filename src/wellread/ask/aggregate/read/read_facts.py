@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
 
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
@@ -38,20 +37,10 @@ from wellread.text.english_catalogue import (
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
 
-Fact = Literal[
-    "abstract",
-    "definition",
-    "authors",
-    "speakers",
-    "date",
-    "length",
-    "source",
-    "contribution",
-    "summary",
-]
+Fact = str  # a name of ``FACTS_ASKED``
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
 WRITTEN = ("paper", "article")  # what people write and publish
-DEFINING = ("entity", "paper", "page")  # what may be called after a thing that it defines
+TELLING = ("article", "transcript")  # what is not called after a thing that it defines
 LONG_TITLE = 3  # words with which a title is no everyday name
 MOST_DOCUMENTS = 200
 
@@ -107,7 +96,6 @@ def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
     """The facts that the words can ask for, each with the places of those that ask for it."""
     plain = [token.plain for token in tokens]
     for name, things, leads, verbs in FACTS_ASKED:
-        fact = cast(Fact, name)
         named = frozenset(at for at, word in enumerate(plain) if word in things)
         if name == "summary":
             told = next((at for at, word in enumerate(plain) if word in SUMMING_UP), None)
@@ -115,9 +103,9 @@ def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
         lead = next((at for at, word in enumerate(plain) if word in leads), len(plain))
         asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
         if named or asking:
-            yield fact, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
+            yield name, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
         if not (named or asking) and lead < len(plain) and BARE_LEADS.get(plain[lead]) == name:
-            yield fact, frozenset((lead,))
+            yield name, frozenset((lead,))
 
 
 def _inside(plain: Sequence[str]) -> set[int]:
@@ -181,7 +169,7 @@ class _Reading:
 
     def _empty(self, token: Token) -> bool:
         return token.plain in AROUND_A_FACT or (
-            token.plain in STOP_WORDS and not token.written.isupper()
+            token.plain in STOP_WORDS and (len(token.plain) < 2 or not token.written.isupper())
         )
 
     def _is_type(self, word: str) -> bool:
@@ -207,7 +195,7 @@ class _Reading:
             if at not in used
         )
         if fact == "definition":
-            return meant.exact and any(one.kind in DEFINING for one in meant.entries)
+            return meant.exact and any(one.kind not in TELLING for one in meant.entries)
         if noun or meant.certainty < SURE:
             return noun
         first = meant.entries[0]
