@@ -9,7 +9,7 @@ from typing import Literal
 
 from wellread.codec import storable
 from wellread.text.parsed import Text, parse
-from wellread.types import Filters, Hit, Kind, Locator, Mode, Span
+from wellread.types import Filters, Hit, Kind, Locator, Mode, Span, Turn
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one
@@ -60,13 +60,18 @@ class VerdictName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One passage given to the answerer under a short opaque key (``e1``, ``e2``, ...)."""
+    """One passage given to the answerer under a short opaque key (``e1``, ``e2``, ...).
+
+    Attributes:
+        turns: who says which part of it (spans of the document); empty where nobody speaks.
+    """
 
     key: str
     hit: Hit
     text: str
     span: Span
     locator: Locator
+    turns: tuple[Turn, ...] = ()
 
     @property
     def parsed(self) -> Text:
@@ -77,6 +82,10 @@ class Evidence:
     def heading(self) -> Text:
         """What stands above the passage: its document's title and the headings."""
         return parse(f"{self.hit.document.title} {' '.join(self.locator.heading)}")
+
+    def of(self, span: Span) -> str:
+        """The text of ``span``, of the document."""
+        return self.text[span.start - self.span.start : span.end - self.span.start]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from wellread.types import (
     Span,
     SpeakerMark,
     TimeMark,
+    Turn,
 )
 
 FRAGMENT_WORDS = 6
@@ -73,6 +74,16 @@ class Marks:
     def speakers(self, span: Span) -> tuple[str, ...]:
         """Who speaks in ``span``, in order, without repeats."""
         return tuple(dict.fromkeys(mark.speaker for mark in self._speakers.over(span)))
+
+    def turns(self, span: Span) -> tuple[Turn, ...]:
+        """Who says which part of ``span``, in order; what nobody is marked for is left out."""
+        found: list[Turn] = []
+        for mark in self._speakers.over(span):
+            start, end = max(mark.start, span.start), min(mark.end, span.end)
+            if found and found[-1].speaker == mark.speaker:
+                start = found.pop().span.start
+            found.append(Turn(speaker=mark.speaker, span=Span(start=start, end=end)))
+        return tuple(found)
 
     def heading(self, span: Span) -> tuple[str, ...]:
         """The heading path over the first character of ``span``."""

@@ -73,6 +73,7 @@ class Analysis:
         reasons: why this type and this mode, in words.
         respelt: which words were read in another spelling, in words.
         max_clusters: most stories that news is told from; None takes the setting.
+        persona: whose views are asked for, as the material writes them, where they speak in it.
     """
 
     question: str
@@ -89,6 +90,18 @@ class Analysis:
     max_clusters: int | None = None
     context: str = ""
     respelt: tuple[str, ...] = ()
+    persona: tuple[str, ...] = ()
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Whose words alone may be given, by the asker's limit or the question's; empty: all."""
+        asked = [one.filters.speakers for one in self.constraints if one.filters.speakers]
+        chosen = [self.filters.speakers] if self.filters.speakers else []
+        named, *others = [*chosen, *asked, *([self.persona] if self.persona else [])] or [()]
+        kept = {name.casefold() for name in named}
+        for other in others:
+            kept &= {name.casefold() for name in other}
+        return tuple(name for name in named if name.casefold() in kept) or named
 
     @property
     def parsed(self) -> Text:

@@ -123,6 +123,14 @@ class Locator:
     line: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one person says without a break by another."""
+
+    speaker: str
+    span: Span
+
+
 # --- documents -------------------------------------------------------------------------------
 
 

@@ -147,7 +147,7 @@ def test_each_passage_shows_where_it_is_from() -> None:
         "date: 2025-03-01",
         "kind: transcript",
         "place: 12:14 · Anna Roe",
-        "speaker: Anna Roe\n",
+        "speakers: Anna Roe, Bo Lee\n",
     ):
         assert words in user
     assert user.count("date:") == 1, "an unknown fact is left out"

@@ -9,11 +9,11 @@ import pytest
 from tests.doubles.evidence import evidence_of
 
 from wellread.answers import Claim, Evidence, Verdict
-from wellread.ask.verify.check_claims import checked, verify
-from wellread.ask.verify.reported_speech import reports
+from wellread.ask.retrieve.reported_speech import reports
+from wellread.ask.verify.check_claims import checked
 from wellread.models.readers.lexical import LexicalReader
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Mark, Span, SpeakerMark
+from wellread.types import Span, Turn
 
 ANA = "The harbour tests are too slow for us."
 BEN = "We should buy a second ferry next year."
@@ -21,30 +21,29 @@ TALK = f"{ANA}\n{BEN}"
 KNOWN = ("Ana Ruiz", "Ben Holt")
 
 
-def talk(*turns: tuple[str, str], others: Sequence[str] = ()) -> tuple[list[Evidence], list[Mark]]:
+def talk(*turns: tuple[str, str], others: Sequence[str] = ()) -> list[Evidence]:
     """One piece of evidence in which people speak in turn, then ``others`` without speakers."""
-    marks: list[Mark] = []
+    pieces = evidence_of("\n".join(text for _, text in turns), *others)
+    said: list[Turn] = []
     at = 0
     for speaker, text in turns:
-        marks.append(SpeakerMark(start=at, end=at + len(text), speaker=speaker))
+        said.append(Turn(speaker=speaker, span=Span(start=at, end=at + len(text))))
         at += len(text) + 1
-    pieces = evidence_of("\n".join(text for _, text in turns), *others)
-    speakers = tuple(dict.fromkeys(speaker for speaker, _ in turns))
-    hit = pieces[0].hit
-    spoken = replace(hit, passage=replace(hit.passage, speakers=speakers))
-    return [replace(pieces[0], hit=spoken), *pieces[1:]], marks
+    return [replace(pieces[0], turns=tuple(said)), *pieces[1:]]
 
 
 def check(
-    sentence: str, *turns: tuple[str, str], others: Sequence[str] = (), key: str = "e1"
+    sentence: str,
+    *turns: tuple[str, str],
+    others: Sequence[str] = (),
+    key: str = "e1",
+    voices: Sequence[str] = (),
 ) -> Verdict:
-    evidence, marks = talk(*(turns or (("Ana Ruiz", ANA), ("Ben Holt", BEN))), others=others)
-
-    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
-        return [marks if document == "doc_1" else [] for document, _ in spans]
-
+    evidence = talk(*(turns or (("Ana Ruiz", ANA), ("Ben Holt", BEN))), others=others)
     claim = Claim(text=sentence, keys=(key,))
-    return verify([claim], evidence, LexicalReader(ReadableEmbedder), marks=marks_over)[0]
+    lexical = LexicalReader(ReadableEmbedder)
+    (found,) = checked([claim], evidence, lexical, voices=voices)
+    return found.verdict
 
 
 @pytest.mark.parametrize(
@@ -104,30 +103,16 @@ def test_an_article_may_tell_what_a_speaker_said() -> None:
 
 
 def test_the_passage_in_which_the_person_says_so_is_cited_instead() -> None:
-    evidence, marks = talk(("Ben Holt", BEN), others=[ANA])
-    hit = evidence[1].hit
-    ana = replace(evidence[1], hit=replace(hit, passage=replace(hit.passage, speakers=("Ana",))))
-
-    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
-        own: list[Mark] = [SpeakerMark(start=0, end=len(ANA), speaker="Ana")]
-        return [marks if document == "doc_1" else own for document, _ in spans]
-
+    evidence = [talk(("Ben Holt", BEN), others=[ANA])[0], replace(talk(("Ana", ANA))[0], key="e2")]
     claim = Claim(text="Ana said the harbour tests are too slow for us.", keys=("e1",))
-    (found,) = checked(
-        [claim], [evidence[0], ana], LexicalReader(ReadableEmbedder), marks=marks_over
-    )
+    (found,) = checked([claim], evidence, LexicalReader(ReadableEmbedder))
     assert (found.verdict.name, found.claim.keys, found.repaired) == ("supported", ("e2",), True)
 
 
-def test_marks_are_not_read_when_nobody_is_reported() -> None:
-    evidence, _ = talk(("Ana Ruiz", ANA), ("Ben Holt", BEN))
-
-    def marks_over(spans: Sequence[tuple[str, Span]]) -> list[list[Mark]]:
-        raise AssertionError(f"marks of {len(spans)} passages were read")
-
-    claims = [Claim(text=ANA, keys=("e1",)), Claim(text="Ana tests the harbour.", keys=("e1",))]
-    verdicts = verify(claims, evidence, LexicalReader(ReadableEmbedder), marks=marks_over)
-    assert verdicts[0].name == "supported"
+def test_where_one_person_s_words_are_asked_for_only_theirs_bear_out() -> None:
+    assert check(ANA, voices=["ana ruiz"]).name == "supported"
+    other = check(ANA, voices=["Ben Holt"])
+    assert (other.name, other.method) == ("unsupported", "speaker")
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find
 from wellread.ask.retrieve.past_questions import verified_similar
 from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import expected_of, gives_number
@@ -183,7 +184,7 @@ def _verify(
             written.claims,
             evidence,
             kb.lexical,
-            marks=kb.catalogue.marks_over,
+            voices=analysis.voices,
             reader=kb.reader,
             most=kb.settings.reader.most,
         )
@@ -194,7 +195,7 @@ def _verify(
     }
     features = features_of(
         analysis,
-        evidence,
+        heard(evidence, analysis.voices),
         [item.verdict for item in checked],
         kb.lexical,
         written.similarity if written and written.similarity else None,
@@ -219,7 +220,7 @@ def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]
     """Whether anything is written at all. Without a model nothing is lost by trying."""
     if kb.model is None or not evidence:
         return bool(evidence)
-    features = features_of(analysis, evidence, (), kb.lexical)
+    features = features_of(analysis, heard(evidence, analysis.voices), (), kb.lexical)
     threshold = kb.settings.qa.confidence_threshold
     return hopeful(features, threshold, comparable=comparable(kb.embedder))
 
@@ -246,7 +247,9 @@ def _deliver(
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
     strict = kb.settings.citations.strict if question.strict is None else question.strict
-    kept = [item for item in checked if item.verdict.name.supports] if strict else checked
+    kept = [item for item in checked if not strict or item.verdict.name.supports]
+    if analysis.voices:  # what is not borne out by their own words is not given as theirs
+        kept = [item for item in kept if item.verdict.name.supports or not item.claim.keys]
     text, kept = pruned(written.text if written else "", checked, kept)
     if verified.sure.band == "none" or written is None or not kept:
         return replace(no_data(analysis, evidence), sure=declined(verified.sure))

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import Citation, Claim, Evidence, Sentence, Verdict, VerdictName
-from wellread.ask.deliver.cite import Sources, sources_of
+from wellread.ask.deliver.cite import MarksOver, Sources, sources_of
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import against
 from wellread.ask.verify.check_steps import plain
-from wellread.ask.verify.reported_speech import MarksOver
 from wellread.ask.write.parse_draft import parse_draft
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
@@ -161,7 +160,6 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
         _claims(sentences),
         candidates,
         kb.lexical,
-        marks=marks,
         reader=kb.reader,
         most=kb.settings.reader.most,
     )

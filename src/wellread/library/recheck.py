@@ -230,7 +230,7 @@ def _judged(
         return _Judged(verdict=_none(VerdictName.NOT_CHECKED, CATALOGUE, COUNTED))
     evidence = _evidence(sentence, there, sources)
     claim = Claim(text=sentence.text, keys=tuple(piece.key for piece in evidence))
-    (verdict,) = verify([claim], evidence, kb.lexical, marks=kb.catalogue.marks_over)
+    (verdict,) = verify([claim], evidence, kb.lexical)
     by_key = {piece.key: piece.hit.document.id for piece in evidence}
     return _Judged(verdict=verdict, document_id=by_key.get(verdict.key, ""))
 
@@ -255,13 +255,15 @@ def _evidence(
         else:
             holding = _nearest(sentence.text, passages)
         wanted |= {passage.id: passage for passage in holding}
+    marks = {known: Marks(source.document.marks) for known, source in sources.items()}
     return [
         Evidence(
             key=f"e{number}",
             hit=Hit(passage=passage, document=sources[passage.document_id].facts, score=1.0),
             text=passage.text,
             span=passage.span,
-            locator=Marks(sources[passage.document_id].document.marks).locate(passage.span),
+            locator=marks[passage.document_id].locate(passage.span),
+            turns=marks[passage.document_id].turns(passage.span),
         )
         for number, passage in enumerate(wanted.values(), 1)
     ]

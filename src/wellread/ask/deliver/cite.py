@@ -8,15 +8,18 @@ it again whatever the style was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
-from wellread.ask.verify.reported_speech import MarksOver
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
-from wellread.types import DocumentFacts, Span
+from wellread.text.parsed import parse
+from wellread.types import DocumentFacts, Mark, Span
+
+MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
+"""The marks that each (document id, span) needs to be located."""
 
 _INSIDE = str.maketrans({"[": "(", "]": ")"})
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
@@ -138,7 +141,8 @@ def cite(
 def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence, Span]]:
     """The evidence that the claim cites, each with the span to open.
 
-    The best span is the verdict's; other cited evidence opens as a whole.
+    The best span is the verdict's; other cited evidence opens as a whole. Where people speak, it
+    is what one of them says: a citation has one speaker.
     """
     verdict = item.verdict
     found: list[tuple[Evidence, Span]] = []
@@ -147,7 +151,23 @@ def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence
     for key in item.claim.keys:
         if key in by_key and key != verdict.key:
             found.append((by_key[key], by_key[key].span))
-    return found
+    return [(piece, of_one_speaker(piece, span, item.claim.text)) for piece, span in found]
+
+
+def of_one_speaker(piece: Evidence, span: Span, claim: str) -> Span:
+    """``span``, cut down to the turn that shares most with ``claim`` where several speak in it."""
+    parts = [
+        Span(start=max(turn.span.start, span.start), end=min(turn.span.end, span.end))
+        for turn in piece.turns
+        if turn.span.overlaps(span)
+    ]
+    if not parts:
+        return span
+    wanted = parse(claim).stem_set
+    best = max(parts, key=lambda part: len(wanted & parse(piece.of(part)).stem_set))
+    text = piece.of(best)
+    start = best.start + len(text) - len(text.lstrip())
+    return Span(start=start, end=start + len(text.strip()))
 
 
 # --- markers ---------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.answer_kind import asks_how, asks_what, defines, guide_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
+from wellread.locators import Marks
 from wellread.questions import Analysis
 from wellread.text.english import MONTHS
 from wellread.text.parsed import parse
@@ -27,6 +28,7 @@ LONGEST_GUIDE = 16  # passages; a longer document is a book, of which only what 
 DEEP = 60  # hits among which a definition is looked for
 DEFINES = 1.5  # times its score, at most 1, for a passage that says what the thing asked about is
 UNDATED = 0.9  # what is left of the score of a span that does not say when
+OTHERS = 0.5  # of its score keeps a passage in which only others name what is asked about
 _MONTH = "|".join(MONTHS)
 _DATE = re.compile(
     rf"\b(?:(?:1[5-9]|20)\d\d|(?:{_MONTH})\b(?=\s+\d)|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTH})"
@@ -40,9 +42,10 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     settings = kb.settings.retrieval
     text = analysis.searched
     defining = asks_what(analysis.question)
-    limit = max(2 * settings.top_k, DEEP if defining else 0)
+    limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else 0)
     found = search_within(kb, analysis, text, limit)
-    candidates = _dated_first(found.hits) if analysis.type == "temporal" else found.hits
+    candidates = _own_first(kb, analysis, found.hits)
+    candidates = _dated_first(candidates) if analysis.type == "temporal" else candidates
     if defining:
         candidates = _defining_first(analysis.question, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
@@ -57,6 +60,29 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
         traces=(*found.traces, *further.traces),
         dropped=tuple(dropped),
     )
+
+
+def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, best first, by what those whose words are asked for say in them themselves.
+
+    A passage of several speakers is found for the words of any of them.
+    """
+    voices = {name.casefold() for name in analysis.voices}
+    asked = frozenset(parse(analysis.subject or analysis.question).topic_stems)
+    if not voices or not asked:
+        return list(hits)
+    marks = kb.catalogue.marks_over([(hit.passage.document_id, hit.passage.span) for hit in hits])
+    scored = []
+    for hit, found in zip(hits, marks, strict=True):
+        passage = hit.passage
+        turns = Marks(found).turns(passage.span)
+        own = [turn.span for turn in turns if turn.speaker.casefold() in voices]
+        first = passage.span.start
+        said = " ".join(passage.text[span.start - first : span.end - first] for span in own)
+        share = len(asked & parse(said).stem_set) / len(asked)
+        whole = OTHERS + (1 - OTHERS) * share if turns else 1.0
+        scored.append(replace(hit, score=hit.score * whole))
+    return sorted(scored, key=lambda hit: -hit.score)
 
 
 def _defining_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -110,7 +136,7 @@ def guides(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
 
 def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     """The persona's own words on the subject, then what names them; None when nobody is named."""
-    name = next(iter(_people(analysis)), "")
+    name = next(iter([*analysis.persona, *_people(analysis)]), "")
     if not name:
         return None
     settings = kb.settings.retrieval
@@ -118,10 +144,11 @@ def persona(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     known = vocabulary_of(kb, analysis.filters.collections).speakers
     spoken = _as_speaker(analysis, known.get(key_of(name), (name,)))
     own = None
+    first: list[Hit] = []
     if spoken is not None:
-        own = search_within(kb, spoken, text, settings.top_k, purpose=f"what {name} said")
+        own = search_within(kb, spoken, text, DEEP, purpose=f"what {name} said")
+        first = _own_first(kb, replace(analysis, persona=spoken.filters.speakers), own.hits)
     others = search_within(kb, analysis, text, settings.top_k, purpose=f"what names {name}")
-    first = own.hits if own else []
     named = [hit for hit in others.hits if _names(hit, name)]
     hits, dropped = varied([*first, *_not_in(named, first)], settings.top_k, 1.0)
     if not hits:

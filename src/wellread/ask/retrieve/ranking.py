@@ -205,13 +205,15 @@ def pack(kb: KnowledgeBase, hits: Sequence[Hit], sides: int = 1) -> list[Evidenc
         tokens += count_tokens(text)
         characters += len(text)
         span = Span(start=hit.passage.span.start, end=hit.passage.span.start + len(text))
+        placed = Marks(found)
         packed.append(
             Evidence(
                 key=f"e{len(packed) + 1}",
                 hit=hit,
                 text=text,
                 span=span,
-                locator=Marks(found).locate(span),
+                locator=placed.locate(span),
+                turns=placed.turns(span),
             )
         )
         if len(text) < len(hit.passage.text) and not shared:

@@ -87,8 +87,8 @@ LET_GO: tuple[ConstraintKind, ...] = (
     "kind",
     "language",
     "author",
-    "speaker",
     "time",
+    "speaker",
     "collection",
 )
 

@@ -65,15 +65,21 @@ def analyse(
     sort, told = type_of(clues)
     why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
     if not told and guess is not None:
-        subject = _subject(text, limits)
+        subject = _subject(text, [one.cut for one in limits])
         sort = guess(text, subject)
         if sort == "meta" and parse(subject).names:
             sort = PLAIN  # who names something wants to know of that, not of the base itself
         why_so = f"{sort}: by its meaning"
-    if sort != "persona":  # whose views are asked for need not be in their own words
-        limits += _inside(people_of(text, named.people), asking)
+    people, persona = _inside(people_of(text, named.people), asking), tuple[str, ...]()
+    cuts = [one.cut for one in people]
+    if sort == "persona":  # whose views are asked for may be reported by others alone
+        whose = next((one for one in named.people if one.speakers), None)
+        persona = whose.speakers if whose else ()
+        cuts = (cuts or [whose.span]) if whose else []
+    else:
+        limits += people
     limits.sort(key=lambda one: one.constraint.span.start)
-    subject = _subject(text, limits)
+    subject = _subject(text, [*cuts, *(one.cut for one in limits)])
     mode, why = _mode_of(text, sort, question.mode)
     return Analysis(
         question=text,
@@ -88,6 +94,7 @@ def analyse(
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
         reasons=(why_so, why),
+        persona=persona,
     )
 
 
@@ -114,9 +121,9 @@ def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
     return [one for one in limits if any(one.constraint.span.overlaps(span) for span in asking)]
 
 
-def _subject(text: str, limits: Sequence[Limit]) -> str:
+def _subject(text: str, cuts: Sequence[Span | None]) -> str:
     """What is searched for; the whole question when the limits leave no word of a topic."""
-    subject = without(text, [one.cut for one in limits if one.cut is not None])
+    subject = without(text, [cut for cut in cuts if cut is not None])
     return subject if parse(subject).terms else text
 
 

@@ -13,13 +13,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
+from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
 from wellread.ask.verify.check_steps import plain, quotation, settle
-from wellread.ask.verify.reported_speech import MarksOver, Report, parts_of, reports, whole
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.models.readers.support_score import in_doubt, learned
 from wellread.text.parsed import parse
-from wellread.types import Mark
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +33,6 @@ def verify(
     evidence: Sequence[Evidence],
     lexical: Checking,
     *,
-    marks: MarksOver | None = None,
     reader: Reader | None = None,
     most: int = 0,
 ) -> list[Verdict]:
@@ -42,9 +40,8 @@ def verify(
 
     Raises:
         ModelError: the embedder could not be run or reached.
-        StoreError: the marks cannot be read.
     """
-    found = checked(claims, evidence, lexical, marks=marks, reader=reader, most=most)
+    found = checked(claims, evidence, lexical, reader=reader, most=most)
     return [each.verdict for each in found]
 
 
@@ -53,7 +50,7 @@ def checked(
     evidence: Sequence[Evidence],
     lexical: Checking,
     *,
-    marks: MarksOver | None = None,
+    voices: Sequence[str] = (),
     reader: Reader | None = None,
     most: int = 0,
 ) -> list[Checked]:
@@ -65,15 +62,14 @@ def checked(
     not borne out keeps its citations, so that a reader sees what was claimed.
 
     Args:
-        marks: tells who says what in passages with speakers; None takes each passage as one voice.
+        voices: whose words alone bear out what reports nobody's by name; anybody's when empty.
         reader: rules on doubtful claims, unless it is the lexical one.
         most: claims that the reader may be asked about.
 
     Raises:
         ModelError: the embedder could not be run or reached.
-        StoreError: the marks cannot be read.
     """
-    checker = _Checker(evidence=tuple(evidence), lexical=lexical, marks_over=marks)
+    checker = _Checker(evidence=tuple(evidence), lexical=lexical, voices=frozenset(voices))
     settled = [checker.check(claim) for claim in claims]
     verdicts = ruled(settled, reader, most)
     return [
@@ -87,7 +83,6 @@ def against(
     candidates: Sequence[Sequence[Evidence]],
     lexical: Checking,
     *,
-    marks: MarksOver | None = None,
     reader: Reader | None = None,
     most: int = 0,
 ) -> list[Verdict]:
@@ -98,10 +93,9 @@ def against(
 
     Raises:
         ModelError: the embedder could not be run or reached.
-        StoreError: the marks cannot be read.
     """
     settled = [
-        _Checker(evidence=tuple(pieces), lexical=lexical, marks_over=marks).best(claim)
+        _Checker(evidence=tuple(pieces), lexical=lexical).best(claim)
         for claim, pieces in zip(claims, candidates, strict=True)
     ]
     return ruled(settled, reader, most)
@@ -134,8 +128,7 @@ class _Checker:
 
     evidence: tuple[Evidence, ...]
     lexical: Checking
-    marks_over: MarksOver | None
-    _marks: dict[str, Sequence[Mark]] | None = None
+    voices: frozenset[str] = frozenset()
     _stems: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def cites(self, claim: Claim) -> bool:
@@ -229,7 +222,7 @@ class _Checker:
     def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
         if not report.speakers:
             return settle(report.text, whole(pieces), self.lexical)
-        parts = parts_of(pieces, report.speakers, self._read_marks())
+        parts = parts_of(pieces, report.speakers)
         verdict = settle(report.text, parts, self.lexical) if parts else _nothing()
         if verdict.name.whole:
             return verdict
@@ -247,21 +240,13 @@ class _Checker:
         )
 
     def _told(self, claim: Claim) -> list[Report]:
-        return reports(plain(claim.text), self._speakers())
+        """What the claim reports; of nobody by name, it counts as said by ``voices``."""
+        told = reports(plain(claim.text), self._speakers())
+        return [one if one.speakers else replace(one, speakers=self.voices) for one in told]
 
     def _speakers(self) -> list[str]:
-        if self.marks_over is None:
-            return []
-        named = (name for piece in self.evidence for name in piece.hit.passage.speakers)
+        named = (turn.speaker for piece in self.evidence for turn in piece.turns)
         return list(dict.fromkeys(named))
-
-    def _read_marks(self) -> dict[str, Sequence[Mark]]:
-        if self._marks is None:
-            spoken = [piece for piece in self.evidence if piece.hit.passage.speakers]
-            places = [(piece.hit.document.id, piece.span) for piece in spoken]
-            read = self.marks_over(places) if self.marks_over is not None else []
-            self._marks = {piece.key: each for piece, each in zip(spoken, read, strict=True)}
-        return self._marks
 
     def _stems_of(self, piece: Evidence) -> frozenset[str]:
         if piece.key not in self._stems:

@@ -18,7 +18,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from wellread.answers import Verdict, VerdictName
-from wellread.ask.verify.reported_speech import Part, about
+from wellread.ask.retrieve.reported_speech import Part, about
 from wellread.models.reader import Case, Checking, Entailment
 from wellread.models.readers.support_score import learned
 from wellread.text.english import DOUBTING, ROUGHLY, SCALES

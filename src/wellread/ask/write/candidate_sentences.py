@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Claim, Evidence
+from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
 from wellread.text.english import CONNECTIVES, LEANING, OPEN_ENDS
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
 SHORTEST_WORDS = 4
@@ -41,6 +41,7 @@ class Option:
         leaning: it cannot be read without the sentence before it ("It ...", "These ...").
         item: it is an item of a list.
         lead: number (``place``) of the line that introduces its list; -1 when there is none.
+        speaker: who says it; empty where nobody speaks.
     """
 
     evidence: int
@@ -52,15 +53,22 @@ class Option:
     leaning: bool
     item: bool = False
     lead: int = -1
+    speaker: str = ""
 
 
-def options_of(evidence: Sequence[Evidence]) -> list[Option]:
-    """Every sentence of every piece, in order."""
+def options_of(evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> list[Option]:
+    """Every sentence of every piece, in order; no sentence goes on from one speaker to another.
+
+    Args:
+        voices: whose words are asked for: what they say, and what articles report of them.
+    """
     found: list[Option] = []
     for number, piece in enumerate(evidence):
         lead = -1
-        for place, span in enumerate(sentence_spans(piece.text)):
+        for place, (speaker, span) in enumerate(sentences_of(piece)):
             text = span.of(piece.text)
+            if voices and not is_theirs(piece, speaker, text, voices):
+                continue
             before, after = piece.text[: span.start], piece.text[span.end :]
             item = _BULLET.search(before[-12:]) is not None
             if text.endswith(":") or (not item and _OPEN_END.search(text)):
@@ -78,6 +86,7 @@ def options_of(evidence: Sequence[Evidence]) -> list[Option]:
                     leaning=_LEANING.match(text) is not None or text[:1].islower(),
                     item=item,
                     lead=lead if item else -1,
+                    speaker=speaker,
                 )
             )
     return found
@@ -196,7 +205,7 @@ def _before(option: Option, by_place: dict[tuple[int, int], Option]) -> list[Opt
     place = option
     while place.leaning and len(found) < LEADS:
         earlier = by_place.get((place.evidence, place.place - 1))
-        if earlier is None or not earlier.readable:
+        if earlier is None or not earlier.readable or earlier.speaker != place.speaker:
             break
         found.insert(0, earlier)
         place = earlier

@@ -79,7 +79,7 @@ def material_of(analysis: Analysis, evidence: Sequence[Evidence]) -> Material:
     """The sentences of the best passages and of those that report the same event."""
     if analysis.type != "comparative":
         evidence = with_further_reports(evidence, PASSAGES)
-    options = options_of(evidence)
+    options = options_of(evidence, analysis.voices)
     features = features_of(analysis, evidence, options)
     return Material(evidence=evidence, options=options, features=features)
 
@@ -288,7 +288,7 @@ def sections_of(analysis: Analysis, evidence: Sequence[Evidence]) -> list[Sectio
     guide = guide_of(analysis.question, " ".join(analysis.terms), documents)
     if guide is None:
         return []
-    options = options_of(evidence)
+    options = options_of(evidence, analysis.voices)
     places = [at for at, piece in enumerate(evidence) if piece.hit.document.id == guide.id]
     told: list[Section] = []
     for at in sorted(places, key=lambda place: evidence[place].span.start):

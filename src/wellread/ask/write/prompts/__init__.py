@@ -54,7 +54,7 @@ def build_prompt(
             facts=tuple(
                 (name, _line(value, fence)) for name, value in _facts(piece) if value.strip()
             ),
-            text=_safe(piece.text, fence).strip(),
+            text=_safe(turn_by_turn(piece), fence).strip(),
         )
         for piece in evidence
     ]
@@ -91,21 +91,35 @@ def wordings() -> Mapping[str, str]:
 
 def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
     return _template("system.md").render(
-        fence=fence, wording=wordings()[analysis.type], similar_questions=similar_questions
+        fence=fence,
+        wording=wordings()[analysis.type],
+        voices=[_line(name, fence) for name in analysis.voices],
+        similar_questions=similar_questions,
     )
 
 
 def _facts(piece: Evidence) -> list[tuple[str, str]]:
     document = piece.hit.document
     finer = document.source_type
-    speaker = piece.locator.speaker or ", ".join(piece.hit.passage.speakers)
+    known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
+    speakers = dict.fromkeys(known or filter(None, [piece.locator.speaker]))
     return [
         ("title", document.title),
         ("kind", f"{document.kind} ({finer})" if finer else document.kind),
         ("place", piece.locator.label),
-        ("speaker", speaker),
+        ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
         ("date", document.published_at.date().isoformat() if document.published_at else ""),
     ]
+
+
+def turn_by_turn(piece: Evidence) -> str:
+    """The text; where several people speak, each turn is a line under its speaker's name."""
+    if len({turn.speaker for turn in piece.turns}) < 2:
+        return piece.text
+    return "\n".join(
+        f"{' '.join(turn.speaker.split())}: {' '.join(piece.of(turn.span).split())}"
+        for turn in piece.turns
+    )
 
 
 def _named(analysis: Analysis) -> list[str]:

@@ -7,18 +7,15 @@ passage says so proves nothing, unless they report her.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from wellread.answers import Evidence
 from wellread.models.reader import Excerpt
 from wellread.text.english import SAYING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.types import Mark, Span, SpeakerMark
-
-MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
-"""The marks that each (document id, span) needs to be located."""
+from wellread.types import Span
 
 LEAST_LEFT = 2  # content words; a report with fewer is checked as it stands
 SHORTEST_PART = 3  # letters of a first or last name by which a person is called
@@ -105,36 +102,65 @@ def reports(claim: str, known: Iterable[str]) -> list[Report]:
     return clauses
 
 
-def parts_of(
-    pieces: Sequence[Evidence], speakers: frozenset[str], marks: Mapping[str, Sequence[Mark]]
-) -> list[Part]:
+def parts_of(pieces: Sequence[Evidence], speakers: frozenset[str]) -> list[Part]:
     """What ``speakers`` say in ``pieces``, and what others there report of them by name.
 
-    A piece in which nobody speaks (an article) is taken whole. ``marks`` are those over each piece,
-    by key.
+    A piece in which nobody speaks (an article) is taken whole.
     """
+    names = {name.casefold() for name in speakers}
     parts = []
     for piece in pieces:
-        turns = _turns(piece, marks.get(piece.key, ()))
-        if not turns:
+        if not piece.turns:
             parts.append(Part(piece=piece, span=Span(start=0, end=len(piece.text))))
-            continue
-        for turn, speaker in turns:
-            if speaker in speakers:
-                parts.append(Part(piece=piece, span=turn))
+        first = piece.span.start
+        for turn in piece.turns:
+            span = Span(start=turn.span.start - first, end=turn.span.end - first)
+            if turn.speaker.casefold() in names:
+                parts.append(Part(piece=piece, span=span))
             else:
-                parts += _reporting(piece, turn, speakers)
+                parts += _reporting(piece, span, speakers)
     return parts
 
 
-def _turns(piece: Evidence, marks: Sequence[Mark]) -> list[tuple[Span, str]]:
-    """Who says which run of the piece's text."""
-    first, last = piece.span.start, piece.span.end
-    return [
-        (Span(start=max(mark.start, first) - first, end=min(mark.end, last) - first), mark.speaker)
-        for mark in marks
-        if isinstance(mark, SpeakerMark) and mark.start < last and first < mark.end
-    ]
+def is_theirs(piece: Evidence, speaker: str, text: str, voices: Iterable[str]) -> bool:
+    """Whether ``text`` is said by one of ``voices`` or, where nobody speaks, reported of them."""
+    if piece.turns:
+        return speaker.casefold() in {voice.casefold() for voice in voices}
+    return told_of(text, voices)
+
+
+def heard(pieces: Sequence[Evidence], voices: Sequence[str]) -> list[Evidence]:
+    """Each piece with the words of ``voices`` alone, where it has any; all without ``voices``.
+
+    What is left of a piece need not stand together in its document: it is to be weighed, not cited.
+    """
+    if not voices:
+        return list(pieces)
+    found = []
+    for piece in pieces:
+        told = [
+            span.of(piece.text)
+            for speaker, span in sentences_of(piece)
+            if is_theirs(piece, speaker, span.of(piece.text), voices)
+        ]
+        if told:
+            found.append(replace(piece, text=" ".join(told), turns=()))
+    return found
+
+
+def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
+    """Each sentence of the piece's text with its speaker; none goes on from one to another."""
+    first = piece.span.start
+    turns = [(each.speaker, each.span.start - first, each.span.end - first) for each in piece.turns]
+    for speaker, start, end in turns or [("", 0, len(piece.text))]:
+        for span in sentence_spans(piece.text[start:end]):
+            yield speaker, Span(start=start + span.start, end=start + span.end)
+
+
+def told_of(sentence: str, speakers: Iterable[str]) -> bool:
+    """Whether ``sentence`` reports the words of one of ``speakers`` by name."""
+    called = _called(speakers)
+    return any(name in sentence for name in called) and bool(_pattern(called).search(sentence))
 
 
 def _reporting(piece: Evidence, turn: Span, speakers: frozenset[str]) -> list[Part]:

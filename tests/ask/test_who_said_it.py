@@ -1,0 +1,138 @@
+"""Whose words an answer gives: a limit to a speaker holds for each sentence, not for passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Filters
+
+COUNCIL = """WEBVTT
+
+NOTE
+title: Council on the ferry
+
+00:00:01.000 --> 00:00:06.000
+<v Ana Holm>Ben, what should become of the ferry?
+
+00:00:07.000 --> 00:00:15.000
+<v Ben Reed>The ferry should run on batteries, and the ferry needs a second pier.
+
+00:00:16.000 --> 00:00:24.000
+<v Ana Holm>I think the ferry is too expensive for a town of our size.
+
+00:01:25.000 --> 00:01:30.000
+<v Cleo Dunn>The library opens on Sundays from May.
+"""
+REPORT = """# The ferry in the news
+
+The ferry carried 310 people a day. "The ferry must stay," said Dora Finch, who runs the inn.
+Ewan Park said that the ferry harms the seals. The ferry was built in 1974.
+"""
+
+
+@contextmanager
+def town(folder: Path, model: ScriptedModel | None = None) -> Iterator[KnowledgeBase]:
+    (folder / "in").mkdir()
+    (folder / "in" / "council.vtt").write_text(COUNCIL, encoding="utf-8")
+    (folder / "in" / "report.md").write_text(REPORT, encoding="utf-8")
+    with open_kb(folder / "home", embedder=ReadableEmbedder(), model=model) as kb:
+        add(kb, [str(folder / "in")])
+        yield kb
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    with town(tmp_path) as opened:
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, text: str, *speakers: str) -> Answer:
+    return await final(answer(kb, Question(text=text, filters=Filters(speakers=speakers))))
+
+
+def speakers_in(given: Answer) -> set[str | None]:
+    return {citation.locator.speaker for citation in given.citations}
+
+
+@pytest.mark.parametrize(
+    ("asked", "who", "said"),
+    [
+        ("What did Ana Holm say about the ferry?", "Ana Holm", "too expensive"),
+        ("What does Ben Reed think about the ferry?", "Ben Reed", "batteries"),
+        ("According to Ben, what does the ferry need?", "Ben Reed", "second pier"),
+        ("What would Ana Holm say about the ferry?", "Ana Holm", "too expensive"),
+    ],
+)
+async def test_no_word_of_another_is_given(
+    kb: KnowledgeBase, asked: str, who: str, said: str
+) -> None:
+    given = await ask(kb, asked)
+    assert said in given.text
+    assert speakers_in(given) == {who}
+
+
+async def test_the_asker_s_own_limit_holds_for_sentences_too(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "Is the ferry too expensive?", "ana holm")
+    assert speakers_in(given) == {"Ana Holm"}
+
+
+async def test_who_says_nothing_on_it_is_given_no_words_of_others(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What did Cleo Dunn say about the ferry?")
+    assert speakers_in(given) <= {"Cleo Dunn"}
+    assert "batteries" not in given.text
+    assert "expensive" not in given.text
+
+
+async def test_a_citation_names_the_speaker_and_the_minute_of_its_sentence(
+    kb: KnowledgeBase,
+) -> None:
+    given = await ask(kb, "When does the library open?")
+    cited = given.citations[0]
+    assert (cited.locator.speaker, cited.locator.begin) == ("Cleo Dunn", 85.0)
+
+
+async def test_a_model_reads_each_turn_under_its_speaker_s_name(tmp_path: Path) -> None:
+    model = ScriptedModel(["The ferry should run on batteries [e1]."])
+    with town(tmp_path, model) as kb:
+        await ask(kb, "What should become of the ferry?")
+    lines = model.prompts[0].user.split("\n")
+    assert "speakers: Ana Holm, Ben Reed, Cleo Dunn" in lines
+    assert any(line.startswith("Ben Reed: The ferry should run on batteries") for line in lines)
+    assert any(line.startswith("Ana Holm: I think the ferry is too expensive") for line in lines)
+
+
+async def test_a_model_that_mixes_people_up_is_not_followed(tmp_path: Path) -> None:
+    reply = (
+        "I think the ferry is too expensive for a town of our size [e1]. "
+        "The ferry should run on batteries, and the ferry needs a second pier [e1]."
+    )
+    with town(tmp_path, ScriptedModel([reply])) as kb:
+        given = await ask(kb, "What did Ana Holm say about the ferry?")
+    assert "too expensive" in given.text
+    assert "batteries" not in given.text
+    assert speakers_in(given) == {"Ana Holm"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "other"),
+    [
+        ("What did Dora Finch say about the ferry?", "must stay", "seals"),
+        ("What does Ewan Park think about the ferry?", "harms the seals", "must stay"),
+    ],
+)
+async def test_in_articles_what_is_reported_of_them_is_given(
+    kb: KnowledgeBase, asked: str, said: str, other: str
+) -> None:
+    given = await ask(kb, asked)
+    assert said in given.sentences[0].text
+    assert other not in given.text
