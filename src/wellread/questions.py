@@ -109,6 +109,11 @@ class Analysis:
         return parse(self.question)
 
     @property
+    def wanted(self) -> str:
+        """The question without whom it asks about: nobody names themselves in what they say."""
+        return self.subject if self.voices and self.subject else self.question
+
+    @property
     def searched(self) -> str:
         """What a search for the question as a whole looks for."""
         text = self.subject or self.question

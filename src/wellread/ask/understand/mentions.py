@@ -147,7 +147,7 @@ def _joined(name: str) -> str:
 
 
 LONGEST_NAME = 5  # words
-_ASKED = re.compile(r"\b(?:do|does|did|has|have|had)\s+(?:the\s+)?$", re.I)
+_ASKED = re.compile(r"\b(?:do|does|did|has|have|had|would|might|could|will)\s+(?:the\s+)?$", re.I)
 _BY = re.compile(
     rf"\b(?:{WORKS}|written|published|authored|reported)\s+(?:[\w-]+\s+){{0,3}}?(?:by|from)\s+(?:the\s+)?$",
     re.I,
@@ -203,7 +203,8 @@ def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], S
     lead = _ASKED.search(before) or ACCORDING_TO.search(before) or _BY_NAME.search(before)
     said, wrote = _SAYING.search(after), _WRITING.search(after)
     works = _BY.search(before) or _THEIR_WORK.search(after) or _IN_PAPER.search(text)
-    heard = ACCORDING_TO.search(before) or _THEIR_OPINION.search(after) or HEARD.search(before)
+    opinion = _THEIR_OPINION.search(after)
+    heard = ACCORDING_TO.search(before) or opinion or HEARD.search(before)
     start, end = lead.start() if lead else mention.span.start, mention.span.end
     kind: ConstraintKind
     if said:
@@ -212,6 +213,7 @@ def _meant(text: str, mention: Mention) -> tuple[ConstraintKind | Literal[""], S
         kind, end = "author", end + wrote.end()
     elif (mention.authors and works) or heard:
         kind = "author" if mention.authors and works else "speaker"
+        end += opinion.end() if opinion else 0
     else:
         return "", mention.span
     if kind == "speaker" and not mention.speakers:

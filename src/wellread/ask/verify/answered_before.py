@@ -115,7 +115,6 @@ def _held(
         [Claim(text=text, keys=()) for text in sentences],
         evidence,
         kb.lexical,
-        marks=kb.catalogue.marks_over,
         reader=kb.reader,
         most=kb.settings.reader.most,
     )

@@ -89,7 +89,7 @@ def features_of(
         [Excerpt(text=piece.text, title=piece.hit.passage.context) for piece in pieces],
     )
     if nearest is None:
-        nearest = _nearest(analysis.question, lines, worth, lexical)
+        nearest = _nearest(analysis.wanted, lines, worth, lexical)
     return Features(
         sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),

@@ -100,7 +100,7 @@ def score(
     """The options at ``places`` with their scores, best first."""
     stems = analysis.parsed.stem_set
     texts = [_in_context(options[place], evidence, stems) for place in places]
-    similarities = reader.answers(analysis.question, excerpts(*texts)).tolist()
+    similarities = reader.answers(analysis.wanted, excerpts(*texts)).tolist()
     scored = [
         Scored(
             option=options[place],
