@@ -60,11 +60,7 @@ class VerdictName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One passage given to the answerer under a short opaque key (``e1``, ``e2``, ...).
-
-    Attributes:
-        turns: who says which part of it (spans of the document); empty where nobody speaks.
-    """
+    """A passage given to the answerer under a short key (``e1``), and who says what of it."""
 
     key: str
     hit: Hit
@@ -82,10 +78,6 @@ class Evidence:
     def heading(self) -> Text:
         """What stands above the passage: its document's title and the headings."""
         return parse(f"{self.hit.document.title} {' '.join(self.locator.heading)}")
-
-    def of(self, span: Span) -> str:
-        """The text of ``span``, of the document."""
-        return self.text[span.start - self.span.start : span.end - self.span.start]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,8 @@ LEFT: dict[str, int] = {
     "ask/deliver/reply.py": 1,
     "ask/deliver/suggestions.py": 2,
     "ask/plan.py": 1,
+    "ask/retrieve/reported_speech.py": 1,
     "ask/understand/source_limits.py": 1,
-    "ask/verify/reported_speech.py": 1,
     "ask/write/markers.py": 1,
     "ask/write/prompts/guard.py": 2,
 }

@@ -118,6 +118,7 @@ ENTRIES = frozenset(
     organization technology policy solution tool approach concept term activity
     """.split()
 )
+ASKED_OF = ("do", "does", "did", "has", "have", "had", "would", "might", "could", "will")
 SAYING = (
     r"(?:say|says|said|saying|mention|mentions|mentioned|explain|explains|explained|argue|argues"
     r"|argued|think|thinks|thought|claim|claims|claimed|describe|describes|described|talk|talks"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
+from wellread.ask.retrieve.reported_speech import text_of
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
@@ -72,7 +73,7 @@ class Sources:
         return Source(
             facts=piece.hit.document,
             marks=self.marks[piece.key],
-            quote=piece.text[span.start - piece.span.start : span.end - piece.span.start],
+            quote=text_of(piece, span),
             span=span,
             relevance=round(piece.hit.score, 4),
         )
@@ -164,8 +165,8 @@ def of_one_speaker(piece: Evidence, span: Span, claim: str) -> Span:
     if not parts:
         return span
     wanted = parse(claim).stem_set
-    best = max(parts, key=lambda part: len(wanted & parse(piece.of(part)).stem_set))
-    text = piece.of(best)
+    best = max(parts, key=lambda part: len(wanted & parse(text_of(piece, part)).stem_set))
+    text = text_of(piece, best)
     start = best.start + len(text) - len(text.lstrip())
     return Span(start=start, end=start + len(text.strip()))
 

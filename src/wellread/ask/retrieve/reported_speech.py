@@ -148,6 +148,11 @@ def heard(pieces: Sequence[Evidence], voices: Sequence[str]) -> list[Evidence]:
     return found
 
 
+def text_of(piece: Evidence, span: Span) -> str:
+    """The text of ``span``, of the piece's document."""
+    return piece.text[span.start - piece.span.start : span.end - piece.span.start]
+
+
 def sentences_of(piece: Evidence) -> Iterator[tuple[str, Span]]:
     """Each sentence of the piece's text with its speaker; none goes on from one to another."""
     first = piece.span.start

@@ -70,14 +70,10 @@ def analyse(
         if sort == "meta" and parse(subject).names:
             sort = PLAIN  # who names something wants to know of that, not of the base itself
         why_so = f"{sort}: by its meaning"
-    people, persona = _inside(people_of(text, named.people), asking), tuple[str, ...]()
-    cuts = [one.cut for one in people]
-    if sort == "persona":  # whose views are asked for may be reported by others alone
-        whose = next((one for one in named.people if one.speakers), None)
-        persona = whose.speakers if whose else ()
-        cuts = (cuts or [whose.span]) if whose else []
-    else:
-        limits += people
+    people = _inside(people_of(text, named.people), asking)
+    whose = _whose(named.people) if sort == "persona" else None
+    cuts = [one.cut for one in people] or [whose.span] if whose else []
+    limits += people if sort != "persona" else ()  # views need not be in their own words
     limits.sort(key=lambda one: one.constraint.span.start)
     subject = _subject(text, [*cuts, *(one.cut for one in limits)])
     mode, why = _mode_of(text, sort, question.mode)
@@ -94,7 +90,7 @@ def analyse(
         entities=entities,
         sides=sides_of(text, entities) if sort == "comparative" else (),
         reasons=(why_so, why),
-        persona=persona,
+        persona=whose.speakers if whose else (),
     )
 
 
@@ -119,6 +115,11 @@ def named_in(text: str, vocabulary: Vocabulary, today: date) -> NamedIn:
 def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:
     """The limits that stand in the sentences that ask."""
     return [one for one in limits if any(one.constraint.span.overlaps(span) for span in asking)]
+
+
+def _whose(people: Sequence[Mention]) -> Mention | None:
+    """The first of ``people`` who speaks in the material."""
+    return next((one for one in people if one.speakers), None)
 
 
 def _subject(text: str, cuts: Sequence[Span | None]) -> str:

@@ -18,6 +18,7 @@ from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import (
     ACCORDING_TO,
     AFTER_NAME,
+    ASKED_OF,
     BEFORE_NAME,
     HEARD,
     OPINIONS,
@@ -147,7 +148,7 @@ def _joined(name: str) -> str:
 
 
 LONGEST_NAME = 5  # words
-_ASKED = re.compile(r"\b(?:do|does|did|has|have|had|would|might|could|will)\s+(?:the\s+)?$", re.I)
+_ASKED = re.compile(rf"\b(?:{'|'.join(ASKED_OF)})\s+(?:the\s+)?$", re.I)
 _BY = re.compile(
     rf"\b(?:{WORKS}|written|published|authored|reported)\s+(?:[\w-]+\s+){{0,3}}?(?:by|from)\s+(?:the\s+)?$",
     re.I,

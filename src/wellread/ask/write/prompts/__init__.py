@@ -16,6 +16,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from wellread.answers import Evidence
+from wellread.ask.retrieve.reported_speech import text_of
 from wellread.ask.write.prompts.guard import Guard
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
@@ -117,7 +118,7 @@ def turn_by_turn(piece: Evidence) -> str:
     if len({turn.speaker for turn in piece.turns}) < 2:
         return piece.text
     return "\n".join(
-        f"{' '.join(turn.speaker.split())}: {' '.join(piece.of(turn.span).split())}"
+        f"{' '.join(turn.speaker.split())}: {' '.join(text_of(piece, turn.span).split())}"
         for turn in piece.turns
     )
 
