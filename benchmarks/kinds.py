@@ -77,7 +77,7 @@ def is_right(row: dict[str, Any], given: Answer) -> bool:
     """Whether the answer holds the gold, or is not sure of what the material does not say."""
     if "gold" not in row:
         return given.confidence.score < SURE
-    text = " ".join(given.text.casefold().split())
+    text = " ".join(" ".join((given.text, *given.notes)).casefold().split())
     held = all(any(one.casefold() in text for one in each.split("|")) for each in row["gold"])
     return held and not any(each.casefold() in text for each in row.get("never", ()))
 

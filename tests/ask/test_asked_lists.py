@@ -76,6 +76,15 @@ def test_the_number_that_is_said_tells_lists_apart(kb: KnowledgeBase) -> None:
     assert "a cart for the market" in _asked(kb, "What are the two plans of the bakery?").text
 
 
+def test_a_comparison_gets_the_rows_of_both_with_the_header(kb: KnowledgeBase) -> None:
+    said = _asked(kb, "Compare the width of South and West.")
+    assert said.text.splitlines() == [
+        "Oven | Built | Width [1]",
+        "- South | 1988 | 3 m [2]",
+        "- West | 2004 | 4 m [3]",
+    ]
+
+
 @pytest.mark.parametrize(
     ("question", "noun", "count"),
     [

@@ -207,7 +207,7 @@ async def test_an_asked_time_is_kept_to_else_told(kb: KnowledgeBase) -> None:
     none = await ask(kb, "What happened in the last month?", "old")
     assert titles(none)[0] == "Market opens"
     (note,) = none.notes
-    assert note.endswith("so all dates were searched")
+    assert "the sources end on" in note
 
 
 async def test_the_asker_s_limits_are_kept_to(kb: KnowledgeBase) -> None:
@@ -252,3 +252,24 @@ async def test_no_more_are_told_than_asked_for(kb: KnowledgeBase) -> None:
     given = await final(answer(kb, question))
     assert titles(given) == NEWEST[:1]
     assert given.text.startswith(f"The newest story, of {day(2)}:")
+
+
+async def test_a_time_without_a_subject_asks_for_its_news(kb: KnowledgeBase) -> None:
+    first, last = day(210), day(190)
+    for question in (
+        f"What was reported between {first} and {last}?",
+        f"What was published from {first} to {last}?",
+        f"What happened between {first} and {last}?",
+    ):
+        given = await ask(kb, question)
+        assert [title.startswith("Rye bread") for title in titles(given)] == [True], question
+    about = await ask(kb, f"What was reported about mushrooms between {first} and {last}?")
+    assert about.answered_by != "catalogue"
+
+
+async def test_after_the_end_of_the_sources_their_last_days_are_told(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What happened last week?", "old")
+    assert titles(given) == ["Market opens"]
+    assert given.notes[0].startswith("nothing is from ")
+    assert f"the sources end on {day(400)}" in given.notes[0]
+    assert given.confidence.score <= 0.6

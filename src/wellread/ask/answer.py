@@ -42,7 +42,7 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_kind import expected_of, gives_number
+from wellread.ask.understand.answer_kind import lacking
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
@@ -50,8 +50,8 @@ from wellread.ask.verify.answered_before import Before, answered_before
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
+    KINDLESS,
     LIMIT_LEFT_OUT,
-    NUMBERLESS,
     comparable,
     declined,
     hopeful,
@@ -191,7 +191,8 @@ def _verify(
     caps = {
         LIMIT_LEFT_OUT: bool(found.relaxed),
         DISPUTED: bool(disputes),
-        NUMBERLESS: written is not None and _lacks_number(analysis, written),
+        KINDLESS: written is not None
+        and lacking(analysis.question, [claim.text for claim in written.claims]) is not None,
     }
     features = features_of(
         analysis,
@@ -208,12 +209,6 @@ def _verify(
         comparable=comparable(kb.embedder),
     )
     return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)
-
-
-def _lacks_number(analysis: Analysis, written: Written) -> bool:
-    if expected_of(analysis.question) != "number":
-        return False
-    return not gives_number(claim.text for claim in written.claims)
 
 
 def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> bool:

@@ -121,6 +121,16 @@ AROUND_NEWS = frozenset(
     """.split()
 )
 
+# With a time and no subject these ask for the news of that time, as "happened" does.
+TELLING = frozenset(
+    """
+    report reported reports publish published cover covered covers write wrote written post posted
+    appear appeared come came out said say discussed discuss talked talk mentioned announced
+    announce issued reporting between during in within through until before after over they paper
+    papers press
+    """.split()
+)
+
 # --- relations: the grammar --------------------------------------------------------------------
 PREPOSITIONS = frozenset(
     "of to in on by from with for about at as under into upon after before without over".split()

@@ -165,12 +165,27 @@ _DAY = rf"(?:{'|'.join(WEEKDAYS)})"
 _NUMBERS = "|".join(NUMBER_WORDS)
 A_DATE = _form(
     rf"\b(?:{_MONTH}\.?\s+\d{{1,4}}|\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}|{_DAY}s?"
-    r"|(?:1\d|20)\d\d(?:s|\b)|\d{1,2}[:.]\d{2}\b|\d{1,2}(?:st|nd|rd|th)\s+century"
+    r"|(?<![\d.,#-])(?:1\d|20)\d\d(?:s\b|\b(?![.,]\d))|\b\d{1,2}:\d{2}\b|\d{1,2}(?:st|nd|rd|th)\s+century"
     rf"|(?:in|since|until|by|of|from)\s+{_MONTH}|(?:spring|summer|autumn|winter)\s+of)"
 )
+# Who is cited where in a text: its year is no date of what is told.
+CITED = _form(r"\([^()]*\b(?:et\s+al|19\d\d|20\d\d)\b[^()]*\)")
 A_MONTH = _form(rf"{_MONTH}|{_DAY}")
 _PLACED = r"\b(?:in|at|on|near|from|to|into|between|around)\s+(?:the\s+)?"
-A_PLACE = re.compile(rf"{_PLACED}[A-Z]")
+_NO_PLACES = (
+    r"(?:same|first|last|second|third|next|past|end|case|following|beginning|middle|time|year|month"
+    r"|week|day|morning|evening|night|future|meantime|sense|way|form|process|context|event|whole)"
+)
+A_PLACE = re.compile(
+    rf"{_PLACED}[A-Z]|\b(?:in|at|on|inside|near|behind|beside|outside|along|under|above)\s+"
+    rf"(?:the|an?|its|their|our|my)\s+(?!{_NO_PLACES}\b)[a-z]"
+)
+AN_AGENT = re.compile(
+    r"\b[Bb]y\s+(?:the|an?|its|their|\w+\s+(?:people|members|residents))\b"
+    r"|^(?:The|An?|Its|Their|Our)\s+(?:[\w-]+\s+){0,2}?(?:\w{2,}(?:ers?|ors?|ists?|man|woman|men|women)"
+    r"|councils?|committees?|boards?|teams?|members?|residents?|volunteers?|staff|people|group"
+    r"|companies|company|association|assembly|jury|crew|parents?|students?)\b"
+)
 BEFORE_A_PLACE = re.compile(rf"{_PLACED}$")
 A_REASON = _form(
     r"\b(?:because|since|due to|so that|in order to|reasons?|caused?|causes|therefore|thanks to"
@@ -196,6 +211,8 @@ ASKS_FOR = {  # the first form that fits counts
         r"|\b(?:what|which)(?: is| was| are| were)?(?: the| its| their)?(?: \w+)? "
         r"(?:percentage|per cent|share|number|amount|price|cost|fee|population|budget|age"
         r"|length|height|size|speed|rate|temperature|distance|depth|area|capacity)\b"
+        r"|\bcompare\b.*\b(?:number|size|amount|cost|price|length|height|depth|width|weight|speed"
+        r"|duration|time|age|diameter|capacity|share|rate|distance)s? of\b"
     ),
     "place": _form(
         r"\bwhere\b|\b(?:what|which) (?:place|country|city|town|state|village|island)\b"
@@ -227,12 +244,16 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     )
 )
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
-COUNTED = _form(rf"(?:\d[\d,.]*|\b(?:{_NUMBERS}))\b\s*(?P<behind>[^.;:]{{0,60}})")
+A_COUNT = _form(
+    rf"(?<![\w#.,-])(?:\d[\d,]*(?:\.\d+)?(?:[kmgt]b|[kmbt]|x)?|(?:{_NUMBERS}))\b(?!-\d)"
+)
+# Words after which a number belongs to what stands before it: "Total parameters = 340M".
+GIVING = _form(r"(?:[=:(]|\b(?:of|is|are|was|were|to|at|is\s+about|are\s+about))\s*$")
 _DATED = "".join(rf"(?<!\b{word} )" for word in "in since by of until from after before".split())
 _YEAR = r"(?:19|20)\d\d\b"
 # "#63" and "BIP118" are names, 2021 is a date, and "one" counts little.
 AN_AMOUNT = _form(
-    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|\b)|{_DATED}{_YEAR}"
+    rf"(?<![\w#.:-])(?:(?!{_YEAR})[$€£]?\d[\d,.]*(?:\s*%|(?:[kmgt]b|[kmbt]|x)?\b(?!\.\d))|{_DATED}{_YEAR}"
     rf"|(?:{'|'.join(NUMBER_WORDS.keys() - {'one'})}|none|nobody|no one|both|half|several|a dozen"
     r"|a couple|dozens|hundreds|thousands|millions)\b)"
 )
@@ -310,6 +331,9 @@ SIDES = tuple(
         r"^(?P<one>[^?,:]+?)\s+or\s+(?P<other>[^?,:]+?)(?:\?|\s*[,:–-]\s*which\b.*)$",
     )
 )
+# "the size of A" beside "B": what is asked about of both.
+COMPARING = r"\b(?:compare|contrast)\s"
+ASPECT = _form(r"^(?:the\s+)?(?P<aspect>[\w\s-]+?)\s+of\s+(?:the\s+)?(?P<side>.+)$")
 SIDE_LEADING = _form(
     r"^(?:what\s+(?:is|are)|how\s+(?:does|do|did)|is|are|do|does|between|the|an?|both|either)\s+"
 )

@@ -78,6 +78,17 @@ def expressions_of(text: str, today: date) -> list[Expression]:
     return found
 
 
+_SAYS_A_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEARLESS = frozenset(
+    "month quarter days day_month month_day week_month week_day_month week_month_day".split()
+)
+
+
+def lacks_year(text: str, one: Expression) -> bool:
+    """Whether it names a month, a quarter or a day, and not of which year."""
+    return one.form in _YEARLESS and not _SAYS_A_YEAR.search(text, one.start, one.end)
+
+
 def month_of(year: int, month: int) -> Period:
     """A whole month."""
     last = date(year, month, monthrange(year, month)[1])
@@ -116,8 +127,19 @@ def _days(parts: Mapping[str, str], today: date) -> Period | None:
     return Period(first=first.first, last=last.last, grain="week")
 
 
-def _week_of_month(parts: Mapping[str, str], _today: date) -> Period:
-    whole = month_of(int(parts["year"]), _number(parts["month"]))
+def _week_of(parts: Mapping[str, str], today: date) -> Period | None:
+    """The week from Monday to Sunday that holds a day."""
+    day = _day(parts, today)
+    if day is None:
+        return None
+    monday = day.first - timedelta(day.first.weekday())
+    return Period(first=monday, last=monday + timedelta(6), grain="week")
+
+
+def _week_of_month(parts: Mapping[str, str], today: date) -> Period:
+    month = _number(parts["month"])
+    passed = month <= today.month
+    whole = month_of(int(parts.get("year", today.year if passed else today.year - 1)), month)
     last = parts["ordinal"] == "last"
     first = (
         whole.last - timedelta(6) if last else whole.first + timedelta(7 * _WEEKS[parts["ordinal"]])
@@ -218,6 +240,9 @@ _YR = rf"(?P<year>{_ANY_YEAR})(?!\d)"
 # ruff: noqa: E501 - one form a line reads better than broken ones
 # The first form that fits where it stands is taken, so the longer ones come first.
 _SOURCES: tuple[tuple[str, str, Reader], ...] = (
+    ("week_iso", r"\bweek\s+(?:of|from|beginning|starting)\s+(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _week_of),
+    ("week_day_month", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?:the\s+)?(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _week_of),
+    ("week_month_day", rf"\bweek\s+(?:of|from|beginning|starting)\s+(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _week_of),
     ("iso_day", r"(?<!\d)(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)", _day),
     ("iso_month", rf"(?<![\w-])(?P<year>{_ANY_YEAR})-(?P<month>\d\d)(?![\w-])", lambda p, _: _months(int(p["year"]), int(p["month"]), 1, "month") if 1 <= int(p["month"]) <= 12 else None),
     ("quarter_late", rf"(?P<year>{_ANY_YEAR})[\s-]?q(?P<number>[1-4])\b", _quarter),
@@ -225,7 +250,7 @@ _SOURCES: tuple[tuple[str, str, Reader], ...] = (
     ("years", rf"(?<![\w-])(?P<year>{_ANY_YEAR})\s?[-–—/]\s?(?P<until>(?:19|20)?\d\d)(?![\w-])", _years),
     ("decade", r"\b(?P<year>(?:19|20)\d0)s\b", lambda p, _: _months(int(p["year"]), 1, 120, "year")),
     ("days", rf"\b(?P<day>\d{{1,2}}){_TH}\s*(?:to|until|till|and|[-–—])\s*(?P<until>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _days),
-    ("week_month", rf"\b(?P<ordinal>first|second|third|fourth|last)\s+week\s+of\s+(?P<month>{_MONTH})\s+{_YR}", _week_of_month),
+    ("week_month", rf"\b(?P<ordinal>first|second|third|fourth|last)\s+week\s+(?:of|in)\s+(?P<month>{_MONTH})(?:,?\s+{_YR})?", _week_of_month),
     ("day_month", rf"\b(?P<day>\d{{1,2}}){_TH}\s+(?:of\s+)?(?P<month>{_MONTH})(?:,?\s+{_YR})?", _day),
     ("month_day", rf"\b(?P<month>{_MONTH})\s+(?P<day>\d{{1,2}}){_TH}(?![\w%])(?:,?\s+{_YR})?", _day),
     ("month_year", rf"\b(?:(?P<part>early|mid|late)[\s-])?(?P<month>{_MONTH})(?:,?\s+(?:of\s+)?|/){_YR}", _month_year),

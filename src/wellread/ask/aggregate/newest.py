@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
+from wellread.ask.aggregate.news_times import times_of
 from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
 from wellread.ask.aggregate.queries.result import (
     AggregateResult,
@@ -24,13 +25,12 @@ from wellread.ask.aggregate.queries.result import (
     limits_of,
     scope_of,
 )
-from wellread.ask.retrieve.relax import SOURCE_KINDS, narrowed
-from wellread.ask.retrieve.story_search import WINDOW
+from wellread.ask.retrieve.relax import SOURCE_KINDS
 from wellread.headlines import shortened
 from wellread.kb import KnowledgeBase
-from wellread.questions import Analysis, Constraint
+from wellread.questions import Analysis
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
-from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF
+from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF, TELLING
 from wellread.text.english_questions import BEFORE_A_PLACE, CATCHING_UP, PLACES
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence
@@ -233,7 +233,6 @@ _PLACES = re.compile(
 _NEWS_NOUN = re.compile(r"news\b(?!letter)", re.IGNORECASE)
 _SUBJECT = re.compile(r"\b(?:about|concerning|regarding|with|to)\s+(?:the\s+|an?\s+)?$", re.I)
 _THINGS = (Noun(what="stories", one="story"), Noun(what="documents", one="document"))
-_NOT_RECENT = "nothing is from the last 30 days, so the newest of all dates is listed"
 
 
 def read_news(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
@@ -258,7 +257,7 @@ def read_news(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         return
     notes = (f"{let_go}, so the newest of everything is listed",) if let_go else ()
     things = _THINGS if len(kinds) == len(told) else _THINGS[1:]
-    for time, relaxed, not_recent in _times(where, times):
+    for time, relaxed, not_recent in times_of(scope_of(kb, where), where, times):
         for thing in things:
             yield CatalogueQuery(
                 form="list",
@@ -269,24 +268,6 @@ def read_news(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
                 relaxed=relaxed,
                 notes=(*notes, *not_recent),
             )
-
-
-def _times(
-    where: Sequence[Filters], times: Sequence[Constraint]
-) -> Iterator[tuple[Filters, tuple[Constraint, ...], tuple[str, ...]]]:
-    """The asked time or the last days, then all dates.
-
-    Each with the limits that are let go of, and what else has to be said.
-    """
-    asked = narrowed(Filters(), times)
-    own = any(limit.published_from or limit.published_to for limit in where)
-    if asked is not None and not times and not own:
-        now = datetime.now(UTC)
-        asked = Filters(published_from=now - WINDOW, published_to=now + timedelta(days=1))
-    if asked is not None:
-        yield asked, (), ()
-    if times or not own:
-        yield Filters(), tuple(times), () if times else (_NOT_RECENT,)
 
 
 def _unread(analysis: Analysis) -> list[Token] | None:
@@ -308,10 +289,12 @@ def _unread(analysis: Analysis) -> list[Token] | None:
     asked = {token.plain for token in tokens} & NEWS
     told = any(_NEWS_NOUN.match(one.span.of(text)) for one in analysis.constraints)
     timed = any(one.kind == "time" for one in analysis.constraints)
+    asked |= {token.plain for token in tokens} & TELLING if timed else set()
     leans = bool(analysis.context) and not (timed or asked & NEWS_BY_ITSELF)
     if not (told or _CATCH_UP.search(text) or (asked and not leans)):
         return None
-    return [token for token in tokens if token.plain not in NEWS | AROUND_NEWS]
+    around = NEWS | AROUND_NEWS | (TELLING if timed else frozenset())
+    return [token for token in tokens if token.plain not in around]
 
 
 def _let_go(scope: Scope, analysis: Analysis, rest: Sequence[Token]) -> str | None:

@@ -23,6 +23,7 @@ from wellread.answers import (
 from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.retrieve.retrieval import Found
+from wellread.ask.understand.answer_kind import LACKING, lacking
 from wellread.ask.write.drafting import Written
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.english_questions import ASKING_ON
@@ -104,15 +105,16 @@ def deliver(
     text, sentences, citations = cited.text, tuple(cited.sentences), tuple(cited.citations)
     gaps = written.data_gaps
     if sure.band == "low":
-        text = LIMITED + text
+        kind = lacking(analysis.question, [claim.text for claim in written.claims])
+        opening = LACKING.get(kind, LIMITED)
         sentences = tuple(
-            replace(sentence, span=_moved(sentence.span, len(LIMITED))) for sentence in sentences
+            replace(sentence, span=_moved(sentence.span, len(opening))) for sentence in sentences
         )
         citations = tuple(
-            replace(citation, answer_span=_moved(citation.answer_span, len(LIMITED)))
+            replace(citation, answer_span=_moved(citation.answer_span, len(opening)))
             for citation in citations
         )
-        gaps = (*gaps, *missing(analysis, evidence))
+        text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
     gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
     return Reply(
         text=text,

@@ -10,15 +10,16 @@ from wellread.ask.retrieve.retrieval import Retrieval
 from wellread.ask.understand.asked_list import (
     LEAST,
     AskedList,
-    ReadList,
     asked_list,
     fits_of,
     read_list,
 )
-from wellread.ask.understand.text_lists import Listing, listings_of
+from wellread.ask.understand.text_lists import Listing
+from wellread.ask.understand.text_lists import listings_of as text_lists
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Hit, ListRank, Passage, Span
 
@@ -34,9 +35,11 @@ LISTED = "asked list"
 def with_asked_list(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> Retrieval:
     """``found`` with the list that the question asks for, where one of its documents has it."""
     asked = asked_list(analysis.question)
-    if asked is None or not found.hits:
+    if not found.hits or (asked is None and len(analysis.sides) < 2):
         return found
-    best = max(_lists(kb, asked, found.hits), key=lambda one: one.fit, default=None)
+    read = list(_read(kb, found.hits))
+    lists = _rows(analysis, read) if len(analysis.sides) > 1 else _lists(asked, read)
+    best = max(lists, key=lambda one: one.fit, default=None)
     if best is None:
         return found
     passages = kb.catalogue.passages_of([best.facts.id])
@@ -65,32 +68,73 @@ class _Found:
     similarity: float | None
 
 
-def _lists(kb: KnowledgeBase, asked: AskedList, hits: Sequence[Hit]) -> Iterator[_Found]:
-    """The lists of the best documents that fit."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """A list of a document that was found."""
+
+    listing: Listing
+    text: str
+    above: tuple[str, ...]
+    hit: Hit
+    top: float
+
+    def found(self, fit: float, pieces: tuple[Span, ...]) -> _Found:
+        """The list as it is told, for a question that it fits so well."""
+        return _Found(
+            fit=fit + NEARER * self.hit.score / self.top,
+            facts=self.hit.document,
+            text=self.text,
+            pieces=pieces,
+            score=self.top,
+            similarity=self.hit.similarity,
+        )
+
+
+def _read(kb: KnowledgeBase, hits: Sequence[Hit]) -> Iterator[_Read]:
+    """The lists of the documents of the best hits."""
     first = {hit.document.id: hit for hit in reversed(hits) if hit.document.kind not in _SPOKEN}
-    near = list(dict.fromkeys(hit.document.id for hit in hits if hit.document.id in first))
+    near = [known for known in dict.fromkeys(hit.document.id for hit in hits) if known in first]
     facts = [first[known].document for known in near[:DOCUMENTS]]
     spans = [(one.id, Span(start=0, end=min(LONGEST, one.characters))) for one in facts]
     texts, marks = kb.catalogue.texts(spans), kb.catalogue.marks_over(spans)
     top = max(hit.score for hit in hits) or 1.0
-    found: list[tuple[DocumentFacts, str, Listing, ReadList]] = []
     for one, text, held in zip(facts, texts, marks, strict=True):
         headings = Marks(held)
-        for listing in listings_of(text):
+        for listing in text_lists(text):
             above = headings.heading(listing.items[0])
-            found.append((one, text, listing, read_list(listing, text, one.title, above)))
-    fits = fits_of(asked, [read for _, _, _, read in found])
-    for (one, text, listing, _), fit in zip(found, fits, strict=True):
+            yield _Read(listing=listing, text=text, above=above, hit=first[one.id], top=top)
+
+
+def _lists(asked: AskedList | None, read: Sequence[_Read]) -> Iterator[_Found]:
+    """The lists that are what is asked for."""
+    if asked is None:
+        return
+    held = [read_list(one.listing, one.text, one.hit.document.title, one.above) for one in read]
+    for one, fit in zip(read, fits_of(asked, held), strict=True):
         if fit >= LEAST:
-            hit = first[one.id]
-            yield _Found(
-                fit=fit + NEARER * hit.score / top,
-                facts=one,
-                text=text,
-                pieces=_pieces(listing, text),
-                score=top,
-                similarity=hit.similarity,
-            )
+            yield one.found(fit, _pieces(one.listing, one.text))
+
+
+def _rows(analysis: Analysis, read: Sequence[_Read]) -> Iterator[_Found]:
+    """The rows about each of the compared, of tables with a column for what is compared."""
+    sides = [parse(side).stem_set for side in analysis.sides]
+    aspect = analysis.parsed.stem_set.difference(*sides)
+    for one in read:
+        header = one.listing.lead
+        if not one.listing.table or header is None:
+            continue
+        rows = [
+            next((row for row in one.listing.items if side <= _first(row.of(one.text))), None)
+            for side in sides
+        ]
+        told = [row for row in dict.fromkeys(rows) if row is not None]
+        fit = len(aspect & parse(header.of(one.text)).stem_set) / max(1, len(aspect))
+        if fit and len(told) == len(sides):
+            yield one.found(fit, (header, *sorted(told, key=lambda row: row.start)))
+
+
+def _first(row: str) -> frozenset[str]:
+    return parse(row.partition(" | ")[0]).stem_set
 
 
 _SPOKEN = ("transcript", "qa")

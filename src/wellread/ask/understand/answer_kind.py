@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
 from wellread.text.english_types import (
+    A_COUNT,
     A_DATE,
     A_DEFINITION,
     A_MONTH,
     A_PLACE,
     A_REASON,
     A_WAY,
+    AN_AGENT,
     AN_AMOUNT,
     ASKS_FOR,
     ASKS_HOW,
     ASKS_WHAT,
     BEFORE_A_PLACE,
-    COUNTED,
+    CITED,
     DOING,
+    GIVING,
     HOW_MANY,
     SAYS_WHAT,
     UNITS_ASKED,
 )
+from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 Fits = Callable[[str], int]
 
+LACKING: dict[Expected | None, str] = {
+    "person": "Nobody is named; what is said about it: ",
+    "date": "No date is given; what is said about it: ",
+    "number": "No number is given; what is said about it: ",
+    "place": "No place is named; what is said about it: ",
+}
+"""With what an answer begins that does not give the kind of thing that is asked for."""
+
 WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
+SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 LEAST = 0.6  # of the question's words that a guide's title holds
+_THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.;:]")
+_BEFORE = 3  # words before a number among which it may stand
 _BEHIND = 4  # words after a number among which the thing that is counted stands
 _TOLD_BY = {"place": A_PLACE, "reason": A_REASON, "way": A_WAY, "definition": A_DEFINITION}
 
@@ -62,9 +78,12 @@ def holds(kind: Expected, sentence: str, question: str) -> bool:
     if kind == "person":
         return any(_may_be_person(name, sentence, question) for name in parse(sentence).names)
     if kind == "date":
-        return A_DATE.search(sentence) is not None
+        return A_DATE.search(CITED.sub("", sentence)) is not None
     if kind == "number":
-        return bool(parse(sentence).numbers - parse(question).numbers)
+        known = parse(question).numbers
+        return any(
+            not parse(found.group()).numbers <= known for found in AN_AMOUNT.finditer(sentence)
+        )
     return kind in _TOLD_BY and _TOLD_BY[kind].search(sentence) is not None
 
 
@@ -72,25 +91,39 @@ def _may_be_person(name: str, sentence: str, question: str) -> bool:
     """Whether a name could be somebody's: no date or place, nothing of the question."""
     if name[:1].isdigit() or A_DATE.search(name) or A_MONTH.fullmatch(name):
         return False
+    if " " not in name and _THE.search(sentence, 0, sentence.find(name)):
+        return False  # "the Sound" is nobody
     asked = not parse(question).stem_set.isdisjoint(parse(name).stems)
     return not asked and BEFORE_A_PLACE.search(sentence, 0, sentence.find(name)) is None
 
 
-def gives_number(sentences: Iterable[str]) -> bool:
-    """Whether one of ``sentences`` says a number, and not only a date or a number in a name."""
-    return any(AN_AMOUNT.search(sentence) for sentence in sentences)
+def lacking(question: str, sentences: Sequence[str]) -> Expected | None:
+    """The kind of thing that ``question`` asks for where none of ``sentences`` holds one.
+
+    Only kinds that are told apart for sure: a person, a date, a number, a place.
+    """
+    kind = expected_of(question)
+    if kind == "number":
+        told = any(AN_AMOUNT.search(one) for one in sentences)
+        fits = fits_of(question)
+        return None if told and (fits("") == 0 or any(fits(one) > 0 for one in sentences)) else kind
+    if kind not in SURE or any(holds(kind, one, question) for one in sentences):
+        return None
+    if kind == "person" and any(AN_AGENT.search(one) for one in sentences):
+        return None
+    return kind
 
 
 def fits_of(question: str) -> Fits:
     """What tells of a sentence whether it gives the amount that ``question`` asks for.
 
     1: it does; -1: it gives amounts of other kinds, or none; 0: the question asks for none whose
-    kind is known, or what it counts is not named beside a number.
+    kind is known.
     """
     many = HOW_MANY.search(question)
     if many is not None:
-        counted = parse(many["what"]).stems[:1]
-        return lambda sentence: int(bool(counted) and _counts(sentence, counted[0]))
+        counted = _counted(many["what"])
+        return lambda sentence: 1 if counted and _counts(sentence, counted) else -1
     for form, units in UNITS_ASKED:
         if form.search(question):
             return lambda sentence: 1 if _in_units(sentence, units) else -1
@@ -101,11 +134,23 @@ def _in_units(sentence: str, units: frozenset[str]) -> bool:
     return any(quantity.unit in units for quantity in parse(sentence).quantities)
 
 
+def _counted(what: str) -> str:
+    """The stem of the noun that is counted: the first plural, else the first word."""
+    words = [word for word in parse(what).words if parse(word).stems]
+    several = next((word for word in words if singular(word.lower()) != word.lower()), "")
+    return next(iter(parse(several or what).stems), "")
+
+
 def _counts(sentence: str, counted: str) -> bool:
-    return any(
-        counted in parse(" ".join(found["behind"].split()[:_BEHIND])).stems
-        for found in COUNTED.finditer(sentence)
-    )
+    """Whether the noun stands right behind a number, or before one that is said to be its."""
+    for found in A_COUNT.finditer(sentence):
+        behind = _CLAUSE.split(sentence[found.end() :], maxsplit=1)[0].split()[:_BEHIND]
+        if counted in parse(" ".join(behind)).stems:
+            return True
+        before = sentence[: found.start()]
+        if GIVING.search(before) and counted in parse(" ".join(before.split()[-_BEFORE:])).stems:
+            return True
+    return False
 
 
 def asks_how(question: str) -> bool:

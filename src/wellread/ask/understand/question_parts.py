@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
-from wellread.text.english_types import SIDE_LEADING, SIDE_TRAILING, SIDES
+from wellread.text.english_types import ASPECT, COMPARING, SIDE_LEADING, SIDE_TRAILING, SIDES
 from wellread.types import Filters, Span
 
 _DANGLING = re.compile(r"\s+([,;:?.!])")
@@ -69,13 +69,20 @@ def sides_of(text: str, entities: Sequence[NamedEntity] = ()) -> tuple[str, ...]
         match = pattern.search(text[:LONGEST])
         if match is None:
             continue
-        sides = (_trimmed(match["one"]), _trimmed(match["other"]))
+        sides = (_without_aspect(_trimmed(match["one"]), match), _trimmed(match["other"]))
         if all(sides) and sides[0].casefold() != sides[1].casefold():
             return sides
     spans = list(dict.fromkeys((one.span.start, one.span.end) for one in entities))
     if len(spans) == 2:
         return tuple(text[start:end] for start, end in spans)
     return ()
+
+
+def _without_aspect(side: str, match: re.Match[str]) -> str:
+    """The first side, where only it is led by what is asked of both ("the size of A and B")."""
+    aspect = ASPECT.match(side)
+    alone = aspect is not None and " of " not in match["other"]
+    return aspect["side"] if aspect and alone and match.re.pattern.startswith(COMPARING) else side
 
 
 def _trimmed(side: str) -> str:

@@ -21,7 +21,7 @@ from wellread.ask.understand.vocabulary import MOST_TITLE_WORDS, Vocabulary
 from wellread.questions import NamedEntity
 from wellread.text.english_followups import AFTER_TIME, AMOUNT, BEFORE_TIME, PUBLISHED, TOLD
 from wellread.text.parsed import parse
-from wellread.text.periods import Expression, Period, expressions_of, month_of
+from wellread.text.periods import Expression, Period, expressions_of, lacks_year, month_of
 from wellread.text.tokens import Token, key_of, key_of_words
 from wellread.types import Filters, Span
 
@@ -74,7 +74,7 @@ def windows_of(
         asking = asked_part(text)
         found = [
             window
-            for window in _windows(text, noun, today, of_sources=of_sources)
+            for window in _windows(text, noun, _times(text, vocabulary, today), of_sources)
             if not any(window.span.overlaps(entity.span) for entity in entities)
             and any(window.span.overlaps(sentence) for sentence in asking)
         ]
@@ -96,10 +96,19 @@ def windows_of(
     yield limit("time", one.span, said, filters, one.cut)
 
 
+def _times(text: str, vocabulary: Vocabulary, today: date) -> list[Expression]:
+    """The times in the text; one without a year is the last such time of what was published."""
+    times = expressions_of(text, today)
+    if vocabulary.published is None:
+        return times
+    last = min(today, vocabulary.published[1])
+    of_then = {one.start: one for one in expressions_of(text, last)}
+    return [of_then.get(one.start, one) if lacks_year(text, one) else one for one in times]
+
+
 def _windows(
-    text: str, noun: re.Pattern[str], today: date, *, of_sources: bool
+    text: str, noun: re.Pattern[str], expressions: list[Expression], of_sources: bool
 ) -> Iterator[_Window]:
-    expressions = expressions_of(text, today)
     while expressions:
         one, *expressions = expressions
         window = _range(text, one, expressions[0]) if expressions else None
@@ -199,6 +208,7 @@ def _open(text: str, one: Expression, word: str, start: int) -> _Window:
         cut=Span(start=start, end=one.end),
         first=first,
         last=before if first is None else None,
+        sure=one.form in _RELATIVE,
     )
 
 

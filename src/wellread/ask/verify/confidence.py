@@ -40,7 +40,7 @@ class Cap:
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
-NUMBERLESS = Cap(most=0.45, why="a number is asked for, and no sentence gives one")
+KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for")
 
 
 def judge(

@@ -135,7 +135,9 @@ def _whole_list(
             lead = None
     else:
         pieces = [(at, Span(start=0, end=len(evidence[at].text))) for at in listed]
-        opened = first.text.rstrip().endswith(":") and not evidence[listed[1]].text.endswith(":")
+        opened = " | " in first.text or (
+            first.text.rstrip().endswith(":") and not evidence[listed[1]].text.endswith(":")
+        )
         lead, items = (pieces[0][1], pieces[1:]) if opened else (None, pieces)
     if lead is None and heading:
         page.label(f"**{_plain(heading).rstrip(':')}:**")

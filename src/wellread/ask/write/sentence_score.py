@@ -32,6 +32,7 @@ from wellread.text.english import OF_ONESELF, SMALL_TALK
 from wellread.text.english_questions import POINTING_BACK
 from wellread.text.parsed import parse
 
+KIND = 0.15  # what the asked kind counts in the choice of sentences that are embedded
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
 KEEP = 0.42  # of the best score: a further sentence must reach it
 KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
@@ -140,7 +141,7 @@ def features_of(
                 pairs=_pairs(pairs, option.text),
                 passage=max(0.0, evidence[option.evidence].hit.score / best),
                 expected=held,
-                lacking=not held and kind in ("person", "date", "number", "reason"),
+                lacking=not held and kind in ("person", "date", "number", "place", "reason"),
                 fits=fits(option.text) or defines(analysis.question, option.text),
                 chatter=evidence[option.evidence].hit.document.kind == "transcript"
                 and chatter.match(option.text) is not None,
@@ -168,7 +169,7 @@ def promising(
             held.terms
             + 0.5 * held.above
             + 0.5 * held.passage
-            + 0.1 * (held.expected - held.lacking + held.fits)
+            + KIND * (held.expected - held.lacking + held.fits)
         )
 
     among = within or range(len(options))

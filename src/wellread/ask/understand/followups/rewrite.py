@@ -46,7 +46,7 @@ from wellread.text.english_followups import (
 )
 from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
-from wellread.text.periods import expressions_of
+from wellread.text.periods import expressions_of, lacks_year
 from wellread.text.tokens import key_of, key_of_words, tokens_of
 from wellread.types import Span
 
@@ -169,12 +169,14 @@ def _part(text: str, talk: _Talk) -> str | None:
         if match is None:
             continue
         part = match["part"]
-        plain = [token.plain for token in parse(part).tokens]
+        tokens = parse(part).tokens
+        plain = [token.plain for token in tokens]
+        verbs = {one.plain for one in tokens if part[one.start : one.end] != "May"}
         if not plain or len(plain) > LONGEST_PART:
             return None
         if form is WHAT_ABOUT and plain[0] not in QUESTION_WORDS:
             return part
-        if plain[0] in QUESTION_WORDS or not _VERBS.isdisjoint(plain):
+        if plain[0] in QUESTION_WORDS or not _VERBS.isdisjoint(verbs):
             return None
         if form is ALSO:
             return part if _is_fragment(part, plain) else None
@@ -227,9 +229,18 @@ def _time_for_time(part: str, bare: str, talk: _Talk) -> str | None:
     led = bare != part
     if not times:
         return before_end(last, part if led or not bare[:1].isdigit() else f"in {part}")
+    part = _of_that_year(part, times[-1].period.last.year, talk.today)
     start, end = times[0].start, times[-1].end if len(times) == 2 else times[0].end
     lead = TIME_LED.search(last, 0, start) if led else None
     return f"{last[: lead.start() if lead else start]}{part}{last[end:]}"
+
+
+def _of_that_year(part: str, year: int, today: date) -> str:
+    """A month or a day without a year, with the one that was talked about."""
+    (time, *_) = expressions_of(part, today)
+    if not lacks_year(part, time):
+        return part
+    return f"{part[: time.end]} {year}{part[time.end :]}"
 
 
 def _name_for_name(led: str, bare: str, talk: _Talk) -> str | None:
