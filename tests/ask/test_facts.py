@@ -159,6 +159,7 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("Where can I find the paper on MusselNet?", "mn-final.pdf"),
         ("Who is the first author of MusselNet?", "Ida Lund"),
         ("What is the title of the paper on eels?", "Eels by Night"),
+        ("Who wrote the paper on photographs?", "Ida Lund"),
         ("What is the URL of the paper MusselNet?", "mn-final.pdf"),
     ],
 )

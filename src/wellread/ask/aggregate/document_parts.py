@@ -66,14 +66,17 @@ class Parts:
         return [one for one in sentence_spans(text[:FRONT]) if prose(one.of(text))][:most]
 
     def front(self, needle: str) -> Span | None:
-        """The line of the front in which ``needle`` stands."""
+        """The sentence or line of the front in which ``needle`` stands."""
         front = self._document.text[:FRONT]
         at = front.find(needle) if needle else -1
         if at < 0:
             return None
-        start = front.rfind("\n\n", 0, at)
+        start = front.rfind("\n\n", 0, at) + 2 if "\n\n" in front[:at] else 0
         end = front.find("\n\n", at)
-        return Span(start=start + 2 if start >= 0 else 0, end=end if end >= 0 else len(front))
+        part = front[start : end if end >= 0 else len(front)]
+        spans = [one for one in sentence_spans(part) if needle in one.of(part)]
+        found = spans[0] if spans else Span(start=0, end=len(part))
+        return Span(start=start + found.start, end=start + found.end)
 
 
 def prose(text: str) -> bool:

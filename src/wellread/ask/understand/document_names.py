@@ -20,9 +20,10 @@ from wellread.text.tokens import key_of, key_of_words, tokens_of
 
 EXACT, SHORT, WORDS = 3.0, 2.5, 1.0  # a whole title, the short name of one, words of one
 KIND_FITS = 0.6  # for a document that is of the kind that the question says
+KIND_MISSING = 1.2  # against one of another
 NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
 MOST = 3  # documents that one name may mean
-LEAST_SHARE = 0.3  # of a title's words, for a name without a number
+LEAST_SHARE = 0.3  # of a title's words, for a name without a number or a kind
 SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 _MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s?\()")
@@ -70,7 +71,7 @@ def meant_by(
     known = frozenset(aliased)
     scored: list[tuple[float, float, Entry]] = []
     for entry in entries:
-        fit = _fit(name, entry, known, files.get(entry.id, ""))
+        fit = _fit(name, entry, known, files.get(entry.id, ""), of)
         score = fit + _kinds(name, entry, of) if fit else 0.0
         if score >= WORDS:
             scored.append((score, fit, entry))
@@ -86,7 +87,7 @@ def meant_by(
     return Meant(entries=found, certainty=SURE if sure else LIKELY, exact=exact)
 
 
-def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str) -> float:
+def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str, of: IsKind) -> float:
     """How well a title fits a name; 0 when it does not."""
     asked = key_of_words(list(name.words))
     whole, main, words = _title(entry.title)
@@ -99,7 +100,8 @@ def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str) -> flo
         return 0.0
     share = len((held | {*map(_one, name.nouns)}) & words) / len(words)
     numbered = any(word.isdigit() for word in name.words)
-    return WORDS + share if numbered or share >= LEAST_SHARE else 0.0
+    told = numbered or share >= LEAST_SHARE or any(of(entry, noun) for noun in name.nouns)
+    return WORDS + share if told else 0.0
 
 
 def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
@@ -107,7 +109,7 @@ def _kinds(name: Name, entry: Entry, of: IsKind) -> float:
     words = _title(entry.title)[2]
     fitting = [noun for noun in name.nouns if of(entry, noun)]
     missing = [noun for noun in name.nouns if noun not in fitting and _one(noun) not in words]
-    return KIND_FITS * (bool(fitting) - len(missing))
+    return KIND_FITS * bool(fitting) - KIND_MISSING * len(missing)
 
 
 @lru_cache(maxsize=20_000)
