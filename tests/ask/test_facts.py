@@ -267,6 +267,11 @@ async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str)
         "When was DN released?",
         "What is the price of a drift net?",
         "What is an eel?",
+        "What do the papers say about photographs?",
+        "In the papers, how long did the eels run?",
+        "What does the paper find about lamps?",
+        "What does a drift net own?",
+        "Which gears link to the drift net?",
     ],
 )
 async def test_what_is_no_fact_of_a_document_is_left_to_the_passages(

@@ -304,6 +304,7 @@ SUMMING_UP = frozenset("summarize summarized sum outline recap describe digest".
 # With nothing beside a name, these ask for a fact: "when was", "how long is", "what is".
 BARE_LEADS = {"when": "date", "long": "length", "what": "definition", "whats": "definition",
               "who": "definition", "explain": "definition"}  # fmt: skip
+DOING = frozenset(("do", "does", "did", "has", "have", "had"))
 # What else such a question consists of, beside words that say nothing anywhere.
 AROUND_A_FACT = frozenset(
     """

@@ -30,6 +30,7 @@ from wellread.text.english_catalogue import (
     BARE_LEADS,
     BEFORE_A_SUBJECT,
     DOCUMENT_NOUNS,
+    DOING,
     FACTS_ASKED,
     SPOKEN_NOUNS,
     SUMMING_UP,
@@ -104,7 +105,8 @@ def _facts(tokens: Sequence[Token]) -> Iterator[tuple[Fact, frozenset[int]]]:
         asking = frozenset(at for at in range(lead + 1, len(plain)) if plain[at] in verbs)
         if named or asking:
             yield name, frozenset({*named, *asking, *([lead] if lead < len(plain) else [])})
-        if not (named or asking) and lead < len(plain) and BARE_LEADS.get(plain[lead]) == name:
+        bare = lead < len(plain) and BARE_LEADS.get(plain[lead]) == name
+        if bare and not (named or asking) and not DOING.intersection(plain):
             yield name, frozenset((lead,))
 
 
@@ -142,8 +144,8 @@ class _Reading:
                 )
                 return found, False
         name, plural = self.name(tokens, used)
-        if name.words:
-            return self._named(name), False
+        if name.words:  # "in the papers": many, in which what the words say is looked for
+            return (Meant() if plural else self._named(name)), False
         if not name.nouns:
             return Meant(), False
         fitting = tuple(
@@ -194,25 +196,28 @@ class _Reading:
             for at, word in enumerate(plain)
             if at not in used
         )
+        if _about(tokens, meant.entries[0]):
+            return False
         if fact == "definition":
             return meant.exact and any(one.kind not in TELLING for one in meant.entries)
         if noun or meant.certainty < SURE:
             return noun
         first = meant.entries[0]
         if first.kind in WRITTEN or _digits(first.title) & set(plain):
-            return not _about(tokens, first)
+            return True
         if fact in OF_A_TEXT:
             return bool(SUMMING_UP.intersection(plain)) or first.kind == "entity"
         whole = len([word for word in tokens_of(first.title) if word.plain not in STOP_WORDS])
-        return whole >= LONG_TITLE and not _about(tokens, first)
+        return whole >= LONG_TITLE
 
 
 def _about(tokens: Sequence[Token], entry: Entry) -> bool:
-    """Whether the title's first word in the question follows "about": it is a subject there."""
+    """Whether the title's first word follows "about" and no document: it is a subject there."""
     words = {token.plain for token in tokens_of(entry.title)} - STOP_WORDS
     first = next((at for at, one in enumerate(tokens) if one.plain in words), 0)
     before = [one.plain for one in tokens[:first] if one.plain not in ARTICLES]
-    return bool(before) and before[-1] in BEFORE_A_SUBJECT
+    subject = bool(before) and before[-1] in BEFORE_A_SUBJECT
+    return subject and (before[-2:-1] or [""])[0] not in DOCUMENT_NOUNS
 
 
 def _digits(title: str) -> set[str]:
