@@ -1,11 +1,12 @@
-"""Is a word's rarity better judged over the whole base than among the candidates of one search?
+"""What closeness weighs: a word's rarity over the whole base or among the candidates; titles.
 
     python -m benchmarks.rarity --sets hotpot,scifact
 
 Closeness (``models/readers/proximity.py``) weighs a question's words by how few of the 60
 candidates hold them. Here the same candidates are put in order again with the rarity of the whole
-base (passages that hold the word), with the mean of both, and with every word worth the same. The
-home of a set has to be there already (``benchmarks.retrieval`` makes it).
+base (passages that hold the word), with the mean of both, with every word worth the same, and, as
+shipped but for that, with other weights of a title that holds the words. The home of a set has to
+be there already (``benchmarks.retrieval`` makes it).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from benchmarks.homes import open_home
@@ -31,6 +33,7 @@ from wellread.types import Candidate, Filters, Passage
 
 MOST = 300  # queries of a set, drawn by chance
 KINDS = ("candidates", "base", "mean", "none")
+TITLES = (0.0, 0.4, 0.7, 1.0)
 Looked = Sequence[tuple[Candidate, float, Passage]]
 
 
@@ -62,11 +65,37 @@ def compared(kb: KnowledgeBase, chosen: JudgedSet) -> dict[str, str]:
         ]
         for kind in KINDS
     }
+    for weight in TITLES:
+        with _title_weight(weight):
+            scores[f"title {weight}"] = [
+                measure(ranking(query, _ordered(kb, query, looked)), query.grades)
+                for query, looked in found
+            ]
     shipped = scores[KINDS[0]]
     return {
         kind: f"{bootstrap(values)} ({paired_difference(values, shipped)})"
         for kind, values in scores.items()
     }
+
+
+def table(figures: dict[str, Any]) -> list[str]:
+    """A row for each way, a column for each set."""
+    sets = [name for name in SETS if name in figures]
+    rows = [f"| weighed by | {' | '.join(sets)} |", "|---|" + "---|" * len(sets)]
+    return rows + [
+        f"| {kind} | {' | '.join(figures[name][kind] for name in sets)} |"
+        for kind in figures[sets[0]]
+    ]
+
+
+@contextmanager
+def _title_weight(weight: float) -> Iterator[None]:
+    shipped, whole = proximity.WEIGHT_TITLE, proximity.WEIGHT
+    proximity.WEIGHT_TITLE, proximity.WEIGHT = weight, whole - shipped + weight
+    try:
+        yield
+    finally:
+        proximity.WEIGHT_TITLE, proximity.WEIGHT = shipped, whole
 
 
 def _looked(kb: KnowledgeBase, query: Query) -> Looked:
