@@ -36,7 +36,10 @@ from benchmarks.sets.claims import (
 from wellread.answers import Claim, Verdict
 from wellread.ask.verify.check_claims import verify
 from wellread.evaluation.bootstrap import Floats, Interval, bootstrap, interval
+from wellread.models.reader import Checking
 from wellread.models.readers.lexical import LexicalReader
+from wellread.models.readers.trained_model import TrainedModel
+from wellread.models.readers.trained_reader import TrainedReader
 from wellread.text.parsed import parse
 
 VERDICTS = ("supported", "partial", "unsupported")
@@ -46,43 +49,45 @@ def main() -> None:
     """Measure, print one table per set, write the result file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--show-failures", type=int, default=0, help="of each kind, per set")
+    parser.add_argument("--reader", choices=("trained", "lexical"), default="trained")
+    parser.add_argument("--half", choices=("dev", "unseen"), default="unseen")
     arguments = parser.parse_args()
     figures: dict[str, Any] = {}
-    for name, cases in held_out().items():
-        verdicts, milliseconds = verdicts_of(cases)
+    for name, cases in halves(arguments.half).items():
+        verdicts, milliseconds = verdicts_of(cases, trained=arguments.reader == "trained")
         figures[name] = measured(cases, verdicts) | {"milliseconds": milliseconds}
         print(name)
         for key, value in figures[name].items():
             print(f"  {key}: {value}")
         _show_failures(cases, verdicts, arguments.show_failures)
-    save("claims", {"sets": figures})
+    save(f"claims-{arguments.reader}-{arguments.half}", {"sets": figures})
 
 
-def held_out() -> dict[str, list[ClaimCase]]:
-    """The cases that are reported, by set."""
-    return {
-        "WiCE": half(WICE.cases(), 1),
-        "SciFact": SCIFACT.cases(),
-        "ExpertQA": half(EXPERTQA.cases(), 1),
-    }
+def halves(which: str) -> dict[str, list[ClaimCase]]:
+    """The cases of a half by set; weights are learned from the development halves."""
+    number = 0 if which == "dev" else 1
+    sets = {"WiCE": WICE, "SciFact": SCIFACT, "ExpertQA": EXPERTQA}
+    return {name: half(one.cases(), number) for name, one in sets.items()}
 
 
-def verdicts_of(cases: Sequence[ClaimCase]) -> tuple[list[Verdict], float]:
+def verdicts_of(cases: Sequence[ClaimCase], *, trained: bool) -> tuple[list[Verdict], float]:
     """What ``verify`` says of each case, and milliseconds of one without embedding."""
     embedder = KnownVectors()
-    verdicts = [_verdict(case, embedder) for case in cases]  # embeds what is new
+    lexical = LexicalReader(lambda: embedder)
+    checker = TrainedReader(lexical, TrainedModel()) if trained else lexical
+    verdicts = [_verdict(case, checker) for case in cases]  # embeds what is new
     started = time.perf_counter()
     for case in cases:
-        _verdict(case, embedder)
+        _verdict(case, checker)
     spent = time.perf_counter() - started
     embedder.keep()
     return verdicts, round(1000 * spent / len(cases), 1)
 
 
-def _verdict(case: ClaimCase, embedder: KnownVectors) -> Verdict:
+def _verdict(case: ClaimCase, checker: Checking) -> Verdict:
     evidence = evidence_of(*case.passages, title=case.title)
     claim = Claim(text=case.claim, keys=tuple(piece.key for piece in evidence))
-    return verify([claim], evidence, LexicalReader(lambda: embedder))[0]
+    return verify([claim], evidence, checker)[0]
 
 
 def measured(cases: Sequence[ClaimCase], verdicts: Sequence[Verdict]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Case:
     gold_rank: int
     confidence: float
     seconds: float
-    readings: dict[str, float]
+    readings: dict[str, float | None]
     verdicts: list[str]
     text: str
 
@@ -83,17 +83,19 @@ def main() -> None:
     parser.add_argument("--sets", default="sample", help=f"of {','.join(SETS)}; with commas")
     parser.add_argument("--limit", type=int, default=0, help="questions per group; 0: all")
     parser.add_argument("--show-failures", action="store_true", help="print each one that failed")
+    parser.add_argument("--reader", choices=("trained", "lexical"), default="trained")
     options = parser.parse_args()
+    overrides = {"reader": {"answers": options.reader}, "cache": {"answers": False}}
     for name in options.sets.split(","):
         if name not in SETS:
             parser.error(f"no set {name!r}; there are {', '.join(SETS)}")
     for name in options.sets.split(","):
         chosen = SETS[name]
-        with filled(name, chosen.write) as kb:
+        with filled(name, chosen.write, overrides) as kb:
             cases = run(kb, sample(chosen.questions(kb), options.limit))
         figures = summary(cases)
         found = {"set": name, "about": chosen.about, "questions": len(cases), "figures": figures}
-        save(f"answers-{name}", found)
+        save(f"answers-{name}{'-lexical' if options.reader == 'lexical' else ''}", found)
         path = keep(name, cases)
         print("\n".join(table(found)))
         if options.show_failures:
@@ -172,10 +174,14 @@ def _case(
         gold_rank=_gold_rank(kb, one),
         confidence=given.confidence.score,
         seconds=round(seconds, 4),
-        readings={name: round(value, 4) for name, value in readings.items()},
+        readings={name: _rounded(value) for name, value in readings.items()},
         verdicts=[sentence.verdict.name for sentence in given.sentences],
         text=given.text,
     )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def holds_gold(given: Answer, one: Asked) -> bool:

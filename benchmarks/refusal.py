@@ -130,7 +130,9 @@ async def _row(kb: KnowledgeBase, name: str, one: Asked) -> Row:
         right=one.group in ("answerable", "partial") and holds_gold(given, one),
         declined=given.answered_by == NOBODY,
         confidence=given.confidence.score,
-        readings={key: round(value, 4) for key, value in readings.items()},
+        readings={
+            key: None if value is None else round(value, 4) for key, value in readings.items()
+        },
     )
 
 

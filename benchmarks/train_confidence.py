@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks.homes import default_embedder
 from benchmarks.paths import ROOT
-from benchmarks.refusal import Row, recorded
+from benchmarks.refusal import Row, path_of, recorded
 from benchmarks.sets.refused import REFUSED, WITHHELD
-from wellread.ask.verify.confidence import FILE, MEANING, WORDS, values_of
+from wellread.ask.verify.confidence import FILE, MEANING, READ, READ_WHOLE, WORDS, values_of
 from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import auroc
 
@@ -39,19 +39,26 @@ Floats = NDArray[np.float64]
 def main() -> None:
     """Learn, check across sets, write."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
-    rows = {name: usable(recorded(name)) for name in REFUSED}
-    for name in rows:
-        across(name, rows)
+    rows = {name: usable(recorded(name)) for name in REFUSED if path_of(name).exists()}
     kept = [row for members in rows.values() for row in members if not row.held_out]
-    text = {
+    read = any(row.readings["answers"] is not None for row in kept)
+    whole, plain = (READ_WHOLE, READ + WORDS) if read else (MEANING + WORDS, WORDS)
+    for name in rows:
+        across(name, rows, whole)
+    path = ROOT / "src" / "wellread" / "ask" / "verify" / FILE
+    known = json.loads(path.read_text(encoding="utf-8"))
+    text = known | {
         "about": "logistic regression over wellread.ask.verify.confidence_features; "
         "written by benchmarks/train_confidence.py",
-        "trained_on": dict(Counter(row.set for row in kept)),
         "embedder": default_embedder().identity.partition("/")[0],
-        "whole": learn(kept, MEANING + WORDS),
-        "by_words": learn(kept, WORDS),
+        ("read" if read else "whole"): learn(kept, whole),
+        ("read_by_words" if read else "by_words"): learn(kept, plain),
+        "trained_on": known["trained_on"]
+        | {
+            f"{name}{' read' if read else ''}": n
+            for name, n in Counter(r.set for r in kept).items()
+        },
     }
-    path = ROOT / "src" / "wellread" / "ask" / "verify" / FILE
     path.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 
@@ -61,10 +68,10 @@ def usable(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.readings and row.group in SHARES]
 
 
-def across(name: str, rows: dict[str, list[Row]]) -> None:
+def across(name: str, rows: dict[str, list[Row]], names: Sequence[str]) -> None:
     """Print how weights learned on the other sets do on all of ``name``."""
     others = [row for other, members in rows.items() if other != name for row in members]
-    found = learn(others, MEANING + WORDS)
+    found = learn(others, names)
     likely = predict(rows[name], found)
     parts = []
     for group in dict.fromkeys(row.group for row in rows[name]):

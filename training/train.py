@@ -33,6 +33,8 @@ def main() -> None:
     print(f"{len(rows)} pairs, {sum(len(row.ids) for row in rows) / len(rows):.0f} tokens each")
     reader = Reader(Size())
     load_encoder(reader, load_file(options.weights))
+    if options.start:
+        reader.load_state_dict(torch.load(options.start))
     reader.to(options.device).train()
     for embedding in (reader.word, reader.place, reader.kind):
         embedding.requires_grad_(False)
@@ -85,6 +87,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=1e9, help="stop, cooled down, after these")
     parser.add_argument("--tokens", type=int, default=8192, help="of a batch, with padding")
     parser.add_argument("--rate", type=float, default=1.2e-4)
+    parser.add_argument("--start", type=Path, help="go on from a stopped run's state")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")

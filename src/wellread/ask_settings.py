@@ -72,15 +72,17 @@ class ReaderSettings(Section):
         min_length=1,
     )
     answers: str = setting(
-        "lexical",
-        "who says how far a sentence answers the question; as reader.relevance",
+        "trained",
+        "who says which sentences answer the question: trained (the small network that comes "
+        "with Wellread), lexical (words and cosines: faster), or as reader.relevance",
         min_length=1,
     )
     entails: str = setting(
         "lexical",
-        "who rules on sentences that the built-in steps leave in doubt: lexical (nobody), "
-        "onnx, http, llm (a fact-checking model in a folder, on a server, the language "
-        "model), or the name of a plug-in",
+        "who rules on sentences: lexical (words), trained (the small network that comes with "
+        "Wellread, together with words); or, on those that words leave in doubt, onnx, http, "
+        "llm (a fact-checking model in a folder, on a server, the language model), or the name "
+        "of a plug-in",
         min_length=1,
     )
     depth: int = setting(30, "best passages of a search that are put in order", ge=2, le=200)

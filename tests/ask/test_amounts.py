@@ -15,6 +15,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import fits_of, lacking
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.extract import extract
+from wellread.ask.write.passage_reading import Chooser
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.readers.lexical import LexicalReader
@@ -60,7 +61,7 @@ def test_minutes_answer_how_long() -> None:
         "Port Merrow to Skerrick, valid from 27 October\n\n"
         "The first boat leaves Port Merrow for Skerrick at 06:40. The crossing takes 28 minutes."
     )
-    found = extract(analysis, evidence, LexicalReader(ReadableEmbedder), most=3)
+    found = extract(analysis, evidence, Chooser(sentences=LexicalReader(ReadableEmbedder)), most=3)
     assert [claim.text for claim in found.claims] == ["The crossing takes 28 minutes."]
 
 
@@ -69,7 +70,7 @@ def test_another_amount_is_no_second_answer() -> None:
     analysis = analyse(Question(text=question), Vocabulary(), date(2026, 1, 15))
     gale = "The crossing in a gale takes 28 minutes."
     evidence = evidence_of(f"{gale} The crossing takes 190 barrels.")
-    found = extract(analysis, evidence, LexicalReader(ReadableEmbedder), most=3)
+    found = extract(analysis, evidence, Chooser(sentences=LexicalReader(ReadableEmbedder)), most=3)
     assert [claim.text for claim in found.claims] == [gale]
 
 

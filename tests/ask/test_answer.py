@@ -260,9 +260,32 @@ def test_one_list_alone(kb: KnowledgeBase) -> None:
         assert hits[0].document.title == "Tool library"
 
 
-async def test_a_plain_question_embeds_itself_and_its_sentences_once(home: Path) -> None:
+BY_WORDS: dict[str, dict[str, object]] = {"reader": {"answers": "lexical", "entails": "lexical"}}
+
+
+async def test_a_reader_that_fails_shows_in_the_answer(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wellread.models.readers.trained_model.FILE", "gone.onnx")
+    with open_kb(home, overrides=LENIENT, embedder=ReadableEmbedder()) as kb:
+        given = await ask(kb, "When does the ferry leave the harbour?")
+        assert given.answered_by == "extractive"
+        assert all(each.verdict.name.whole for each in given.sentences)
+        assert "the reader failed, sentences are chosen by words" in given.failures[0]
+        assert "gone.onnx" in given.failures[0]
+
+
+async def test_a_plain_question_embeds_itself_alone(home: Path) -> None:
     embedder = CountingEmbedder()
     with open_kb(home, overrides=LENIENT, embedder=embedder) as kb:
+        given = await ask(kb, "When does the ferry leave the harbour?")
+        assert given.answered_by == "extractive"
+        assert embedder.calls == [("query", 1)]
+
+
+async def test_by_words_a_question_embeds_its_sentences_once(home: Path) -> None:
+    embedder = CountingEmbedder()
+    with open_kb(home, overrides=LENIENT | BY_WORDS, embedder=embedder) as kb:
         given = await ask(kb, "When does the ferry leave the harbour?")
         assert given.answered_by == "extractive"
         assert [purpose for purpose, _ in embedder.calls] == ["query", "passage"]

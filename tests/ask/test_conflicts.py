@@ -21,6 +21,7 @@ from wellread.ask.verify.conflicts.compared_values import swapped
 from wellread.ask.verify.conflicts.disputes import Dispute, with_disputes
 from wellread.ask.write.drafting import Written, by_extraction
 from wellread.ask.write.parse_draft import Draft, parse_draft
+from wellread.ask.write.passage_reading import Chooser
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.readers.lexical import LexicalReader
@@ -47,7 +48,9 @@ class Told(NamedTuple):
 
 def told(question: str, evidence: Sequence[Evidence]) -> Told:
     """What is extracted for a question."""
-    draft = by_extraction(read(question), evidence, LexicalReader(ReadableEmbedder), 3)
+    draft = by_extraction(
+        read(question), evidence, Chooser(sentences=LexicalReader(ReadableEmbedder)), 3
+    )
     written, disputes = with_disputes(read(question), evidence, draft)
     return Told(written.text, disputes)
 

@@ -10,11 +10,12 @@ from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.write.extract import extract
+from wellread.ask.write.passage_reading import Chooser
 from wellread.models.readers.lexical import LexicalReader
 from wellread.questions import Analysis
 from wellread.testing.embedding import ReadableEmbedder
 
-LEXICAL = LexicalReader(ReadableEmbedder)
+LEXICAL = Chooser(sentences=LexicalReader(ReadableEmbedder))
 
 
 def read(question: str) -> Analysis:

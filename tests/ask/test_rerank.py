@@ -228,10 +228,16 @@ def test_the_knowledge_base_opens_it_once(tmp_path: Path) -> None:
         relevance(reader, "q", ["text"])
 
 
-def test_without_settings_words_are_read(tmp_path: Path) -> None:
+def test_without_settings_the_reader_that_comes_along_reads(tmp_path: Path) -> None:
     with open_kb(tmp_path, embedder=ReadableEmbedder()) as kb:
-        assert kb.reader.identity == "lexical"
+        assert kb.reader.identity.startswith("lexical trained:")
         assert kb.reader.heads == set()
+        assert kb.passage_reader is not None
+    plain = {"reader": {"answers": "lexical", "entails": "lexical"}}
+    with open_kb(tmp_path, overrides=plain, embedder=ReadableEmbedder()) as kb:
+        assert kb.reader.identity == "lexical"
+        assert kb.passage_reader is None
+        assert kb.checker is kb.lexical
 
 
 def test_a_stand_in_comes_first(tmp_path: Path) -> None:

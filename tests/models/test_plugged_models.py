@@ -59,7 +59,7 @@ def test_an_embedder(tmp_path: Path, add_package: AddPackage) -> None:
 
 def test_a_reader(tmp_path: Path, add_package: AddPackage) -> None:
     added(tmp_path, add_package, READER, "wellread.readers")
-    reader = opened(relevance="mine", entails="mine")
+    reader = opened(relevance="mine", answers="lexical", entails="mine")
     assert reader.identity == "mine lexical"
     assert reader.heads == {"relevance", "entails"}
     assert relevance(reader, "ferry", ["bread", "ferry"]).tolist() == [0.0, 1.0]
@@ -71,7 +71,7 @@ def test_an_unknown_reader_tells_the_known_ones(tmp_path: Path, add_package: Add
     added(tmp_path, add_package, READER, "wellread.readers")
     with pytest.raises(SettingsError, match=r"reader\.answers is 'nobody'") as raised:
         opened(answers="nobody")
-    assert "lexical, onnx, http, llm, mine" in raised.value.hint
+    assert "lexical, trained, onnx, http, llm, mine" in raised.value.hint
 
 
 def test_a_language_model(tmp_path: Path, add_package: AddPackage) -> None:

@@ -152,6 +152,8 @@ def test_long_passages_are_cut() -> None:
 
 
 def test_settings_choose_it() -> None:
-    assert opened(Ruler, entails="llm").identity == "lexical model:scripted:ruler"
+    assert (
+        opened(Ruler, answers="lexical", entails="llm").identity == "lexical model:scripted:ruler"
+    )
     with pytest.raises(SettingsError, match=r"reader\.entails is llm, but generation\.model"):
         opened(entails="llm")

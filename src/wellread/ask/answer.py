@@ -60,7 +60,7 @@ from wellread.ask.verify.confidence import (
 )
 from wellread.ask.verify.confidence_features import features_of
 from wellread.ask.verify.conflicts.disputes import Dispute, settled, with_disputes
-from wellread.ask.write.drafting import Drafting, Written, write
+from wellread.ask.write.drafting import Drafting, Written, begun, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -111,13 +111,13 @@ async def answer(
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
-        drafting = Drafting()
-        if await in_thread(_hopeful, kb, analysis, evidence):
+        found, drafting = await in_thread(begun, kb, analysis, found, evidence)
+        if await in_thread(_hopeful, kb, analysis, evidence, drafting):
             past = await in_thread(_past_questions, kb, analysis)
             async for token in write(kb, analysis, evidence, drafting, similar_questions=past):
                 yield token
             yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
-        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting.written)
+        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting)
         yield clock.lap("verification", len(verified.checked))
         reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     for sentence in reply.sentences:
@@ -173,9 +173,10 @@ def _verify(
     analysis: Analysis,
     found: Found,
     evidence: Sequence[Evidence],
-    written: Written | None,
+    drafting: Drafting,
 ) -> _Verified:
     """Add what the sources dispute, check each sentence, and say how sure the answer is."""
+    written = drafting.written
     disputes: tuple[Dispute, ...] = ()
     checked: list[Checked] = []
     if written is not None:
@@ -183,7 +184,7 @@ def _verify(
         checked = check_claims(
             written.claims,
             evidence,
-            kb.lexical,
+            kb.lexical if drafting.reader_failed else kb.checker,
             voices=analysis.voices,
             reader=kb.reader,
             most=kb.settings.reader.most,
@@ -200,6 +201,7 @@ def _verify(
         [item.verdict for item in checked],
         kb.lexical,
         written.similarity if written and written.similarity else None,
+        drafting.readings,
     )
     sure = judge(
         features,
@@ -211,11 +213,14 @@ def _verify(
     return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)
 
 
-def _hopeful(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> bool:
+def _hopeful(
+    kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], drafting: Drafting
+) -> bool:
     """Whether anything is written at all. Without a model nothing is lost by trying."""
     if kb.model is None or not evidence:
         return bool(evidence)
-    features = features_of(analysis, heard(evidence, analysis.voices), (), kb.lexical)
+    heard_now = heard(evidence, analysis.voices)
+    features = features_of(analysis, heard_now, (), kb.lexical, None, drafting.readings)
     threshold = kb.settings.qa.confidence_threshold
     return hopeful(features, threshold, comparable=comparable(kb.embedder))
 

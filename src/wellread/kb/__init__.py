@@ -23,9 +23,9 @@ from wellread.kb.language_models import BudgetLedger, LanguageModels, Role
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
-from wellread.models.reader import Reader
+from wellread.models.reader import Checking, PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
-from wellread.models.readers.open_reader import Opening, open_reader
+from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
 from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
@@ -142,6 +142,16 @@ class KnowledgeBase:
                 environ=os.environ,
             )
         )
+
+    @property
+    def checker(self) -> Checking:
+        """Who takes the first look at every claim; built in."""
+        return self.reader.checker if isinstance(self.reader, ReaderByHead) else self.lexical
+
+    @property
+    def passage_reader(self) -> PassageReader | None:
+        """Who reads whole passages for a question; None where the settings name nobody."""
+        return self.reader.passages if isinstance(self.reader, ReaderByHead) else None
 
     # --- what is in use ---
 

@@ -48,6 +48,14 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Probabilities from which a claim counts as borne out, and as borne out in part."""
+
+    supported: float = SUPPORTED
+    partial: float = PARTIAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entailment:
     """How far passages bear a claim out, speak against it, or leave it open; together 1.
 
@@ -59,6 +67,7 @@ class Entailment:
         source: which passage holds the sentence that says most; None where that is not told, and
             of the lexical reader where no sentence shares a word with the claim.
         span: that sentence, in the passage's text.
+        limits: what the reader's ``supports`` is worth.
     """
 
     supports: float = 0.0
@@ -70,15 +79,43 @@ class Entailment:
     literal: bool = False
     source: int | None = None
     span: Span = NOWHERE
+    limits: Limits = Limits()
 
     @property
     def name(self) -> RulingName:
         """The numbers as one word."""
         if not self.decided:
             return "undecided"
-        if self.supports >= SUPPORTED:
+        if self.supports >= self.limits.supported:
             return "supported"
-        return "partial" if self.supports >= PARTIAL else "unsupported"
+        return "partial" if self.supports >= self.limits.partial else "unsupported"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader found in one text for a question.
+
+    Attributes:
+        answers: log odds that the text answers it.
+        sentences: log probability of each sentence to be the one that does, together 1; minus
+            infinity for a sentence that was not read. Shape ``(sentences,)``.
+    """
+
+    answers: float
+    sentences: Scores
+
+
+@runtime_checkable
+class PassageReader(Protocol):
+    """Reads whole passages for a question, sentence by sentence in their context."""
+
+    def read(self, question: str, texts: Sequence[Sequence[str]]) -> Sequence[Reading]:
+        """What each text, given as its sentences, holds for ``question``, in order.
+
+        Raises:
+            ModelError: the model cannot be run.
+        """
+        ...
 
 
 @runtime_checkable

@@ -24,18 +24,15 @@ from wellread.ask.deliver.cite import CitedText
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.answer_kind import LACKING, lacking
+from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.write.drafting import Written
 from wellread.questions import Analysis, ConstraintKind
-from wellread.text.english_questions import ASKING_ON
 from wellread.text.parsed import parse
 from wellread.types import Span
 
 HELD = 0.5  # of a part's own words, from which a passage counts as about it
 LONGEST = 6  # words of a term that is named as missing
 
-_PARTS = re.compile(
-    rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
-)
 _HELP = (
     (
         re.compile(r"\b(?:say|said|says|think|thinks|told|opinion|views?)\b", re.I),
@@ -188,8 +185,7 @@ def missing(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]
 
 def unanswered(analysis: Analysis, evidence: Sequence[Evidence]) -> tuple[str, ...]:
     """The parts of a question with several of which no piece of evidence holds the words."""
-    parts = [part.strip(" ?.,;") for part in _PARTS.split(analysis.question)]
-    parts = [part for part in parts if parse(part).stems]
+    parts = parts_of(analysis.question)
     if len(parts) < 2:
         return ()
     asked = [parse(part).stem_set for part in parts]

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
+from wellread.text.english_questions import ASKING_ON
 from wellread.text.english_types import ASPECT, COMPARING, SIDE_LEADING, SIDE_TRAILING, SIDES
+from wellread.text.parsed import parse
 from wellread.types import Filters, Span
 
 _DANGLING = re.compile(r"\s+([,;:?.!])")
 _REPEATED = re.compile(r"([,;:])\s*(?=[,;:?.!])")
 _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'”’)]*(?=\s+[\"“(]?[A-Z])|$)", re.DOTALL)
+_PARTS = re.compile(
+    rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
+)
 _EDGE = re.compile(r"^[\s,;:.]+")
 
 
@@ -41,6 +46,12 @@ def asked_part(text: str) -> tuple[Span, ...]:
     ]
     asking = tuple(span for span in spans if span.of(text).rstrip(" \"'”’)").endswith("?"))
     return asking or (Span(start=0, end=len(text)),)
+
+
+def parts_of(question: str) -> list[str]:
+    """The questions that are asked in one."""
+    parts = [part.strip(" ?.,;") for part in _PARTS.split(question)]
+    return [part for part in parts if parse(part).stems]
 
 
 def without(text: str, cuts: Sequence[Span]) -> str:

@@ -17,7 +17,6 @@ from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, who
 from wellread.ask.verify.check_steps import plain, quotation, settle
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
-from wellread.models.readers.support_score import in_doubt, learned
 from wellread.text.parsed import parse
 
 logger = logging.getLogger(__name__)
@@ -118,8 +117,7 @@ class Settled:
     @property
     def doubtful(self) -> bool:
         """Whether a reader has something to add: support that is neither clear nor clearly none."""
-        verdict = self.verdict
-        return verdict.method == "support" and in_doubt(verdict.score, learned())
+        return self.verdict.method == "support" and self.verdict.name == VerdictName.PARTIAL
 
 
 @dataclass(slots=True)

@@ -20,7 +20,6 @@ from rapidfuzz import fuzz
 from wellread.answers import Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Part, about
 from wellread.models.reader import Case, Checking, Entailment
-from wellread.models.readers.support_score import learned
 from wellread.text.english import DOUBTING, ROUGHLY, SCALES
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -77,7 +76,7 @@ def weighed(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
     if found.source is None:
         return Verdict(name=VerdictName.UNSUPPORTED, method="support", score=0.0, reason=NOTHING)
     part = parts[found.source]
-    name = _name_for(found.supports)
+    name = VerdictName(found.name)
     trouble = _trouble(claim, parts, found)
     if found.literal and name == VerdictName.PARTIAL:
         name = VerdictName.SUPPORTED
@@ -107,7 +106,7 @@ def _trouble(
 
     A name may be put in other words, and a direction or a negation be misread; a number not.
     """
-    name = _name_for(found.supports)
+    name = VerdictName(found.name)
     misread = VerdictName.PARTIAL if name == VerdictName.SUPPORTED else VerdictName.UNSUPPORTED
     text = " ".join(part.text for part in parts)
     known = " ".join(dict.fromkeys(about(part.piece) for part in parts))
@@ -116,13 +115,6 @@ def _trouble(
         named = VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
         return missing.words, named if missing.kind == "name" else VerdictName.UNSUPPORTED
     return (found.against, misread) if found.against else None
-
-
-def _name_for(score: float) -> VerdictName:
-    limits = learned()
-    if score >= limits.supported:
-        return VerdictName.SUPPORTED
-    return VerdictName.PARTIAL if score >= limits.partial else VerdictName.UNSUPPORTED
 
 
 def _quoted(method: str, score: float, part: Part, span: Span) -> Verdict:

@@ -23,6 +23,8 @@ from wellread.models.base import Embedder
 FILE = "confidence.json"
 MEANING = ("sentence", "passage")
 WORDS = ("together", "words", "names", "closeness")
+READ = ("answers",)
+READ_WHOLE = ("answers", "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
 LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
@@ -138,11 +140,21 @@ class Learned:
         embedder: the embedder whose cosines ``whole`` was learned with.
         whole: for answers over that embedder's vectors.
         by_words: for those over any other: one model's cosine of .6 is another's .3.
+        read: as ``whole``, for answers whose passages the reader read.
+        read_by_words: as ``by_words``, for the same.
     """
 
     embedder: str
     whole: Weights
     by_words: Weights
+    read: Weights
+    read_by_words: Weights
+
+    def weights(self, features: Features, *, comparable: bool) -> Weights:
+        """Those that ``features`` are weighed with."""
+        if features.answers is None:
+            return self.whole if comparable else self.by_words
+        return self.read if comparable else self.read_by_words
 
 
 def score(features: Features, *, comparable: bool) -> float:
@@ -153,8 +165,7 @@ def score(features: Features, *, comparable: bool) -> float:
     Args:
         comparable: whether the cosines are those of ``Learned.embedder``.
     """
-    known = learned()
-    odds = weigh(features, known.whole if comparable else known.by_words)
+    odds = weigh(features, learned().weights(features, comparable=comparable))
     return (1 + features.support) / 2 / (1 + math.exp(-odds))
 
 
@@ -183,6 +194,7 @@ def values_of(features: Features) -> dict[str, float]:
         "words": features.words,
         "names": features.names,
         "closeness": features.closeness,
+        "answers": features.answers or 0.0,
     }
 
 
@@ -195,6 +207,8 @@ def learned() -> Learned:
         embedder=str(read["embedder"]),
         whole=_weights(read["whole"], MEANING + WORDS),
         by_words=_weights(read["by_words"], WORDS),
+        read=_weights(read["read"], READ_WHOLE),
+        read_by_words=_weights(read["read_by_words"], READ + WORDS),
     )
 
 
@@ -212,6 +226,9 @@ def _band(found: float, threshold: float) -> Band:
 
 def _reason(features: Features, *, comparable: bool) -> str:
     parts = [_by_meaning(features)] if comparable else []
+    if features.answers is not None:
+        likely = 1 / (1 + math.exp(-features.answers))
+        parts.insert(0, f"the reader gives it {likely:.0%} that a passage answers")
     parts.append(f"one passage holds {_share(features.words)} words")
     if features.names < 1:
         parts.append(

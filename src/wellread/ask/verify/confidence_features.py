@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Evidence, Verdict
+from wellread.ask.write.passage_reading import MOST_ODDS, PassageReadings
 from wellread.models.reader import Excerpt, Ranking, excerpts
 from wellread.models.readers.support_score import worth_of
 from wellread.questions import Analysis
@@ -36,6 +37,7 @@ class Features:
         words: share of the question's words that one passage holds with its title.
         names: share of the question's names and numbers that this passage holds; 1 without any.
         closeness: how closely the words of the nearest passage stand to those of the question.
+        answers: log odds by the reader that a passage answers, -8 to 8; None where none was asked.
         support: share of the answer's sentences that are borne out, a partial one counting half.
     """
 
@@ -46,6 +48,7 @@ class Features:
     names: float
     closeness: float
     support: float = 1.0
+    answers: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +66,15 @@ def features_of(
     verdicts: Sequence[Verdict],
     lexical: Ranking,
     nearest: float | None = None,
+    readings: PassageReadings | None = None,
 ) -> Features:
     """Take the features of one answer.
 
     Args:
         verdicts: of the answer's sentences; none while it is not written.
         nearest: cosine of the question and the best sentence; None has it worked out, which
-            embeds the question and ``EMBEDDED`` sentences.
+            embeds the question and ``EMBEDDED`` sentences, unless there are ``readings``.
+        readings: what the reader said of the evidence, where one reads passages.
 
     Raises:
         ModelError: the embedder could not be run or reached.
@@ -89,7 +94,7 @@ def features_of(
         [Excerpt(text=piece.text, title=piece.hit.passage.context) for piece in pieces],
     )
     if nearest is None:
-        nearest = _nearest(analysis.wanted, lines, worth, lexical)
+        nearest = 0.0 if readings else _nearest(analysis.wanted, lines, worth, lexical)
     return Features(
         sentence=_unit(nearest),
         passage=_unit(max((piece.hit.similarity or 0.0 for piece in pieces), default=0.0)),
@@ -98,6 +103,7 @@ def features_of(
         names=_names(analysis, fullest),
         closeness=float(max(close, default=0.0)),
         support=support(verdicts),
+        answers=min(MOST_ODDS, max(-MOST_ODDS, readings.best)) if readings else None,
     )
 
 

@@ -13,8 +13,15 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import EXTRACTIVE, Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.write.extract import Material, extract
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
+from wellread.ask.write.passage_reading import (
+    Chooser,
+    PassageReadings,
+    for_reader,
+    read_evidence,
+)
 from wellread.ask.write.prompts import build_prompt, guard_of
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
@@ -59,9 +66,30 @@ class Written:
 
 @dataclass(slots=True)
 class Drafting:
-    """Where a draft is left once all its text has come; None until then."""
+    """Where a draft is left once all its text has come; None until then.
+
+    Attributes:
+        readings: what the reader said of the evidence, where one reads passages.
+        reader_failed: it could not be run, so that words alone decide.
+    """
 
     written: Written | None = None
+    readings: PassageReadings | None = None
+    reader_failed: bool = False
+
+
+def begun(
+    kb: KnowledgeBase, analysis: Analysis, found: Found, evidence: Sequence[Evidence]
+) -> tuple[Found, Drafting]:
+    """The start of a draft, with what the reader says of the evidence where one reads passages."""
+    if kb.passage_reader is None or found.clusters or not for_reader(analysis):
+        return found, Drafting()
+    try:
+        readings = read_evidence(analysis.question, evidence, kb.passage_reader)
+    except ModelError as error:
+        failed = f"the reader failed, sentences are chosen by words: {error}"
+        return replace(found, failures=(*found.failures, failed)), Drafting(reader_failed=True)
+    return found, Drafting(readings=readings)
 
 
 async def write(
@@ -112,7 +140,8 @@ async def write(
     if written is None:
         most = kb.settings.qa.max_sentences
         reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
-        written = await to_thread.run_sync(by_extraction, analysis, evidence, reader, most)
+        chooser = Chooser(sentences=reader, readings=drafting.readings)
+        written = await to_thread.run_sync(by_extraction, analysis, evidence, chooser, most)
     drafting.written = replace(written, fallback="; ".join(reasons))
 
 
@@ -165,16 +194,16 @@ async def _by_model(
 
 
 def by_extraction(
-    analysis: Analysis, evidence: Sequence[Evidence], reader: Reader, most: int
+    analysis: Analysis, evidence: Sequence[Evidence], chooser: Chooser, most: int
 ) -> Written:
     """A draft of about ``most`` sentences of the evidence."""
-    found = extract(analysis, evidence, reader, most=most)
+    found = extract(analysis, evidence, chooser, most=most)
     return Written(
         text=found.text,
         claims=found.claims,
         by=EXTRACTIVE,
         # Confidence was learned with cosines; another reader says something else.
-        similarity=0.0 if "answers" in reader.heads else found.best_similarity,
+        similarity=found.best_similarity if chooser.cosines else 0.0,
         material=found.material,
         arranged=found.arranged,
     )

@@ -15,18 +15,21 @@ from wellread.ask.retrieve.asked_lists import is_listed
 from wellread.ask.understand.answer_kind import expected_of, guide_of
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
+from wellread.ask.write.passage_reading import Chooser
 from wellread.ask.write.sentence_score import (
+    KEEP,
+    KEEP_READ,
     Scored,
     SentenceFeatures,
     features_of,
     pick,
     promising,
+    read_or_promising,
     repeats,
     score,
     whole_list,
 )
 from wellread.ask.write.source_subjects import with_further_reports
-from wellread.models.reader import Ranking
 from wellread.questions import Analysis
 from wellread.text.english import AFTER_ORDERS, DUTIES, STOP_WORDS
 from wellread.text.parsed import parse
@@ -85,7 +88,7 @@ def material_of(analysis: Analysis, evidence: Sequence[Evidence]) -> Material:
 
 
 def extract(
-    analysis: Analysis, evidence: Sequence[Evidence], reader: Ranking, *, most: int
+    analysis: Analysis, evidence: Sequence[Evidence], chooser: Chooser, *, most: int
 ) -> Extract:
     """Choose the sentences that answer, about ``most``; none when the evidence has no sentence.
 
@@ -100,14 +103,15 @@ def extract(
     if len(analysis.sides) > 1 and not listed:
         sides, several = _sides_of(analysis.sides, material)
         if sum(bool(places) for _, places in sides) > 1:
-            return _compared(analysis, material, sides, several, reader)
-    places = promising(options, features)
-    scored = score(analysis, material.evidence, options, features, places, reader)
+            return _compared(analysis, material, sides, several, chooser)
+    places = read_or_promising(options, features, chooser)
+    scored = score(analysis, material.evidence, options, features, places, chooser)
     if listed:
         return _whole_list(listed, evidence, scored)
     if sections:
         return _stepwise(sections, evidence, scored)
-    picked = pick(scored, most, expected_of(analysis.question))
+    keep = KEEP_READ if chooser.readings else KEEP
+    picked = pick(scored, most, expected_of(analysis.question), keep)
     chosen = [each.option for each in picked]
     chosen += [item for item in whole_list(picked, options) if item not in chosen]
     page = Page(evidence=material.evidence)
@@ -202,14 +206,14 @@ def _compared(
     material: Material,
     sides: Sequence[tuple[str, Sequence[int]]],
     several: Sequence[int],
-    reader: Ranking,
+    chooser: Chooser,
 ) -> Extract:
     """A paragraph for what names both sides, then one for each side under its name."""
     options, features = material.options, material.features
     groups = [promising(options, features, within=held, most=OF_THE_TWO) for _, held in sides]
     both = promising(options, features, within=several, most=TOGETHER) if several else []
     places = [*both, *(place for group in groups for place in group)]
-    scored = score(analysis, material.evidence, options, features, places, reader)
+    scored = score(analysis, material.evidence, options, features, places, chooser)
     by_option = {(each.option.evidence, each.option.place): each for each in scored}
     page = Page(evidence=material.evidence)
     together = [by_option[options[place].evidence, options[place].place] for place in both]

@@ -12,8 +12,8 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.ranking import overlap
@@ -26,7 +26,8 @@ from wellread.ask.understand.answer_kind import (
     holds,
 )
 from wellread.ask.write.candidate_sentences import Option
-from wellread.models.reader import Ranking, excerpts
+from wellread.ask.write.passage_reading import Chooser, SentenceReading
+from wellread.models.reader import excerpts
 from wellread.questions import Analysis
 from wellread.text.english import OF_ONESELF, SMALL_TALK
 from wellread.text.english_questions import POINTING_BACK
@@ -35,6 +36,7 @@ from wellread.text.parsed import parse
 KIND = 0.15  # what the asked kind counts in the choice of sentences that are embedded
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
 KEEP = 0.42  # of the best score: a further sentence must reach it
+KEEP_READ = 0.55  # the same where the passages were read
 KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
 KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of the answer yet
 SAME = 0.55  # share of words in common from which a sentence repeats another
@@ -47,6 +49,20 @@ EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 FITTING, MISFITTING = 0.6, -0.3
 CHATTER = -1.2  # for a sentence of a talk that opens it, greets or hands over
 MEANING = 3.4
+UNREAD = -5.0  # log odds of a sentence that the reader was not given
+# Where the reader read the passages (benchmarks/train_choice.py). The passage's place counts for
+# less and the reader for more than fitted, since the fitted sets have one right passage each.
+READ_BIAS = -4.0
+READ = {
+    "terms": 1.91,
+    "above": 2.43,
+    "pairs": 0.87,
+    "passage": 3.55,
+    "expected": 0.35,
+    "lacking": -0.36,
+    "fits": 1.49,
+    "read": 0.62,
+}
 
 _SMALL_TALK = re.compile(rf"\W*{SMALL_TALK}", re.IGNORECASE)
 _NO_DEFINITION = re.compile(rf"\W*(?:{SMALL_TALK}|{OF_ONESELF})", re.IGNORECASE)
@@ -96,20 +112,24 @@ def score(
     options: Sequence[Option],
     features: Sequence[SentenceFeatures],
     places: Sequence[int],
-    reader: Ranking,
+    chooser: Chooser,
 ) -> list[Scored]:
     """The options at ``places`` with their scores, best first."""
-    stems = analysis.parsed.stem_set
-    texts = [_in_context(options[place], evidence, stems) for place in places]
-    similarities = reader.answers(analysis.wanted, excerpts(*texts)).tolist()
+    if chooser.readings is None:
+        stems = analysis.parsed.stem_set
+        texts = [_in_context(options[place], evidence, stems) for place in places]
+        similarities = chooser.sentences.answers(analysis.wanted, excerpts(*texts)).tolist()
+        likely = [
+            _likely(features[place], options[place], similarity)
+            for place, similarity in zip(places, similarities, strict=True)
+        ]
+    else:
+        similarities = [0.0] * len(places)
+        known = chooser.readings.sentences
+        likely = [_by_reading(features[place], options[place], known) for place in places]
     scored = [
-        Scored(
-            option=options[place],
-            score=_likely(features[place], options[place], similarity),
-            similarity=similarity,
-            features=features[place],
-        )
-        for place, similarity in zip(places, similarities, strict=True)
+        Scored(option=options[at], score=chance, similarity=near, features=features[at])
+        for at, chance, near in zip(places, likely, similarities, strict=True)
     ]
     return sorted(scored, key=lambda each: (-each.score, each.option.evidence, each.option.place))
 
@@ -177,6 +197,27 @@ def promising(
     return sorted(readable, key=lambda place: (-rough(place), place))[:most]
 
 
+def read_or_promising(
+    options: Sequence[Option], features: Sequence[SentenceFeatures], chooser: Chooser
+) -> list[int]:
+    """Numbers of the options that can be scored: those that were read, else the promising ones."""
+    if chooser.readings is None:
+        return promising(options, features)
+    known = chooser.readings.sentences
+    read = [at for at, one in enumerate(options) if (one.evidence, one.place) in known]
+    return [at for at in read if options[at].readable] or read or promising(options, features)
+
+
+def _by_reading(
+    features: SentenceFeatures, option: Option, known: Mapping[tuple[int, int], SentenceReading]
+) -> float:
+    found = known.get((option.evidence, option.place))
+    values = asdict(features) | {"read": found.odds if found else UNREAD}
+    logit = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
+    logit += CHATTER * (features.chatter and features.fits <= 0)
+    return 1 / (1 + math.exp(-logit))
+
+
 def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[str]) -> str:
     """The sentence; one that says "it" or "they" with a title that says what is asked about."""
     title = evidence[option.evidence].hit.document.title
@@ -188,6 +229,7 @@ def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[s
 def _likely(features: SentenceFeatures, option: Option, similarity: float) -> float:
     logit = (
         BIAS
+        + MEANING * max(0.0, similarity)
         + TERMS * features.terms
         + ABOVE * features.above
         + PAIRS * features.pairs
@@ -198,7 +240,6 @@ def _likely(features: SentenceFeatures, option: Option, similarity: float) -> fl
         + MISFITTING * (features.fits < 0)
         + LEANING * option.leaning
         + CHATTER * (features.chatter and features.fits <= 0)
-        + MEANING * max(0.0, similarity)
     )
     return 1 / (1 + math.exp(-logit))
 
@@ -210,13 +251,17 @@ def _pairs(wanted: frozenset[tuple[str, str]], text: str) -> float:
     return len(wanted & frozenset(itertools.pairwise(stems))) / len(wanted)
 
 
-def pick(scored: Sequence[Scored], most: int, kind: Expected) -> list[Scored]:
-    """The best sentence and those nearly as good that say something else, best first."""
+def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP) -> list[Scored]:
+    """The best sentence and those nearly as good that say something else, best first.
+
+    Args:
+        keep: of the best score, what a further sentence must reach.
+    """
     if not scored:
         return []
     best = scored[0]
     told = best.features.expected and kind in ("person", "date", "number", "place")
-    least = (KEEP_AFTER_FACT if told else KEEP) * best.score
+    least = max(keep, KEEP_AFTER_FACT if told else 0.0) * best.score
     picked = [best]
     for each in scored[1:]:
         if len(picked) == most or each.score < least:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from wellread.models.base import Embedder
-from wellread.models.reader import Case, Entailment, Excerpt, Head, Scores
+from wellread.models.reader import Case, Entailment, Excerpt, Head, Limits, Scores
 from wellread.models.readers.proximity import closeness
-from wellread.models.readers.support_score import support
+from wellread.models.readers.support_score import Support, Weights, learned, support
 
 
 class LexicalReader:
@@ -25,6 +25,11 @@ class LexicalReader:
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
         """Prepare; ``embedder`` is called when vectors are needed."""
         self._embedder = embedder
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder whose cosines count."""
+        return self._embedder()
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """How closely the question's words stand together in each of ``texts``, 0 to 1."""
@@ -51,24 +56,27 @@ class LexicalReader:
         Raises:
             ModelError: the embedder could not be run or reached.
         """
-        return [self._entails(case) for case in cases]
+        found = (support(case.claim, case.passages, self._embedder()) for case in cases)
+        return [entailment_of(each, each.score, learned()) for each in found]
 
-    def _entails(self, case: Case) -> Entailment:
-        found = support(case.claim, case.passages, self._embedder())
-        if found.source is None:
-            return Entailment(neither=1.0, reason="no word of it stands there")
-        against = ""
-        if found.readings["denied"]:
-            against = "one of the two is negated"
-        elif found.readings["opposed"]:
-            against = "the passage says the opposite direction"
-        return Entailment(
-            supports=found.score,
-            contradicts=1 - found.score if against else 0.0,
-            neither=0.0 if against else 1 - found.score,
-            reason=f"{found.readings['cover_plain']:.0%} of its words stand in the passage",
-            against=against,
-            literal=found.contained,
-            source=found.source,
-            span=found.span,
-        )
+
+def entailment_of(found: Support, score: float, weights: Weights) -> Entailment:
+    """What words, names and numbers say of a claim whose support is ``score`` by ``weights``."""
+    if found.source is None:
+        return Entailment(neither=1.0, reason="no word of it stands there")
+    against = ""
+    if found.readings["denied"]:
+        against = "one of the two is negated"
+    elif found.readings["opposed"]:
+        against = "the passage says the opposite direction"
+    return Entailment(
+        supports=score,
+        contradicts=1 - score if against else 0.0,
+        neither=0.0 if against else 1 - score,
+        reason=f"{found.readings['cover_plain']:.0%} of its words stand in the passage",
+        against=against,
+        literal=found.contained,
+        source=found.source,
+        span=found.span,
+        limits=Limits(supported=weights.supported, partial=weights.partial),
+    )

@@ -22,6 +22,7 @@ from wellread.models.reader import (
     Entailment,
     Excerpt,
     Head,
+    PassageReader,
     Ranking,
     Scores,
 )
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 GROUP = "wellread.readers"
 LEXICAL = "lexical"
+TRAINED = "trained"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,12 @@ Factory = Callable[[Opening, Head], Back]
 
 
 class ReaderByHead:
-    """A reader that asks for each relation whoever the settings name."""
+    """A reader that asks for each relation whoever the settings name.
+
+    Attributes:
+        passages: reads whole passages for a question; None where the reader of answers cannot.
+        checker: takes the first look at every claim; built in, so that it costs no call.
+    """
 
     def __init__(
         self, relevance: Ranking, answers: Ranking, entails: Checking, lexical: LexicalReader
@@ -66,10 +73,13 @@ class ReaderByHead:
         self._relevance, self._answers, self._entails = relevance, answers, entails
         self._lexical = lexical
         names = (relevance.identity, answers.identity, entails.identity)
+        own = [name.partition(":")[0] in (LEXICAL, TRAINED) for name in names]
         self.heads: frozenset[Head] = frozenset(
-            head for head, name in zip(HEADS, names, strict=True) if name != LEXICAL
+            head for head, built_in in zip(HEADS, own, strict=True) if not built_in
         )
         self.identity = " ".join(dict.fromkeys(names))
+        self.passages = answers if isinstance(answers, PassageReader) else None
+        self.checker = entails if own[-1] else lexical
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
         """As ``Reader``."""
@@ -110,7 +120,8 @@ def open_reader(opening: Opening) -> ReaderByHead:
     relevance = _ranking(opening, "relevance")
     same = named.answers == named.relevance
     answers = relevance if same else _ranking(opening, "answers")
-    entails = _opened(opening, "entails")
+    shared = named.entails == named.answers == TRAINED  # one network in memory
+    entails = answers if shared else _opened(opening, "entails")
     if not isinstance(entails, Checking):
         raise _unfit("entails", named.entails)
     return ReaderByHead(relevance, answers, entails, opening.lexical)
@@ -130,6 +141,13 @@ def _opened(opening: Opening, head: Head) -> Back:
 
 def _lexical(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all factories
     return opening.lexical
+
+
+def _trained(opening: Opening, head: Head) -> Back:  # noqa: ARG001 - as all factories
+    from wellread.models.readers.trained_model import TrainedModel  # noqa: PLC0415
+    from wellread.models.readers.trained_reader import TrainedReader  # noqa: PLC0415
+
+    return TrainedReader(opening.lexical, TrainedModel(threads=opening.settings.threads))
 
 
 def _onnx(opening: Opening, head: Head) -> Back:
@@ -191,6 +209,7 @@ def _llm(opening: Opening, head: Head) -> Back:
 
 BUILT_IN: Mapping[str, Callable[[], Factory]] = {
     LEXICAL: lambda: _lexical,
+    TRAINED: lambda: _trained,
     "onnx": lambda: _onnx,
     "http": lambda: _http,
     "llm": lambda: _llm,

@@ -305,13 +305,10 @@ def support(claim: str, sources: Sequence[Excerpt], embedder: Embedder) -> Suppo
 
 def weigh(found: Mapping[str, float], weights: Weights) -> float:
     """The score of ``found``, 0-1."""
-    odds = weights.bias + math.fsum(weights.readings[name] * found[name] for name in NAMES)
+    odds = weights.bias + math.fsum(
+        weight * found[name] for name, weight in weights.readings.items()
+    )
     return 1 / (1 + math.exp(-odds))
-
-
-def in_doubt(score: float, weights: Weights) -> bool:
-    """Whether ``score`` lies between the thresholds, where a judge has most to add."""
-    return weights.partial <= score < weights.supported
 
 
 @cache

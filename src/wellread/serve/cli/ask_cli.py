@@ -29,11 +29,13 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.serve.cli.options import (
     Kinds,
+    ReadBy,
     Since,
     Speakers,
     Topics,
     Until,
     filters_of,
+    read_by,
 )
 from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
 from wellread.serve.features.asking.answer_print import print_answer, print_evidence
@@ -87,6 +89,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     ] = None,
     session: SessionId = "",
     fresh: Fresh = False,
+    reader: ReadBy = None,
 ) -> None:
     """Answer a question from the material, with a verdict for every sentence.
 
@@ -102,7 +105,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         session_id=session,
         fresh=fresh,
     )
-    with terminal.open_to_ask() as kb:
+    with terminal.open_to_ask(overrides=read_by(reader)) as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
         else:

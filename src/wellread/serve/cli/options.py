@@ -26,6 +26,21 @@ class KindName(StrEnum):
     QA = "qa"
 
 
+class ReaderName(StrEnum):
+    """The readers that come with Wellread, as choices of an option."""
+
+    TRAINED = "trained"
+    LEXICAL = "lexical"
+
+
+ReadBy = Annotated[
+    ReaderName | None,
+    typer.Option(
+        "--reader",
+        help="Who reads: trained (a small network) or lexical (words; faster on slow machines).",
+        show_default=False,
+    ),
+]
 Topics = Annotated[
     list[str] | None,
     typer.Option(
@@ -117,3 +132,8 @@ def limited(
         source_types=tuple(source_types or ()),
         taxonomy=tuple(pair_of(field) for field in fields or ()),
     )
+
+
+def read_by(reader: ReaderName | None) -> dict[str, dict[str, str]] | None:
+    """The settings that have everything read by ``reader``."""
+    return {"reader": {"answers": reader, "entails": reader}} if reader else None

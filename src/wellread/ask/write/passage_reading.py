@@ -1,0 +1,145 @@
+"""The evidence as the reader sees it: which passages answer the question, and which sentence does.
+
+Sentences are read in their context: runs of neighbours of some 80 words, as the reader was trained.
+The most promising runs, by words and by the passage's vector, are read, a few for each question,
+since reading is what costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from wellread.answers import Evidence
+from wellread.ask.understand.question_parts import parts_of
+from wellread.models.reader import PassageReader, Ranking
+from wellread.questions import Analysis
+from wellread.text.parsed import parse
+from wellread.text.sentences import sentence_spans
+
+PASSAGES = 8  # of the evidence, best first
+WINDOW = 80  # words of a run
+MOST = 7  # runs that are read
+MOST_ODDS = 8.0
+ONE_PASSAGE = ("factual", "temporal")  # types of question that one passage can answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceReading:
+    """Of one sentence: the log odds that its run answers, its log probability among the run's."""
+
+    answers: float
+    chosen: float
+
+    @property
+    def odds(self) -> float:
+        """The log odds that the run answers and that this is the sentence that does."""
+        log = self.chosen - math.log1p(math.exp(-min(50.0, max(-50.0, self.answers))))
+        return min(MOST_ODDS, max(-MOST_ODDS, log - math.log(-math.expm1(min(log, -1e-9)))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageReadings:
+    """What the reader said of a question's evidence.
+
+    Attributes:
+        sentences: by number of the piece of evidence and of the sentence in it.
+        best: the highest log odds that a run answers the question.
+    """
+
+    sentences: Mapping[tuple[int, int], SentenceReading]
+    best: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chooser:
+    """Who says which sentences answer.
+
+    Attributes:
+        sentences: reads them one by one; asked where nobody read whole passages.
+        readings: what was said of the passages, where somebody read them.
+    """
+
+    sentences: Ranking
+    readings: PassageReadings | None = None
+
+    @property
+    def cosines(self) -> bool:
+        """Whether sentences are chosen by the cosines of the embedder."""
+        return self.readings is None and self.sentences.identity == "lexical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """Neighbouring sentences of one piece of evidence, and how much they promise."""
+
+    piece: int
+    first: int
+    sentences: tuple[str, ...]
+    promise: float
+
+
+def for_reader(analysis: Analysis) -> bool:
+    """Whether the question is one of those that the reader learned: one, about what a text says.
+
+    Several questions in one, and what one speaker said, are left to words.
+    """
+    limited = any(one.kind == "speaker" for one in analysis.constraints)
+    return analysis.type in ONE_PASSAGE and not limited and len(parts_of(analysis.question)) == 1
+
+
+def read_evidence(
+    question: str, evidence: Sequence[Evidence], reader: PassageReader
+) -> PassageReadings:
+    """Read the most promising runs of ``evidence`` for ``question``.
+
+    Raises:
+        ModelError: the reader cannot be run.
+    """
+    asked = parse(question).stem_set
+    runs = [
+        run for place, piece in enumerate(evidence[:PASSAGES]) for run in _runs(place, piece, asked)
+    ]
+    runs = sorted(runs, key=lambda run: (-run.promise, run.piece, run.first))[:MOST]
+    titles = [_title(evidence[run.piece], asked) for run in runs]
+    texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
+    found = reader.read(question, texts)
+    sentences = {
+        (run.piece, run.first + at): SentenceReading(
+            answers=reading.answers, chosen=float(reading.sentences[len(title) + at])
+        )
+        for run, title, reading in zip(runs, titles, found, strict=True)
+        for at in range(len(run.sentences))
+    }
+    best = max((reading.answers for reading in found), default=-np.inf)
+    return PassageReadings(sentences=sentences, best=float(best))
+
+
+def _title(piece: Evidence, asked: frozenset[str]) -> list[str]:
+    """The document's title as a sentence before the others, where the question speaks of it."""
+    title = piece.hit.document.title
+    return [title] if asked & parse(title).stem_set else []
+
+
+def _runs(place: int, piece: Evidence, asked: frozenset[str]) -> list[_Run]:
+    texts = [" ".join(span.of(piece.text).split()) for span in sentence_spans(piece.text)]
+    sizes = [len(text.split()) for text in texts]
+    above = len(asked & piece.heading.stem_set)
+    meaning = 0.5 * (piece.hit.similarity or 0.0)
+    found: list[_Run] = []
+    start = 0
+    while start < len(texts):
+        end, size = start, 0
+        while end < len(texts) and (end == start or size + sizes[end] <= WINDOW):
+            size += sizes[end]
+            end += 1
+        held = asked & parse(" ".join(texts[start:end])).stem_set
+        promise = (len(held) + 0.5 * above) / max(1, len(asked)) - 0.05 * place + meaning
+        found.append(
+            _Run(piece=place, first=start, sentences=tuple(texts[start:end]), promise=promise)
+        )
+        start = end
+    return found

@@ -1,0 +1,123 @@
+"""The network that comes with the package, as a reader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from wellread.errors import ModelError
+from wellread.models.model_files import sha256_of
+from wellread.models.reader import Case, Excerpt, Reader, excerpts
+from wellread.models.readers.lexical import LexicalReader
+from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
+from wellread.models.readers.trained_model import TrainedModel
+from wellread.models.readers.trained_reader import TrainedReader, network, windows
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.reader_contract import ReaderContract
+
+FERRY = (
+    "The Osprey was built in Leith and painted green.",
+    "Nobody in the village had seen a larger boat.",
+    "She leaves the harbour every morning at half past six.",
+    "Tickets are sold in the tea room beside the pier.",
+)
+
+
+@pytest.fixture(scope="module")
+def model() -> TrainedModel:
+    return TrainedModel(threads=1)
+
+
+@pytest.fixture(scope="module")
+def trained(model: TrainedModel) -> TrainedReader:
+    return TrainedReader(LexicalReader(ReadableEmbedder), model)
+
+
+class TestTrainedReader(ReaderContract):
+    ALONE = False  # relevance is the lexical reader's
+
+    @pytest.fixture
+    def reader(self, trained: TrainedReader) -> Reader:
+        return trained
+
+
+def test_the_weights_belong_to_the_network(model: TrainedModel) -> None:
+    assert sha256_of(model.path) == network()
+    assert model.path.stat().st_size <= 30_000_000
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("Where was the Osprey built?", 0),
+        ("When does the boat leave the harbour?", 2),
+        ("Where can I buy a ticket?", 3),
+    ],
+)
+def test_the_sentence_that_answers_is_chosen(
+    trained: TrainedReader, question: str, place: int
+) -> None:
+    (found,) = trained.read(question, [FERRY])
+    assert int(np.argmax(found.sentences)) == place
+    assert np.exp(found.sentences).sum() == pytest.approx(1)
+
+
+def test_a_text_without_the_answer_answers_less(trained: TrainedReader) -> None:
+    whole, cut = trained.read(
+        "When does the boat leave the harbour?", [FERRY, (*FERRY[:2], FERRY[3])]
+    )
+    assert whole.answers > cut.answers
+
+
+def test_what_is_read_does_not_hang_on_what_else_is_read(trained: TrainedReader) -> None:
+    question = "Where can I buy a ticket?"
+    (alone,) = trained.read(question, [FERRY])
+    among = trained.read(question, [FERRY[:2], FERRY, ("Tea.",) * 20])[1]
+    assert alone.answers == pytest.approx(among.answers, abs=0.3)
+
+
+def test_a_claim_in_other_words_is_borne_out_more_than_another(trained: TrainedReader) -> None:
+    passages = excerpts(" ".join(FERRY))
+    said, other = trained.entails(
+        [
+            Case(claim="The Osprey was built in Leith.", passages=passages),
+            Case(claim="The Osprey was sold to a circus in Paris.", passages=passages),
+        ]
+    )
+    assert said.supports > other.supports + 0.2
+    assert said.name != "unsupported"
+    assert other.name == "unsupported"
+
+
+def test_a_long_pair_is_cut_and_its_lost_sentences_are_never_chosen(
+    trained: TrainedReader,
+) -> None:
+    text = [f"Boat number {number} is moored beside the long wooden pier." for number in range(60)]
+    pair = encode_pair("boat " * 200, text)
+    assert len(pair.ids) <= MOST_TOKENS
+    assert int((pair.sentence == 0).sum()) == MOST_ASKED + 2
+    (found,) = trained.read("boat " * 200, [text])
+    assert found.sentences.shape == (60,)
+    assert np.isneginf(found.sentences[-1])
+
+
+def test_windows_hold_every_sentence() -> None:
+    text = " ".join(f"Sentence number {number} speaks of boats and tea." for number in range(60))
+    held = [one for window in windows(text) for one in window]
+    assert len(set(held)) == 60
+    assert all(len(" ".join(window).split()) <= 80 for window in windows(text))
+
+
+def test_odd_texts_are_read(trained: TrainedReader) -> None:
+    found = trained.read("\ud83d ", [["", "\x00", "\ud83d"], []])
+    assert all(np.isfinite(each.answers) for each in found)
+    assert trained.answers("who?", [Excerpt(text="")]).shape == (1,)
+
+
+def test_a_lost_network_says_what_to_do(tmp_path: Path) -> None:
+    reader = TrainedReader(LexicalReader(ReadableEmbedder), TrainedModel(tmp_path / "gone.onnx"))
+    with pytest.raises(ModelError, match="is not there") as raised:
+        reader.read("who?", [FERRY])
+    assert "reader.answers" in raised.value.hint
