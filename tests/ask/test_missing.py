@@ -54,7 +54,7 @@ async def test_the_part_of_a_question_that_nothing_answers_is_named(kb: Knowledg
         kb, "When was the heron boathouse rebuilt after the flood and who paid the carpenters?"
     )
     assert "2020" in given.text
-    assert "no source answers the part “who paid the carpenters”" in given.data_gaps
+    assert "no source answers the part “Who paid the carpenters?”" in given.data_gaps
 
 
 async def test_a_question_answered_in_both_parts_has_no_gap(kb: KnowledgeBase) -> None:

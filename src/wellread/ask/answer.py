@@ -7,9 +7,8 @@ one (``final``).
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
 
@@ -27,12 +26,14 @@ from wellread.answers import (
     Question,
     SentenceEvent,
     Step,
-    StepEvent,
     Usage,
 )
 from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
+from wellread.ask.deliver.asked_back import not_searched
 from wellread.ask.deliver.cite import cite, pruned
+from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
 from wellread.ask.deliver.tell import tell
@@ -44,6 +45,9 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import lacking
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
+from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.question_parts import questions_in
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.answered_before import Before, answered_before
@@ -85,7 +89,7 @@ async def answer(
     """
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
-    clock = _Clock()
+    clock = Clock()
     known = await in_thread(vocabulary_of, kb, question.filters.collections)
     turn = await opened(kb, question, known)
     place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))
@@ -97,13 +101,42 @@ async def answer(
         await in_thread(_record, kb, place, again)
         yield FinalEvent(answer=again)
         return
+    parts: list[Part] = []
+    for text in questions_in(turn.question.text):
+        part = _part_of(turn, text, parts, known)
+        async for event in _reply_to(kb, part, known, parts, clock, explain):
+            yield event
+    whole = await in_thread(as_one, kb, parts)
+    for sentence in whole.reply.sentences:
+        yield SentenceEvent(sentence=sentence)
+    yield clock.lap("citation", len(whole.reply.citations))
+    aside = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
+    next_ones = whole.reply.readings or aside.suggestions
+    reply = replace(whole.reply, related=aside.related, readings=next_ones)
+    done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
+    await in_thread(_record, kb, place, done)
+    yield FinalEvent(answer=done)
+
+
+async def _reply_to(
+    kb: KnowledgeBase,
+    turn: Opened,
+    known: Vocabulary,
+    parts: list[Part],
+    clock: Clock,
+    explain: Explain | None,
+) -> AsyncIterator[Event]:
+    """The steps to the reply to one question, which is added to ``parts``."""
     analysis = await in_thread(_understand, kb, turn, known)
     yield clock.lap("analysis", len(analysis.terms))
-    found = await in_thread(find, kb, analysis)
+    unsearched = await in_thread(not_searched, kb, turn, analysis)
+    found = Found() if unsearched else await in_thread(find, kb, analysis)
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
-    if isinstance(found, AggregateResult):
+    if unsearched is not None:
+        reply = unsearched
+    elif isinstance(found, AggregateResult):
         reply = await in_thread(_told, kb, analysis, found)
     elif before := await in_thread(answered_before, kb, analysis):
         found = replace(found, notes=(*found.notes, before.note))
@@ -120,15 +153,7 @@ async def answer(
         verified = await in_thread(_verify, kb, analysis, found, evidence, drafting)
         yield clock.lap("verification", len(verified.checked))
         reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
-    for sentence in reply.sentences:
-        yield SentenceEvent(sentence=sentence)
-    yield clock.lap("citation", len(reply.citations))
-    aside = await in_thread(beside, kb, analysis, found.hits, reply)
-    reply = replace(reply, related=aside.related)
-    done = _assemble(analysis, turn, found, reply, clock.steps)
-    done = replace(done, suggestions=aside.suggestions)
-    await in_thread(_record, kb, place, done)
-    yield FinalEvent(answer=done)
+    parts.append(Part(analysis=analysis, found=found, reply=reply))
 
 
 async def final(events: AsyncIterator[Event]) -> Answer:
@@ -142,13 +167,19 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 # --- the stages ------------------------------------------------------------------------------
 
 
+def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
+    """The turn for one of its questions, in words that need none of those ``before`` it."""
+    if text == turn.question.text:
+        return turn
+    told = [Turn(question=part.analysis.question, answer=part.reply.text) for part in before]
+    read = standalone(text, told, known, date.today()).text if told else text
+    return replace(turn, question=replace(turn.question, text=read))
+
+
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
     read, changed = respelt(kb, turn.question, known)
-    return replace(
-        analyse(read, known, date.today(), guesser(kb.embedder)),
-        context=turn.context,
-        respelt=changed,
-    )
+    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
+    return replace(analysis, context=turn.context, respelt=changed)
 
 
 def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:
@@ -230,11 +261,9 @@ def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Repl
     return replace(tell(kb, found), sure=sure)
 
 
-def _given_again(
-    kb: KnowledgeBase, question: Question, analysis: Analysis, before: Before
-) -> Reply:
+def _given_again(kb: KnowledgeBase, asked: Question, analysis: Analysis, before: Before) -> Reply:
     verified = _Verified(written=before.written, checked=before.checked, sure=before.sure)
-    return _deliver(kb, question, analysis, before.evidence, verified)
+    return _deliver(kb, asked, analysis, before.evidence, verified)
 
 
 def _deliver(
@@ -266,28 +295,11 @@ def _deliver(
 # --- the answer ------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Clock:
-    """Times the steps of one answer."""
-
-    steps: list[Step] = field(default_factory=list)
-    _last: float = field(default_factory=time.perf_counter)
-
-    def lap(self, name: str, found: int) -> StepEvent:
-        """End the step ``name`` here."""
-        now = time.perf_counter()
-        step = Step(name=name, seconds=round(now - self._last, 4), found=found)
-        self._last = now
-        self.steps.append(step)
-        return StepEvent(step=step)
-
-
 def _assemble(
     analysis: Analysis, turn: Opened, found: Found, reply: Reply, steps: list[Step]
 ) -> Answer:
     question = turn.question
-    written = reply.written
-    asked_at = datetime.now(UTC).isoformat()
+    written, asked_at = reply.written, datetime.now(UTC).isoformat()
     return Answer(
         id=tagged_hash("ans", question.session_id, question.text, asked_at),
         question=" ".join(turn.asked.split()),
@@ -306,6 +318,7 @@ def _assemble(
         conflicts=reply.conflicts,
         premises=reply.premises,
         related=reply.related,
+        suggestions=reply.readings,
         notes=(*turn.notes, *notes_of(analysis, found)),
         relaxed=tuple(one.value for one in found.relaxed),
         failures=(*turn.failures, *found.failures),
@@ -331,5 +344,5 @@ def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
 
 def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer) -> None:
     answer_reuse.record(kb, place, done)
-    if done.answered_by == NOBODY or (done.answered_by == CATALOGUE and done.data_gaps):
+    if done.answered_by in (NOBODY, CATALOGUE) and done.data_gaps:
         kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))

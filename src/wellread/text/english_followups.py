@@ -149,3 +149,19 @@ LISTING_ASKED = _form(
     r"(?:\s+[\w-]+){0,2}\s+$"
 )
 ABOUT = r"(?:about|on|that|which|where|with|mention\w*|discuss\w*|cover\w*|from)"
+
+# --- turns that ask for nothing -------------------------------------------------------------------
+
+THANKS = frozenset("thank thanks thx cheers ty".split())
+GREETINGS = frozenset("hello hi hey hiya morning evening afternoon greetings howdy".split())
+PARTINGS = frozenset("bye goodbye farewell".split())
+PLEASED = frozenset(
+    "ok okay great nice cool perfect awesome excellent fine good understood alright brilliant "
+    "lovely wonderful super wow helpful interesting".split()
+)
+BESIDE_A_COURTESY = frozenset(
+    """
+    a all again and day for got gotcha have i it is lot much now see so that thats the then there
+    this to very was well you your help answer answers right really s oh ah
+    """.split()
+)

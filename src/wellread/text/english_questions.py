@@ -251,5 +251,19 @@ FRAMING = """
 ASKING_ON = """
     who whom whose what when where why which how is are was were does do did can has have
     """.split()
+# Where another question begins that could be asked by itself ("and how much does it cost").
+_MODAL = r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might|must)"
+_NOBODY_ASKED = r"(?!(?:they|he|she|it|we|you|i|the|this|that|their|his|her|its|to)\b)"
+ANOTHER_QUESTION = _form(
+    rf"(?:(?<=\?)\s+(?:and\s+|also\s+|but\s+)?(?=(?:{'|'.join(ASKING_ON)}|list|name|tell|show)\b)"
+    r"|[,;]?\s+and\s+(?:also\s+)?"
+    rf"(?=(?:what|when|where|why|how|whom)\s+{_MODAL}\b"
+    rf"|(?:what|which|whose|how)\s+(?:[\w'’-]+\s+){{1,2}}?{_MODAL}\b"
+    rf"|how\s+(?:many|much)\s+{_NOBODY_ASKED}\w|who\s+{_NOBODY_ASKED}\w))"
+)
+OPENS_A_QUESTION = _form(
+    rf"\W*(?:and\s+|so\s+|but\s+|then\s+|(?:in|on|at|by|for|from|to|of|with)\s+)?"
+    rf"(?:{'|'.join(ASKING_ON)}|list|name|tell|show|give|could|would|will)\b"
+)
 POINTING_BACK = "it its they them their he him his she her this these".split()
 CLAUSES = "that which who how why when where what if whether this it".split()

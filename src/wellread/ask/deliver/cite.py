@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import text_of
@@ -100,18 +100,19 @@ class CitedText:
         self.text += text
         numbers = []
         for source in sources:
-            citation = self._citation(source, span, verdict.name)
+            citation = self.numbered(source.citation(0, span, verdict.name))
             numbers.append(citation.id)
             self.text += f" {styled(self.kb, citation, self.kb.settings.citations.style)}"
         self.sentences.append(
             Sentence(text=text, span=span, verdict=verdict, citations=tuple(numbers))
         )
 
-    def _citation(self, source: Source, answer: Span, verdict: VerdictName) -> Citation:
+    def numbered(self, cited: Citation) -> Citation:
+        """``cited`` as it is numbered on this page: as the one before of the same source span."""
         for known in self.citations:
-            if (known.document_id, known.source_span) == (source.facts.id, source.span):
+            if (known.document_id, known.source_span) == (cited.document_id, cited.source_span):
                 return known
-        made = source.citation(len(self.citations) + 1, answer, verdict)
+        made = replace(cited, id=len(self.citations) + 1)
         self.citations.append(made)
         return made
 

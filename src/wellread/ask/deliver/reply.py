@@ -76,6 +76,7 @@ class Reply:
     data_gaps: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     premises: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()  # questions to ask next
     related: tuple[Related, ...] = ()
     table: Table | None = None
     repaired_citations: int = 0

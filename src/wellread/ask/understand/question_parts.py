@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
-from wellread.text.english_questions import ASKING_ON
+from wellread.text.english_questions import ANOTHER_QUESTION, ASKING_ON, OPENS_A_QUESTION
 from wellread.text.english_types import ASPECT, COMPARING, SIDE_LEADING, SIDE_TRAILING, SIDES
 from wellread.text.parsed import parse
 from wellread.types import Filters, Span
@@ -18,6 +18,7 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'”’)]*(?=\s+[\"“(]?[A-Z])|$)", r
 _PARTS = re.compile(
     rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
+MOST_QUESTIONS = 3  # that are answered one by one
 _EDGE = re.compile(r"^[\s,;:.]+")
 
 
@@ -52,6 +53,19 @@ def parts_of(question: str) -> list[str]:
     """The questions that are asked in one."""
     parts = [part.strip(" ?.,;") for part in _PARTS.split(question)]
     return [part for part in parts if parse(part).stems]
+
+
+def questions_in(text: str) -> tuple[str, ...]:
+    """The questions that ``text`` consists of; the whole of it where a part could not stand alone.
+
+    "How and why" is one question, and so is "and why?" behind another one.
+    """
+    parts = [part.strip(" ,;?") for part in ANOTHER_QUESTION.split(text)]
+    own = [parse(part).topic_stems if parse(part).terms else () for part in parts]
+    several = 1 < len(parts) <= MOST_QUESTIONS and all(own)
+    if several and all(map(OPENS_A_QUESTION.match, parts)):
+        return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
+    return (text,)
 
 
 def without(text: str, cuts: Sequence[Span]) -> str:

@@ -1,0 +1,118 @@
+"""Several questions in one, questions that could mean anything, and turns that ask for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.question_parts import questions_in
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+TEXTS = {
+    "mill": "type: place\ntitle: Corn Mill\naliases: [the Heron]",
+    "boat": "type: ship\ntitle: Ferry Heron\naliases: [the Heron]",
+}
+BODIES = {
+    "mill": "The Corn Mill was built in 1821. The Corn Mill is owned by the miller Ines Holm.",
+    "boat": "The Ferry Heron carries forty passengers. The Ferry Heron was painted green.",
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("parts")
+    folder = root / "town"
+    folder.mkdir()
+    for name, front in TEXTS.items():
+        text = f"---\nid: {name}\n{front}\n---\n\n{BODIES[name]}\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder)], collection="town")
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, text: str) -> Answer:
+    return await final(answer(kb, Question(text=text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "When was the mill built and who owns the ferry?",
+            ("When was the mill built?", "Who owns the ferry?"),
+        ),
+        (
+            "What is the mill? How many boats has the harbour?",
+            ("What is the mill?", "How many boats has the harbour?"),
+        ),
+        (
+            "Which boats are green, and how much does a ticket cost?",
+            ("Which boats are green?", "How much does a ticket cost?"),
+        ),
+    ],
+)
+def test_two_questions_in_one_are_two(text: str, parts: tuple[str, ...]) -> None:
+    assert questions_in(text) == parts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How and why was the mill built?",
+        "What is the difference between the mill and the ferry?",
+        "Explain what covenants are and how they work",
+        "Was the mill built in 1821? Why?",
+        "I moved here in 2019. Who owns the mill?",
+        "Which boats are green and blue?",
+    ],
+)
+def test_one_question_stays_one(text: str) -> None:
+    assert questions_in(text) == (text,)
+
+
+async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "When was the Corn Mill built and how many documents mention the ferry?")
+    first, second = given.text.split("**How many documents mention the ferry?**")
+    assert first.startswith("**When was the Corn Mill built?**")
+    assert "1821" in first
+    assert "There is 1 document mentioning “ferry”" in second
+    for sentence in given.sentences:
+        assert sentence.span.of(given.text) == sentence.text
+    assert [one.id for one in given.citations] == list(range(1, len(given.citations) + 1))
+    assert all(f"[{one.id}]" in given.text for one in given.citations)
+
+
+async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:
+    given = await ask(
+        kb, "How many documents mention the ferry and what is quantum chromodynamics?"
+    )
+    assert "no source answers the part “What is quantum chromodynamics?”" in given.data_gaps
+    assert given.confidence.score < 0.5
+    assert "There is 1 document mentioning “ferry”" in given.text
+
+
+@pytest.mark.parametrize("text", ["thanks", "Hello!", "ok great", "Thank you very much"])
+async def test_who_asks_for_nothing_is_not_searched_for(kb: KnowledgeBase, text: str) -> None:
+    given = await ask(kb, text)
+    assert (given.citations, given.confidence.score, given.data_gaps) == ((), 0.0, ())
+    assert "sources do not answer" not in given.text
+
+
+async def test_what_could_mean_anything_is_asked_back(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "When was it built?")
+    assert "“it”" in given.text
+    assert given.suggestions
+    assert set(given.suggestions) <= {"When was Corn Mill built?", "When was Ferry Heron built?"}
+    assert not given.citations
+
+
+async def test_a_name_that_several_share_is_asked_back(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What is the Heron?")
+    assert "is a name of 2 things" in given.text
+    assert all("Corn Mill" in one or "Ferry Heron" in one for one in given.suggestions)
