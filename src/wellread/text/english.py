@@ -50,6 +50,16 @@ NEGATIONS = frozenset(
 
 # Words that deny the sentence they stand in. "Without" or "lack" deny no more than a part of it.
 DENIALS = frozenset("no not never none nobody nothing neither nor cannot".split())
+# Words that deny the word of content after them; two words that only seem to deny, as patterns.
+DENYING = DENIALS | frozenset(
+    "without lack lacks lacked lacking fail fails failed failing unable hardly barely".split()
+)
+SEEMING_DENIALS = (
+    *("not (?:only|just|merely|simply|least)", "no (?:less|more|fewer|later|earlier) than"),
+    *("nothing but", "no doubt", "no matter", "cannot but", "whether or not", "no sooner"),
+)
+# Words of number that count nothing exactly, or are parts of other words of number.
+LOOSE_NUMBERS = frozenset("one first second third hundred thousand million twice zero".split())
 # Words of direction: what makes more of something, and what makes less.
 RISING = frozenset(
     """

@@ -16,6 +16,7 @@ from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
 from wellread.text.words import (
     Quantity,
+    amounts_in,
     names_in,
     negations_in,
     numbers_in,
@@ -96,6 +97,11 @@ class Text:
     def numbers(self) -> frozenset[str]:
         """The numbers in one form; see ``words.numbers_in``."""
         return numbers_in(self.content)
+
+    @cached_property
+    def amounts(self) -> frozenset[str]:
+        """The numbers that are no part of a name; see ``words.amounts_in``."""
+        return amounts_in(self.content)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:

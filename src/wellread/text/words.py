@@ -13,6 +13,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’\-_.][^\W_]+)*")
 _JOINT = re.compile(r"[-_.]")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:st|nd|rd|th)?(?!\w)|\d+(?:\.\d+)?")
 _ORDINAL = re.compile(r"(st|nd|rd|th)$")
+# Letters with digits after them, be it behind a hyphen ("mid-1990s" is a year), or before capitals.
+_IN_NAME = re.compile(
+    r"\b[^\W\d_]+(?:-(?!(?:1[5-9]|20)\d\ds?\b))?\d[\w.]*(?:-\w+)*|\b\d+[A-Z]{1,}[A-Za-z]*\b"
+)
 _NAME = re.compile(r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for)\s+)?[A-Z0-9][\w’'&.-]*)*")
 _QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
 # Controls but for tab and line break, spaces of no width, marks and overrides of direction,
@@ -62,6 +66,11 @@ def numbers_in(text: str) -> frozenset[str]:
     found = {_plain_number(match) for match in _NUMBER.findall(text)}
     found |= {NUMBER_WORDS[one.lower()] for one in words_in(text) if one.lower() in NUMBER_WORDS}
     return frozenset(number for number in found if number)
+
+
+def amounts_in(text: str) -> frozenset[str]:
+    """The numbers of ``text`` but for those inside names: COVID-19, B12, 3DES."""
+    return numbers_in(_IN_NAME.sub(" ", text))
 
 
 def names_in(text: str) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ from rapidfuzz import fuzz
 
 from wellread.answers import Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Part, about
+from wellread.ask.verify.alignment import objection
+from wellread.ask.verify.clauses import states
 from wellread.models.reader import Case, Checking, Entailment
 from wellread.text.english import DOUBTING, ROUGHLY, SCALES
 from wellread.text.parsed import parse
@@ -27,6 +29,7 @@ from wellread.text.words import LETTERS
 from wellread.types import Span
 
 NOTHING = "the cited passage shares no word with the sentence"
+FRAGMENT = "the passage has the words, but by themselves they state nothing"
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
 LEAST_STEM = 4
@@ -55,6 +58,8 @@ def settle(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
 
 def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
     """The verdict on a claim that stands in one of ``parts`` word for word, or nearly."""
+    if not states(claim):
+        return None
     for part in parts:
         span = verbatim(claim, part.text)
         if span is not None and not taken_back(part.text, span):
@@ -63,7 +68,8 @@ def quotation(claim: str, parts: Sequence[Part]) -> Verdict | None:
         near = fuzzy(claim, part.text)
         if near is None or taken_back(part.text, near[0]):
             continue
-        if not missing_fact(claim, near[0].of(part.text)):
+        otherwise = missing_fact(claim, near[0].of(part.text)) or objection(claim, [part.excerpt()])
+        if otherwise is None:
             return _quoted("fuzzy", near[1], part, near[0])
     return None
 
@@ -78,7 +84,9 @@ def weighed(claim: str, parts: Sequence[Part], lexical: Checking) -> Verdict:
     part = parts[found.source]
     name = VerdictName(found.name)
     trouble = _trouble(claim, parts, found)
-    if found.literal and name == VerdictName.PARTIAL:
+    if not states(claim):
+        trouble = (FRAGMENT, VerdictName.PARTIAL) if name.supports else trouble
+    elif found.literal and name == VerdictName.PARTIAL:
         name = VerdictName.SUPPORTED
     reason, name = trouble or (_said(found, name), name)
     return Verdict(
@@ -111,9 +119,13 @@ def _trouble(
     text = " ".join(part.text for part in parts)
     known = " ".join(dict.fromkeys(about(part.piece) for part in parts))
     missing = missing_fact(claim, text, known)
+    if missing is not None and missing.kind == "number":
+        return missing.words, VerdictName.UNSUPPORTED
+    veto = objection(claim, [part.excerpt() for part in parts]) if name.supports else None
+    if veto is not None:
+        return veto.words, VerdictName.UNSUPPORTED
     if missing is not None:
-        named = VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
-        return missing.words, named if missing.kind == "name" else VerdictName.UNSUPPORTED
+        return missing.words, VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
     return (found.against, misread) if found.against else None
 
 
@@ -163,7 +175,7 @@ def _missing_numbers(claim: str, around: str) -> frozenset[str]:
     claim, around = _YEARS.sub(r"\1", claim), _YEARS.sub(r"\1", around)
     held = parse(around).numbers
     values = [*map(float, held), *_scaled(around).values()]
-    missing = set(parse(claim).numbers - held)
+    missing = set(parse(claim).amounts - held)
     mantissas = {said.group(1).replace(",", "") for said in _SCALED.finditer(around)}
     for said, value in _scaled(claim).items():
         parts = parse(said).numbers
@@ -202,7 +214,14 @@ def _named(name: str, lower: str) -> bool:
     """
     parts = [re.sub(r"['’]s?$", "", part.lower()) for part in name.split()]
     long = [part for part in parts if len(part) > 2 and not part.isdigit()]
-    return not long or any(_stem(part) in lower for part in long)
+    if not long or any(_stem(part) in lower for part in long):
+        return True
+    joined = _joined(name)  # BERT-large, BERT large, BERTLARGE
+    return len(joined) >= LEAST_STEM and joined in _joined(lower)
+
+
+def _joined(text: str) -> str:
+    return "".join(char for char in text.lower() if char.isalnum())
 
 
 def _stem(part: str) -> str:

@@ -131,7 +131,7 @@ def contained(compared: Compared) -> bool:
 
 def missing_numbers(compared: Compared) -> list[str]:
     """The claim's numbers that no source holds, sorted."""
-    return sorted(parse(compared.claim).numbers - parse(_whole(compared.sources)).numbers)
+    return sorted(parse(compared.claim).amounts - parse(_whole(compared.sources)).numbers)
 
 
 def _line(source: int, span: Span, text: str, wanted: frozenset[str]) -> Line:
