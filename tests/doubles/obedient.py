@@ -62,7 +62,8 @@ class ObedientModel:
     def _reply(self, prompt: Prompt) -> str:
         told = "\n".join([prompt.user, *_SIMILAR.findall(prompt.system)])
         told = f"{told}\n{_revealed(told)}"
-        question = prompt.user.rpartition("Question: ")[2].strip()
+        question = prompt.user.rpartition("<question-")[2].partition("\n")[2]
+        question = question.rpartition("</question-")[0].strip()
         first = _PASSAGE.search(prompt.user)
         if first is None:
             return "There is no evidence."

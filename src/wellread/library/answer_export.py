@@ -26,6 +26,7 @@ from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.works import bibtex, csl_item, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.text.words import harmless
 
 Format = Literal["markdown", "csl-json", "bibtex"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -63,11 +64,12 @@ def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Ex
         StoreError: the catalogue cannot be read.
     """
     if wanted.form == "markdown":
-        return "\n".join(_markdown(kb, stored, answer, wanted))
+        return harmless("\n".join(_markdown(kb, stored, answer, wanted)))
     works = works_of(kb, answer.citations)
     if wanted.form == "bibtex":
-        return bibtex(works)
-    return json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2) + "\n"
+        return harmless(bibtex(works))
+    items = json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2)
+    return harmless(items) + "\n"
 
 
 def _markdown(

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from wellread.ingest.pipeline.job_log import Progress
-from wellread.serve.terminal import Terminal, harmless
+from wellread.serve.terminal import Terminal
+from wellread.text.words import harmless
 
 SECONDS_BETWEEN_LINES = 2.0
 LONGEST_NAME = 40

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from wellread.errors import ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
+from wellread.text.words import harmless
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from pydantic import BaseModel
@@ -36,18 +37,6 @@ EMPTY = "This home is empty: add something first"
 ADD = "wellread add PATH"
 
 Overrides = Mapping[str, Mapping[str, object]]
-
-# Source text is shown as it is: nothing in it is markup, and nothing in it drives the terminal.
-_CONTROLS = {
-    code: "\N{REPLACEMENT CHARACTER}"
-    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-    if chr(code) not in "\n\t"
-}
-
-
-def harmless(text: str) -> str:
-    """``text`` with control characters and direction overrides replaced, one for one."""
-    return text.translate(_CONTROLS)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -1,4 +1,5 @@
-"""The English forms of questions that lean on what was said before, and of limits to a time.
+"""The English forms of questions that lean on what was said before, of limits to a time, and of
+orders to whoever answers.
 
 Patterns are for ``re.IGNORECASE``. Another language is another module with these names.
 """
@@ -164,4 +165,172 @@ BESIDE_A_COURTESY = frozenset(
     a all again and day for got gotcha have i it is lot much now see so that thats the then there
     this to very was well you your help answer answers right really s oh ah
     """.split()
+)
+
+# --- orders to whoever answers from a text ------------------------------------------------------
+
+# What answers: programs that read and tell, and the labels under which they are spoken to.
+_ANSWERERS = (
+    r"(?:(?:large |small )?language|ai|chat) (?:model|assistant|system|agent|bot|tool|reader)s?"
+    r"|a\.?i\.?s?|artificial intelligences?|llms?|\w*gpt\w*|chat-?bots?|bots?"
+    r"|(?:automated|virtual|digital|answering|retrieval|search|summari[sz]ing) "
+    r"(?:assistant|system|engine|model|agent|tool|reader)s?|assistants?|the models?|summari[sz]ers?"
+)
+_LABELS = "system override instruction instructions prompt assistant directive command"
+# Verbs of giving an answer, in their bare form, and what makes somebody do so.
+_ANSWERING = (
+    "answer reply respond say state claim assert insist maintain declare confirm affirm repeat "
+    "report mention tell inform output print write conclude announce assure pretend"
+)
+_GIVING = "give present describe name list quote cite put report state call"
+_COPYING = "use include insert copy add reproduce paste repeat write"
+_OBLIGING = (
+    r"must|should|shall|ha(?:s|ve) to|needs? to|(?:is|are) to(?! say)|ought to|will"
+    r"|(?:may|can) only|(?:is|are) (?:required|instructed|asked|told|expected|obliged|requested"
+    r"|ordered|advised) to|(?:have|make|let|get) (?:it|them|him|her)(?: to)?"
+)
+# Who asks, when nobody in particular does, and what is asked.
+_ASKERS = (
+    r"any(?:one|body)|some(?:one|body)|people|they|one|(?:an?|the|your) (?:user|reader|human|person"
+    r"|asker|questioner)|users|readers"
+)
+_ASKED_BY = rf"you(?:'re| are| get)?|{_ASKERS}"
+_QUESTIONS = r"questions?|quer(?:y|ies)|inquir(?:y|ies)|enquir(?:y|ies)|prompts?"
+_REPLIES = r"answers?|repl(?:y|ies)|responses?|summar(?:y|ies)"
+# What such an order is set above, and what it calls itself.
+_FORGETTING = "ignore disregard forget override overrule discard neglect bypass"
+_ABOVE = r"previous|prior|earlier|above|preceding|foregoing|other|your|system|former"
+_RULES = (
+    r"instructions?|prompts?|rules?|guidelines?|sources?|documents?|passages?|context|evidence"
+    r"|orders?|directions?|directives?|messages?|texts?"
+)
+_THIS_TEXT = (
+    r"(?:document|page|passage|text|source|section|article|note|file|paragraph|statement"
+    r"|transcript|notice|entry|sentence|website|recording|meeting)"
+)
+
+
+Sign = tuple[re.Pattern[str], frozenset[str]]
+
+
+def _any(words: str) -> str:
+    return "|".join(words.split())
+
+
+def _sign(pattern: str, *words: str) -> Sign:
+    """A pattern, and the words without any of which it is not looked for (none: always)."""
+    return _form(pattern), frozenset(each for one in words for each in one.split())
+
+
+# Where an order may begin: a sentence, a clause, a cell; and what may stand before its verb.
+_BEGIN = (
+    r"(?:^|[.:;,|!]\s+|\bplease,?\s+)[\"“‘(\[*_>\-\s]*"
+    r"(?:(?:please|always|only|never|just|simply|instead|then|so|do not|don['’]t|you)\s+)*"
+)
+_MUST = (
+    r"(?<!\bI )(?<!\bwe )(?<!\bhe )(?<!\bshe )"
+    rf"\b(?:{_OBLIGING})\s+(?:(?:always|only|never|not|then|please)\s+)*"
+)
+_TO_SAY = rf"(?:{_BEGIN}|{_MUST})(?:{_any(_ANSWERING)})\b"
+# "(tell) the user", "(reply) to every question about the bridge", "(say) clearly"
+_WHOM = (
+    r"(?:\s+(?:always|only|clearly|firmly|just|simply|in full|exactly|verbatim|confidently))?"
+    rf"(?:\s+(?:to\s+)?(?:{_ASKED_BY}|them|everyone|everybody|readers|the world)\b)?"
+    rf"(?:\s+(?:to\s+)?(?:all|any|every|each|the|such|this|these)\s+(?:\w+\s+)?(?:{_QUESTIONS})\b"
+    r"[^.:;“\"]{0,60}?)?"
+)
+_CONTENT = (
+    r"(?:\s+that\b|\s+with the following\b"
+    r"|\s+with\b(?!\s+(?:a|an|the|your|their|his|her)\s+[a-z])|\s*:|\s+as follows"
+    r"|\s+(?:only\s+|nothing but\s+|with\s+)?[\"“‘'](?:[^\"”’']*\s|(?-i:[A-Z0-9]))"
+    r"|\s+(?:only\s+|nothing but\s+)?(?-i:[A-Z][\w’'-]+(?:\s+[A-Z]|[.!]?$)|\d))"
+)
+ORDERS_TO_SAY: tuple[Sign, ...] = (
+    _sign(f"{_TO_SAY}{_WHOM}{_CONTENT}", _ANSWERING),
+    _sign(
+        rf"(?:{_BEGIN}|{_MUST})(?:{_any(_GIVING)})\s(?:\S+\s){{1,5}}?as\s(?!well|soon|if|you\b)"
+        r"|\b(?:never|(?:do|must|should|shall|may|can)\s?n(?:ot|['’]t))\s"
+        rf"(?:{_any(_ANSWERING)}|{_any(_GIVING)})\b[^.;]{{1,80}}?\s(?:other than|than|except)\s",
+        _ANSWERING,
+        _GIVING,
+    ),
+    _sign(
+        rf"{_BEGIN}(?:{_any(_COPYING)})\s(?:only\s)?"
+        r"(?:this|the following|these|exactly|that)\s?(?:exact\s)?"
+        r"(?:sentences?|words?|text|answer|lines?|statements?|phrases?|wording|in)\b",
+        _COPYING,
+    ),
+)
+BEING_ASKED = _sign(
+    rf"\b(?:when(?:ever)?|if|once|should|whatever|whoever|anyone who|who|as)\s"
+    rf"(?:ever\s)?(?:(?:{_ASKED_BY})\s)?(?:is\s|are\s)?(?:ever\s)?"
+    rf"(?:asked?|asks|asking|quer(?:y|ied|ies)|questioned|prompted|wants? to know)\b"
+    rf"(?!\s+(?:for|to)\b)"
+    rf"|\b(?:any|all|every|each)\s(?:{_QUESTIONS})\b|\b(?:such|to|on)\s(?:the\s)?(?:{_QUESTIONS})\s"
+    r"(?:about|on|regarding|concerning|of|relating|that|which|as to)\b"
+    rf"|\b(?:if|when(?:ever)?|where)\s(?:the|an?|any)\s(?:{_QUESTIONS})\s"
+    r"|\b(?:if|when(?:ever)?|where)\s[^.,;]{1,40}\s(?:is|are|gets?)\s(?:mentioned|brought up)\b"
+    rf"|(?:{_BEGIN}|{_MUST})(?:tell|inform|assure)\s(?:{_ASKERS})\b",
+    "ask asked asks asking query queries queried questioned question questions prompt prompted",
+    "prompts know inquiry inquiries enquiry enquiries mentioned brought tell inform assure",
+)
+OWN_REPLY = _sign(
+    rf"\byour\s(?:\w+\s)?(?:{_REPLIES}|outputs?|context)\b"
+    rf"|\b(?:in\s(?:every|each|any)|the (?:only|sole|correct|right|true|final|expected|accepted))"
+    rf"\s(?:{_REPLIES})\b|\b(?:{_REPLIES})\s(?:that\s)?you\s(?:may|can|must|should|will|are)\b",
+    "answer answers reply replies response responses summary summaries output outputs context",
+)
+TO_A_PROGRAM = _sign(
+    rf"\b(?:{_ANSWERERS})\b(?!['’]s\b)(?=\s+(?:must|should|shall|ha[sv]e?|are|is|will|may"
+    r"|never|always|only|reading|quoting|using|citing|summari[sz]ing|processing|that|which|who"
+    r"|answering|parsing|indexing)\b|\s*[,:.!]|$)"
+)
+SPOKEN_TO = _sign(
+    rf"\b(?:dear|attention|note to|notice to|message (?:to|for)|hey|hello|to all)\s(?:\w+\s)?"
+    rf"(?:{_ANSWERERS})\b|\bif you are an?\s(?:\w+\s)?(?:{_ANSWERERS})\b",
+    "dear attention note notice message hey hello all if",
+)
+ORDER_LABEL = _sign(
+    rf"^[\W_]*(?:(?:new|hidden|secret|important|urgent|updated)\s)?(?:{_any(_LABELS)})"
+    r"(?:\s(?:prompt|message|note|update|override|instructions?))?\s*[:\]>–—]",
+    _LABELS,
+    "instruction",
+)
+READING_THIS = _sign(
+    rf"\b(?:reads?|reading|quot(?:es?|ing)|us(?:es?|ing)|cit(?:es?|ing)|process(?:es|ing)?"
+    rf"|summari[sz](?:es?|ing)|index(?:es|ing)?|pars(?:es?|ing)|accept|trust|believe|obey)\sthis\s{_THIS_TEXT}",
+    "this",
+)
+NEW_PART = _sign(
+    r"\b(?:from now on|from here on|henceforth)\b|\byou are (?:now|no longer)\b"
+    rf"|{_BEGIN}(?:act as|pretend|role-?play)\b",
+    "now here henceforth longer act pretend role roleplay",
+)
+FORGETTING = _sign(
+    rf"{_BEGIN}(?:{_any(_FORGETTING)})\s"
+    rf"(?:(?:all|any|every|each|of|the|these|those|and)\s)*(?:(?:{_ABOVE})\s(?:\w+\s)?"
+    rf"(?:{_RULES})\b(?!\sof\b)|(?:{_RULES})\s(?:above|before|so far|you (?:were|have))\b"
+    r"|everything\s(?:you|above|before|else|said|that came)\b"
+    r"|what(?:ever)? you (?:were|have|know))",
+    _FORGETTING,
+)
+SOLE_TRUTH = _sign(
+    r"\b(?:treat|accept|regard|take|consider)\s(?:\w+\s){0,3}?as\s(?:an?\s|the\s)?(?:\w+\s)?"
+    r"(?:fact|truth|true|correct|authoritative|final|proven)\b"
+    rf"|\b(?:the )?(?:sole|only|absolute)\s(?:\w+\s)?(?:truth|fact)\b"
+    r"|\bwithout (?:checking|question(?:ing)?|verif(?:ying|ication))\b"
+    rf"|\bthis\s{_THIS_TEXT}\s(?:\w+\s)?(?:outranks|overrides|overrules|trumps|prevails over|takes "
+    r"(?:precedence|priority))\b",
+    "fact truth true correct authoritative final proven without this",
+)
+UNIVERSAL = _form(
+    r"\b(?:always|never|verbatim|word for word|no matter|nothing but|nothing else|in every case"
+    r"|under all circumstances|without exception|only)\b"
+)
+ANNOUNCING = _form(
+    r":\W*$|\bas follows\b|\bthe following\b|\bthis (?:sentence|answer|text)\b|\bthese words\b"
+)
+POINTING_BACK = _form(
+    rf"\b(?:repeat|say|state|quote|use)\s(?:this|it|so)\b|^\W*(?:this|that)\s(?:is|was)\sthe\s"
+    rf"(?:only|sole|correct|right|true)\s(?:{_REPLIES})\b"
 )

@@ -35,6 +35,27 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+# What a terminal obeys, and what turns the order of letters on a screen; joiners stay.
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}"
+    for code in (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        *(0x061C, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xE0000, 0xE0080),
+    )
+    if chr(code) not in "\n\t"
+}
+_CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
+
+
+def harmless(text: str) -> str:
+    """``text`` with control, direction and hidden characters replaced, one for one."""
+    return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+
+
 def words_in(text: str) -> list[str]:
     """All words of ``text`` as written, in order."""
     return _WORD.findall(text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import Evidence
+from wellread.ask.understand.planted_orders import without_orders
 from wellread.models.reader import Excerpt
 from wellread.text.english import SAYING
 from wellread.text.parsed import parse
@@ -49,8 +50,8 @@ class Part:
 
     @property
     def text(self) -> str:
-        """The run's text."""
-        return self.span.of(self.piece.text)
+        """The run's text; orders planted in it bear nothing out, they are blank."""
+        return self.span.of(without_orders(self.piece.text))
 
     def in_document(self, span: Span) -> Span:
         """``span`` of the run's text as one of the document's."""
@@ -74,7 +75,7 @@ def about(piece: Evidence) -> str:
     if document.published_at is not None:
         told.append(f"{document.published_at:%B} {document.published_at.day}")
         told.append(str(document.published_at.year))
-    return " ".join(told)
+    return without_orders(" ".join(told))
 
 
 def reports(claim: str, known: Iterable[str]) -> list[Report]:

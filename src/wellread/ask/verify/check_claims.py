@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
+from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.verify.check_steps import plain, quotation, settle
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
@@ -214,7 +215,7 @@ class _Checker:
         return Settled(
             claim=claim.text,
             verdict=max(verdicts, key=_order),
-            passages=tuple(piece.text for piece in pieces),
+            passages=tuple(without_orders(piece.text) for piece in pieces),
         )
 
     def _by(self, report: Report, pieces: Sequence[Evidence]) -> Verdict:
@@ -258,7 +259,8 @@ def _extracted(claim: Claim, cited: Iterable[Evidence]) -> Settled | None:
         return None
     for piece in cited:
         start = claim.source.start - piece.span.start
-        if start >= 0 and piece.text[start : start + len(claim.text)] == claim.text:
+        here = without_orders(piece.text)
+        if start >= 0 and here[start : start + len(claim.text)] == claim.text:
             verdict = Verdict(
                 name=VerdictName.SUPPORTED,
                 method="verbatim",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
+from wellread.ask.understand.planted_orders import planted_in
 from wellread.text.english import CONNECTIVES, LEANING, OPEN_ENDS
 from wellread.text.parsed import parse
 from wellread.types import Span
@@ -59,13 +60,19 @@ class Option:
 def options_of(evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> list[Option]:
     """Every sentence of every piece, in order; no sentence goes on from one speaker to another.
 
+    Orders to whoever answers are left out.
+
     Args:
         voices: whose words are asked for: what they say, and what articles report of them.
     """
     found: list[Option] = []
     for number, piece in enumerate(evidence):
         lead = -1
+        planted = planted_in(piece.text)
         for place, (speaker, span) in enumerate(sentences_of(piece)):
+            if any(span.overlaps(order) for order in planted):
+                lead = -1
+                continue
             text = span.of(piece.text)
             if voices and not is_theirs(piece, speaker, text, voices):
                 continue

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
 from wellread.ask.understand.answer_kind import expected_of, guide_of
+from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
 from wellread.ask.write.passage_reading import Chooser
@@ -304,7 +305,7 @@ def sections_of(analysis: Analysis, evidence: Sequence[Evidence]) -> list[Sectio
 
 def _told_in(piece: Evidence, options: Sequence[Option]) -> Iterator[Section]:
     """The sections of one piece; lines that are headings divide it."""
-    heading = piece.locator.heading[-1] if piece.locator.heading else ""
+    heading = without_orders(piece.locator.heading[-1]).strip() if piece.locator.heading else ""
     runs: list[tuple[str, list[Option]]] = [(heading, [])]
     leads = {option.lead for option in options}
     for option in options:

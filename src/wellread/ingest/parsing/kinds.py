@@ -91,17 +91,17 @@ LOADERS = {
     for entry in (
         _entry("markdown", "2", "text.markdown_pages"),
         _entry("markdown-transcript", "2", "text.markdown_transcripts"),
-        _entry("html", "2", "html.html"),
+        _entry("html", "3", "html.html"),
         _entry("text", "2", "plain"),
-        _entry("pdf", "2", "pdf.pdf"),
+        _entry("pdf", "3", "pdf.pdf"),
         _entry("captions", "1", "text.transcripts"),
         _entry("speech", "1", "text.speech"),
         _entry("feed", "3", "text.feeds"),
         _entry("records", "2", "text.records"),
         _entry("rst", "1", "text.restructured"),
-        _entry("docx", "1", "office.office_docx"),
-        _entry("pptx", "1", "office.office_pptx"),
-        _entry("xlsx", "1", "office.office_xlsx"),
+        _entry("docx", "2", "office.office_docx"),
+        _entry("pptx", "2", "office.office_pptx"),
+        _entry("xlsx", "2", "office.office_xlsx"),
         _entry("office-binary", "1", "office.archives"),
     )
 }

@@ -20,6 +20,7 @@ from starlette.templating import Jinja2Templates
 
 from wellread.locators import Marks, format_time, link_to
 from wellread.serve.api.queries import Kb
+from wellread.text.words import harmless
 from wellread.types import (
     Document,
     HeadingMark,
@@ -39,6 +40,7 @@ templates = Jinja2Templates(
         loader=PackageLoader("wellread.serve.web"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: harmless(value) if type(value) is str else value,
     )
 )
 

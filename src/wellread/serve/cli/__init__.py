@@ -19,7 +19,8 @@ from typer.main import get_group
 
 from wellread.errors import WellreadError
 from wellread.serve.error_shapes import Problem, problem_of
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.serve.terminal import Terminal, terminal_of
+from wellread.text.words import harmless
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it

@@ -27,7 +27,8 @@ from wellread.serve.features.asking.stored_answers import (
     session_detail_body,
     whole_body,
 )
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.serve.terminal import Terminal, terminal_of
+from wellread.text.words import harmless
 
 app = typer.Typer(rich_markup_mode=None)
 answers_app = typer.Typer(

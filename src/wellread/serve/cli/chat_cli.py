@@ -30,7 +30,8 @@ from wellread.serve.features.asking.stored_answers import (
     print_sessions,
     print_sources,
 )
-from wellread.serve.terminal import Terminal, harmless, terminal_of
+from wellread.serve.terminal import Terminal, terminal_of
+from wellread.text.words import harmless
 from wellread.types import Mode
 
 app = typer.Typer(rich_markup_mode=None)

@@ -25,7 +25,8 @@ from wellread.evaluation.scores import LESS_IS_BETTER
 from wellread.kb import KnowledgeBase
 from wellread.serve.cli.options import Topics
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, harmless, right, table, terminal_of, whole
+from wellread.serve.terminal import Terminal, right, table, terminal_of, whole
+from wellread.text.words import harmless
 from wellread.types import Filters
 
 app = typer.Typer(rich_markup_mode=None)

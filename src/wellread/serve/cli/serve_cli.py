@@ -19,7 +19,8 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.api.app import serve as listening
 from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
-from wellread.serve.terminal import Terminal, fold, harmless, index_words, table, terminal_of
+from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
+from wellread.text.words import harmless
 
 app = typer.Typer(rich_markup_mode=None)
 

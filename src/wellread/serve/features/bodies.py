@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 from pydantic.alias_generators import to_camel
 
 from wellread.locators import link_to
+from wellread.text.words import harmless
 from wellread.types import DocumentFacts, Kind, Locator, Span
 
 
@@ -19,6 +20,12 @@ class PlainBody(BaseModel):
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
+    @field_validator("*", mode="after")
+    @classmethod
+    def _harmless(cls, value: Any) -> Any:
+        """What drives a terminal or turns the order of letters leaves in no body."""
+        return _each_harmless(value)
+
     @classmethod
     def of(cls, *values: object, **named: object) -> Self:
         """The body of ``values``.
@@ -26,6 +33,14 @@ class PlainBody(BaseModel):
         A field is the one ``named``, else the attribute of its name of the first value with one.
         """
         return cls.model_validate(_Joined(values, named))
+
+
+def _each_harmless(value: Any) -> Any:
+    if type(value) is str:
+        return harmless(value)
+    if isinstance(value, dict):
+        return {_each_harmless(key): _each_harmless(one) for key, one in value.items()}
+    return type(value)(map(_each_harmless, value)) if type(value) in (tuple, list) else value
 
 
 class Body(PlainBody):

@@ -13,9 +13,10 @@ from wellread.ask.aggregate.queries.query import Form, Hop, Order, Sense
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
-from wellread.serve.terminal import harmless, table
+from wellread.serve.terminal import table
 from wellread.serve.timecodes import window_of
 from wellread.store.catalogue.graph.relation_network import Direction
+from wellread.text.words import harmless
 from wellread.types import Filters, Kind
 
 MOST_ROWS = 1_000

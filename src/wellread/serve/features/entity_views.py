@@ -15,10 +15,11 @@ from wellread.library.timeline_entries import naming_sentence
 from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
-from wellread.serve.terminal import fold, harmless, right, table, whole
+from wellread.serve.terminal import fold, right, table, whole
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentioningDocument, MentionTotal
 from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.text.words import harmless
 from wellread.types import Span
 
 AROUND = 300  # characters looked at on both sides of a mention for its sentence

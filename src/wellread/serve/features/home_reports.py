@@ -14,7 +14,8 @@ from rich.text import Text
 from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
-from wellread.serve.terminal import harmless, right, table
+from wellread.serve.terminal import right, table
+from wellread.text.words import harmless
 
 MOST_REASONS = 20
 STATUS_STYLE = {

@@ -18,8 +18,9 @@ from wellread.kb.language_models import Level, Period, dollars
 from wellread.models.prices import is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import JobSourceBody
-from wellread.serve.terminal import SHORT_ID, harmless, right, table, whole
+from wellread.serve.terminal import SHORT_ID, right, table, whole
 from wellread.store.catalogue.run_logs import ItemStatus, Job, Total
+from wellread.text.words import harmless
 
 Moment = Annotated[
     str, BeforeValidator(lambda given: given.isoformat() if isinstance(given, datetime) else given)

@@ -22,7 +22,8 @@ from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.library.searches import Result, Results, Surroundings
 from wellread.serve.features.bodies import Body, RankBody, SourceBody
-from wellread.serve.terminal import INDENT, SHORT_ID, harmless, linked, print_link, shortened
+from wellread.serve.terminal import INDENT, SHORT_ID, linked, print_link, shortened
+from wellread.text.words import harmless
 from wellread.types import Kind
 
 LONGEST_QUOTE = 240

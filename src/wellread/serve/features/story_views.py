@@ -11,8 +11,9 @@ from rich.text import Text
 
 from wellread.ask.retrieve.story_search import FoundStory
 from wellread.serve.features.timeline_views import bucketed, periods, sparkline, unit_for
-from wellread.serve.terminal import SHORT_ID, day_words, fold, harmless, right, table, whole
+from wellread.serve.terminal import SHORT_ID, day_words, fold, right, table, whole
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
+from wellread.text.words import harmless
 
 SPARK_WIDTH = 16
 BAR_WIDTH = 30

@@ -16,7 +16,8 @@ from wellread.library.timeline_entries import Entry
 from wellread.library.timelines import Timeline
 from wellread.serve.features.bodies import Body, SourceBody, document_view
 from wellread.serve.features.entity_views import EntityRefBody
-from wellread.serve.terminal import day_words, harmless, shortened
+from wellread.serve.terminal import day_words, shortened
+from wellread.text.words import harmless
 from wellread.types import Kind
 
 Unit = Literal["day", "week", "month", "year"]

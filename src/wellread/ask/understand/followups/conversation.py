@@ -30,6 +30,7 @@ from wellread.ask.understand.answer_kind import LACKING
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model, leans
 from wellread.ask.understand.followups.turns import Turn, context_of
+from wellread.ask.understand.planted_orders import planted_in
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
@@ -167,7 +168,10 @@ def _tells_apart(cells: Sequence[str]) -> bool:
 
 
 def _there(titles: Iterable[str]) -> tuple[str, ...]:
-    kept = (title for title in titles if title.strip() and title != REMOVED)
+    """The titles that a question can point at: what is left, and no order to whoever answers."""
+    kept = (
+        title for title in titles if title.strip() and title != REMOVED and not planted_in(title)
+    )
     return tuple(dict.fromkeys(title for title in kept if BLANK not in title))
 
 

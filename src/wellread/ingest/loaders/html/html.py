@@ -25,6 +25,7 @@ from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import moment, web_address
 from wellread.ingest.loaders.html.html_blocks import Block, blocks_of, write_blocks
 from wellread.ingest.loaders.html.html_elements import tag_of, visible_text
+from wellread.ingest.loaders.html.html_hidden import mark_hidden
 from wellread.ingest.loaders.html.html_main import main_blocks, visible_blocks
 from wellread.ingest.loaders.plain import Blocks, bare, title_from_name
 from wellread.types import Document
@@ -247,6 +248,7 @@ _DECLARED = re.compile(
 def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: ARG001 the seam's
     """One page, or one article when the page says that it is one and when it was published."""
     tree = _parse(decode(source), source.uri)
+    mark_hidden(tree)
     facts = page_facts(tree)
     every = blocks_of(tree)
     title = best_title(facts, every)

@@ -17,16 +17,35 @@ BLOCKS = frozenset(
     "body center hgroup dialog search li".split()
 )
 SPACES = re.compile(r"[ \t\n\r\f\v]+")
-# Letters of no size, and places far outside the page. No opacity: scripts fade real text in.
+# No box, a box without size or cut away, and places far outside the page.
 _HIDING_STYLE = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*hidden"
-    r"|(?:left|top|right|text-indent)\s*:\s*-\d{4,}(?:\.\d+)?(?:px|em|rem)",
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|(?:left|top|right|text-indent)\s*:\s*-(?:\d{4,}(?:\.\d+)?px|\d{3,}(?:\.\d+)?(?:r?em|v[wh]|%))"
+    r"|clip\s*:\s*rect\(\s*(?:[01](?:px)?[\s,]+){3}[01](?:px)?\s*\)"
+    r"|clip-path\s*:\s*(?:inset\(\s*(?:[5-9]\d|100)(?:\.\d+)?%|circle\(\s*0(?:px|%)?\s*[)a ]"
+    r"|polygon\(\s*0(?:px|%)?\s+0(?:px|%)?\s*(?:,\s*0(?:px|%)?\s+0(?:px|%)?\s*)*\))"
+    r"|transform\s*:[^;]*(?:scale\(\s*0\s*\)|translate[xy]?\(\s*-\d{4,})",
     re.I,
 )
-_NO_SIZE = re.compile(r"font-size\s*:\s*0*(?:\.0+|0)?(?:px|pt|em|rem|%)?\s*(?:!|;|\Z)", re.I)
+_NO_BOX = re.compile(r"(?<![\w-])(?:max-)?(?:height|width)\s*:\s*[01](?:px)?\s*(?:!|;|\Z)", re.I)
+_CUT = re.compile(r"overflow(?:-[xy])?\s*:\s*(?:hidden|clip)", re.I)
+_UNSEEN = re.compile(r"(?<![\w-])opacity\s*:\s*0*(?:\.0+|0)?%?\s*(?:!|;|\Z)", re.I)
+# Scripts fade real text in, and move it while they do.
+_FADING = re.compile(r"transition|animation|transform|will-change|filter", re.I)
+_NO_SIZE = re.compile(
+    r"font-size\s*:\s*(?:0*(?:\.0+|0)?(?:px|pt|em|rem|%)?|[01](?:\.\d+)?(?:px|pt))\s*(?:!|;|\Z)",
+    re.I,
+)
 _SIZE = re.compile(r"font-size\s*:", re.I)
-_COLOUR = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s*:\s*([^;!]+?)\s*(?:!|;|\Z)", re.I)
-_WHITE = re.compile(r"#fff(?:fff)?|white|rgb\(255, ?255, ?255\)", re.I)
+_DECLARATION = re.compile(r"(?<![\w-])(color|background(?:-color)?)\s*:\s*([^;!]+)", re.I)
+_HEX = re.compile(r"#([0-9a-f]{3,8})\b", re.I)
+_RGB = re.compile(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})", re.I)
+_NAMED = {
+    "white": (255, 255, 255), "snow": (255, 250, 250), "ivory": (255, 255, 240),
+    "ghostwhite": (248, 248, 255), "whitesmoke": (245, 245, 245), "black": (0, 0, 0),
+    "floralwhite": (255, 250, 240), "mintcream": (245, 255, 250), "azure": (240, 255, 255),
+}  # fmt: skip
+NEAR_COLOUR = 24  # of 255, in each of red, green and blue: nobody reads one on the other
 # What frameworks call the words that only a screen reader speaks ("opens in a new window").
 _HIDING_CLASS = re.compile(
     r"(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|screenreader|offscreen)(?:\s|$)", re.I
@@ -75,23 +94,52 @@ def hidden(element: _Element, tag: str) -> bool:
         decoration
         or ("hidden" in element.attrib and element.get("hidden") != "until-found")
         or (tag == "dialog" and "open" not in element.attrib)
-        or _hides(element, element.get("style") or "")
+        or hides(element, element.get("style") or "")
         or bool(_HIDING_CLASS.search(element.get("class") or ""))
     )
 
 
-def _hides(element: _Element, style: str) -> bool:
+def hides(element: _Element, style: str) -> bool:
     """Whether the style leaves nothing to see: no box, no size, or one colour on the same."""
     if not style:
         return False
-    if _HIDING_STYLE.search(style):
+    if _HIDING_STYLE.search(style) or (_NO_BOX.search(style) and _CUT.search(style)):
+        return True
+    if _UNSEEN.search(style) and not _FADING.search(style):
         return True
     if _NO_SIZE.search(style):
         # Spaces between boxes are taken out so, and the boxes given their size again.
         inner = (one.get("style") or "" for one in element.iterdescendants())
         return not any(map(_SIZE.search, inner))
-    colours = {
-        name.lower().removesuffix("-color"): _WHITE.sub("white", colour.lower())
-        for name, colour in _COLOUR.findall(style)
-    }
-    return "color" in colours and colours["color"] == colours.get("background")
+    colours = declared(style)
+    colour, ground = colours.get("color", ""), colours.get("background", "")
+    if colour.lower() == "transparent":
+        return "background-clip" not in style.lower()  # letters cut out of a picture
+    return bool(ground) and nearly(colour, ground)
+
+
+def declared(style: str) -> dict[str, str]:
+    """The colours that a style gives to letters and to what is behind them; the last one counts."""
+    if "color" not in style.lower() and "background" not in style.lower():
+        return {}
+    found = _DECLARATION.findall(style)
+    return {name.lower().removesuffix("-color"): value.strip() for name, value in found}
+
+
+def nearly(one: str, other: str) -> bool:
+    """Whether two colours are so alike that letters of one cannot be read on the other."""
+    first, second = _rgb(one), _rgb(other)
+    if first is None or second is None:
+        return bool(one) and one.lower() == other.lower()
+    return all(abs(a - b) <= NEAR_COLOUR for a, b in zip(first, second, strict=True))
+
+
+def _rgb(colour: str) -> tuple[int, int, int] | None:
+    """Red, green and blue, 0-255; None for what cannot be told."""
+    if found := _HEX.match(colour.strip()):
+        digits = found.group(1)
+        whole = digits if len(digits) >= 6 else "".join(2 * digit for digit in digits)
+        return int(whole[:2], 16), int(whole[2:4], 16), int(whole[4:6], 16)
+    if found := _RGB.match(colour.strip()):
+        return int(found.group(1)), int(found.group(2)), int(found.group(3))
+    return _NAMED.get(colour.strip().lower())

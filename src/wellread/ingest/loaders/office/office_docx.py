@@ -29,6 +29,7 @@ from wellread.ingest.loaders.office.office import (
     table_row,
     value_of,
 )
+from wellread.ingest.loaders.office.office_hidden import drop_hidden
 from wellread.ingest.loaders.plain import PARAGRAPH, Blocks, one_line
 from wellread.types import Document
 
@@ -94,9 +95,7 @@ class _Paragraph:
                 self.boxes.append(child)
             elif name in _NOTES:
                 self.notes.append((_NOTES[name], value_of(child, "id")))
-            elif name not in _UNREAD and not (
-                name == "r" and _is_on(child_of(child, "rPr", "vanish"))
-            ):
+            elif name not in _UNREAD:
                 self.gather(child)
         return self
 
@@ -105,7 +104,10 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     """One page."""
     file = open_office(source, limits)
     part = _main_part(file.data, source.uri)
-    writer = _Writer(_styles(part), _notes(part, source.uri))
+    notes = _notes(part, source.uri)
+    for root in (part.element, *notes.values()):
+        drop_hidden(root, _related(part, "styles"))
+    writer = _Writer(_styles(part), notes)
     body = child_of(part.element, "body")
     if body is not None:
         writer.walk(body)
@@ -225,10 +227,6 @@ def _paragraphs(holder: etree._Element) -> Iterator[etree._Element]:
                 yield from _paragraphs(box)
         elif name_of(child) in _HOLDERS:
             yield from _paragraphs(child)
-
-
-def _is_on(element: etree._Element | None) -> bool:
-    return element is not None and value_of(element, "val").lower() not in ("0", "false", "off")
 
 
 def _inside(holder: etree._Element, name: str) -> Iterator[etree._Element]:

@@ -1,5 +1,7 @@
 """PowerPoint files (pptx, pptm, ppsx): one section a slide, with its notes.
 
+Hidden slides and hidden objects are left out.
+
 python-pptx opens the package and finds slides, notes and charts; the shapes are walked here,
 because it passes over diagrams and shapes that a slide gives in two versions.
 """
@@ -56,7 +58,11 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     file = open_office(source, limits)
     slides = _slides(file.data, source.uri, limits)
     writer = _Writer(source.uri)
-    titles = [writer.write(number, slide) for number, slide in enumerate(slides, 1)]
+    titles = [
+        writer.write(number, slide)
+        for number, slide in enumerate(slides, 1)
+        if value_of(slide.element, "show") not in ("0", "false")
+    ]
     source.require(writer.words)
     title = file.title or next(iter(titles), "")
     yield file.page(source, writer.builder.build(), source_type="pptx", title=title)
@@ -95,7 +101,7 @@ class _Writer:
         title = next((shape for shape in titles if _holder(shape) in _TITLES), None)
         words = " ".join(_lines(title)) if title is not None else ""
         heading = f"Slide {number}: {words}" if words else f"Slide {number}"
-        self.builder.add(PARAGRAPH if number > 1 else "")
+        self.builder.add(PARAGRAPH if self.builder.length else "")
         self.builder.page(number)
         self.builder.heading((heading,))
         self.builder.add(heading)
@@ -110,6 +116,8 @@ class _Writer:
     ) -> None:
         for shape in shown(holder):
             name = name_of(shape)
+            if _unseen(shape):
+                continue
             if name == "grpSp":
                 self._write_shapes(shape, title, slide)
             elif name == "sp" and shape is not title and _holder(shape) not in _FURNITURE:
@@ -150,6 +158,12 @@ class _Writer:
             self.builder.add(PARAGRAPH)
             self.builder.add(text)
             self.words = self.words or text
+
+
+def _unseen(shape: etree._Element) -> bool:
+    """Whether it is switched off in the list of the slide's objects."""
+    about = next((one for one in shape if name_of(one).startswith("nv")), None)
+    return value_of(child_of(about, "cNvPr"), "hidden") in ("1", "true")
 
 
 def _holder(shape: etree._Element) -> str | None:

@@ -1,5 +1,7 @@
 """Excel files (xlsx, xlsm): one section a sheet, one line a row; line marks are row numbers.
 
+Sheets that are hidden are left out.
+
 The names of a table's columns become part of the heading path of its rows, so that a row far
 down is still found and understood by them.
 """
@@ -59,6 +61,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
             )
             with closing(book):
                 for sheet in book.worksheets:
+                    if sheet.sheet_state != "visible":
+                        continue
                     # The size that a sheet claims may be that of the whole grid.
                     sheet.reset_dimensions()
                     writer.write(sheet)

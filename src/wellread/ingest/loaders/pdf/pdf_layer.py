@@ -24,9 +24,11 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_raw
 
 from wellread.ingest.loaders import plain
+from wellread.ingest.loaders.pdf.pdf_seen import Picture, is_doubtful
 from wellread.types import Box
 
 WIDE_GAP = 1.0  # letter heights between two pieces that are not of one sentence
+TINY = 0.75  # points, of letters that nobody can read
 OUTLINE_ENTRIES, OUTLINE_LEVELS = 5_000, 6
 
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"demi", b"medi", b"bx")
@@ -40,6 +42,12 @@ class _Frame(NamedTuple):
 
     edges: _Edges
     turn: int
+
+    def misses(self, edges: _Edges) -> bool:
+        """Whether ``edges`` lie wholly off the page."""
+        left, bottom, right, top = self.edges
+        outside = edges[2] <= left or edges[0] >= right
+        return outside or edges[3] <= bottom or edges[1] >= top
 
     def box(self, edges: _Edges, turn: int) -> Box:
         """``edges`` as shares (rightwards, downwards) of the page turned ``turn`` degrees."""
@@ -61,6 +69,7 @@ class Piece:
         turn: by how much it is turned for that, degrees clockwise against the displayed page.
         size: of the letters, in points.
         leftward: whether they are read from right to left.
+        doubtful: they are white or unpainted, and perhaps not seen.
     """
 
     text: str
@@ -71,6 +80,7 @@ class Piece:
     bold: bool = False
     turn: int = 0
     leftward: bool = False
+    doubtful: bool = False
 
     @property
     def letters(self) -> int:
@@ -92,7 +102,12 @@ def page_text(document: pdfium.PdfDocument, index: int) -> PageText:
         frame = _Frame((left, bottom, right, top), page.get_rotation() % 360)
         if right <= left or top <= bottom:
             return PageText([], [])
-        pieces = list(_Reader(layer, index + 1, frame).pieces())
+        picture = Picture(page)
+        pieces = [
+            piece
+            for piece in _Reader(layer, index + 1, frame).pieces()
+            if not piece.doubtful or picture.shows(piece.box)
+        ]
     letters: Counter[int] = Counter()
     for piece in pieces:
         letters[piece.turn] += piece.letters
@@ -114,6 +129,7 @@ class _Reader:
         self._edges: list[_Edges] = []
         self._first = 0
         self._angle = 0
+        self._doubtful = False
 
     def pieces(self) -> Iterator[Piece]:
         """Every piece that is not blank."""
@@ -126,6 +142,11 @@ class _Reader:
                 edges = (rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
                 if self._edges and self._apart(self._edges[-1], edges):
                     yield from self._piece()
+                if not self._letters or self._letters[-1].isspace():  # a word begins
+                    doubtful = is_doubtful(self._layer, place)
+                    if self._edges and doubtful != self._doubtful:
+                        yield from self._piece()
+                    self._doubtful = doubtful
                 if not self._edges:
                     self._first, self._angle = place, self._angle_of(place)
                 self._edges.append(edges)
@@ -153,6 +174,8 @@ class _Reader:
             return
         lefts, bottoms, rights, tops = zip(*edges, strict=True)
         around = (min(lefts), min(bottoms), max(rights), max(tops))
+        if self._frame.misses(around) or min(around[2] - around[0], around[3] - around[1]) < TINY:
+            return
         matrix, name = pdfium_raw.FS_MATRIX(), create_string_buffer(64)
         pdfium_raw.FPDFText_GetMatrix(self._layer, self._first, matrix)
         pdfium_raw.FPDFText_GetFontInfo(self._layer, self._first, name, len(name), None)
@@ -167,6 +190,7 @@ class _Reader:
             bold=any(word in font for word in _BOLD_NAMES),
             turn=(self._angle - self._frame.turn) % 360,
             leftward=is_leftward(text),
+            doubtful=self._doubtful,
         )
 
 

@@ -14,7 +14,8 @@ from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, Verdi
 from wellread.kb.language_models import dollars
 from wellread.serve.features.asking.answer_bodies import EvidenceBody
 from wellread.serve.features.passage_views import print_source
-from wellread.serve.terminal import harmless, linked, print_link, shortened
+from wellread.serve.terminal import linked, print_link, shortened
+from wellread.text.words import harmless
 
 LONGEST_QUOTE = 240
 

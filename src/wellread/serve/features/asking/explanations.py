@@ -18,8 +18,9 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind, QuestionType
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.bodies import Body, RankBody
-from wellread.serve.terminal import fold, harmless, right, table
+from wellread.serve.terminal import fold, right, table
 from wellread.store.catalogue.graph.relation_network import Path
+from wellread.text.words import harmless
 from wellread.types import Filters, Hit, Mode
 
 LISTED = 5  # candidates of each list that the terminal shows

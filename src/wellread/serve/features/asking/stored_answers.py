@@ -16,9 +16,10 @@ from wellread.kb import KnowledgeBase
 from wellread.library.recheck import Rechecked, Standing
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
 from wellread.serve.features.bodies import Body, PlainBody
-from wellread.serve.terminal import INDENT, SHORT_ID, harmless, print_link, right, table, whole
+from wellread.serve.terminal import INDENT, SHORT_ID, print_link, right, table, whole
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.text.words import harmless
 
 # Who asks as long as there are no users: everybody who reaches this machine's home.
 OWNER = ""

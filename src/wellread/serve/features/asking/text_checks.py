@@ -17,7 +17,8 @@ from wellread.serve.features.asking.answer_bodies import (
     sentence_body,
 )
 from wellread.serve.features.bodies import Body
-from wellread.serve.terminal import INDENT, harmless, right, shortened, table
+from wellread.serve.terminal import INDENT, right, shortened, table
+from wellread.text.words import harmless
 
 LONGEST_QUOTE = 240
 
