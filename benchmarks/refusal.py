@@ -65,8 +65,10 @@ class Row:
     @property
     def held_out(self) -> bool:
         """Whether it is kept from training. A question and its twin without the answer stay
-        together, and so do the turns of a conversation.
+        together, and so do the turns of a conversation. The exam has a half of its own for that.
         """
+        if self.set == "exam":
+            return False
         group = self.id.partition("<::>")[0].removesuffix(f"-{WITHHELD}")
         return zlib.crc32(f"{self.set}/{group}".encode()) % 2 == 1
 
@@ -101,11 +103,17 @@ def record(name: str) -> list[Row]:
     }
     with open_home(chosen.name, overrides) as kb:
         rows = asyncio.run(_ask(kb, name, chosen.questions(kb)))
+    keep(name, rows)
+    return rows
+
+
+def keep(name: str, rows: Sequence[Row]) -> Path:
+    """Write the rows of a set to where :func:`recorded` reads them."""
     path = path_of(name)
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(asdict(row), ensure_ascii=False) for row in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return rows
+    return path
 
 
 async def _ask(kb: KnowledgeBase, name: str, asked: Sequence[Asked]) -> list[Row]:

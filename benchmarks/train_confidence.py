@@ -1,6 +1,7 @@
 """Learns the weights of confidence and writes ``src/wellread/ask/verify/confidence.json``.
 
     python -m benchmarks.refusal           # asks and records
+    python -m benchmarks.exam --record     # the same for the exam's development half
     python -m benchmarks.train_confidence  # learns from the training half of what was recorded
 
 A logistic regression of "the material answers, and the answer shows it" on the readings. Each set
@@ -39,7 +40,7 @@ Floats = NDArray[np.float64]
 def main() -> None:
     """Learn, check across sets, write."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
-    rows = {name: usable(recorded(name)) for name in REFUSED if path_of(name).exists()}
+    rows = {name: usable(recorded(name)) for name in (*REFUSED, "exam") if path_of(name).exists()}
     kept = [row for members in rows.values() for row in members if not row.held_out]
     read = any(row.readings["answers"] is not None for row in kept)
     whole, plain = (READ_WHOLE, READ + WORDS) if read else (MEANING + WORDS, WORDS)

@@ -103,6 +103,7 @@ def pairs(folder: Path, count: int, seed: int, *, licensed: bool = True) -> list
     made = made[: count // 8]
     made += quoted(folder, rng, count // 16)
     made += joined(folder, rng, count // 10)
+    made += misnamed([one for one in found if one.chosen is not None], rng, count // 8)
     found += made
     rng.shuffle(found)
     return found
@@ -194,6 +195,48 @@ def near_misses(answered: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:
             continue
         kept = (*one.sentences[: one.chosen], *one.sentences[one.chosen + 1 :])
         yield replace(one, sentences=kept, label=0, chosen=None, weight=NOISY, source="near_miss")
+
+
+def misnamed(answered: Sequence[Pair], rng: random.Random, count: int) -> list[Pair]:
+    """Questions about another name or number than the text's, which it therefore does not answer.
+
+    A third of the names are another in the text as well: a strange name is no sign by itself.
+    """
+    pool = sorted({name for one in answered for name in _names(" ".join(one.sentences))})
+    made: list[Pair] = []
+    for one in rng.sample(answered, len(answered)):
+        text = " ".join(one.sentences)
+        found = [*_NAME.finditer(one.asked, 1), *_NUMBER.finditer(one.asked)]
+        places = [place for place in found if re.search(rf"\b{re.escape(place[0])}\b", text)]
+        if not places:
+            continue
+        if len(made) == count:
+            break
+        place = rng.choice(places)
+        if place[0][0].isdigit():
+            whole = int(re.sub(r"\D.*", "", place[0].replace(",", "")))
+            new = str(max(1, whole + rng.choice((-1, 1)) * rng.randint(1, max(3, whole // 100))))
+        else:
+            new = rng.choice(pool) if rng.random() < 0.5 else invented(place[0], rng)
+        if new == place[0]:
+            continue
+        asked = one.asked[: place.start()] + new + one.asked[place.end() :]
+        if new[0].isalpha() and rng.random() < 0.33:
+            told = tuple(each.replace(place[0], new) for each in one.sentences)
+            made.append(replace(one, asked=asked, sentences=told, weight=NOISY, source="renamed"))
+        elif new not in text:
+            wrong = replace(one, asked=asked, label=0, chosen=None, weight=NOISY, source="misnamed")
+            made.append(wrong)
+    return made
+
+
+def invented(name: str, rng: random.Random) -> str:
+    """A name that nobody has: like ``name`` in its beginning, or in nothing."""
+    made = "".join(
+        rng.choice("bdfghklmnprstvw") + rng.choice("aeiou") for _ in range(rng.randint(1, 3))
+    ) + rng.choice(("", "n", "r", "s", "ck", "ld", "st"))
+    kept = name[: rng.randint(2, 5)] if rng.random() < 0.4 else ""
+    return (kept.rstrip() + made).capitalize() if " " not in kept else made.capitalize()
 
 
 def quoted(folder: Path, rng: random.Random, count: int) -> Iterator[Pair]:

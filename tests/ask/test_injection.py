@@ -25,7 +25,7 @@ from tests.ask.planted.plants import (
 )
 from tests.doubles.obedient import ObedientModel
 
-from wellread.answers import Answer, FinalEvent, Question, TokenEvent
+from wellread.answers import NOBODY, Answer, FinalEvent, Question, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.write.prompts.guard import SHINGLE
 from wellread.ingest.run import add
@@ -175,10 +175,11 @@ def test_an_address_that_runs_something_is_no_link(kb: KnowledgeBase) -> None:
 
 
 def secrets(prompt: Prompt) -> set[str]:
-    """Every run of words that only the prompt's rules have."""
+    """Every run of words that only the prompt's rules have; what was planted is no secret."""
     block = re.search(r"<similar-\w+>\n(.*?)</similar-", prompt.system, re.DOTALL)
     asked = re.findall(r"^[QA]: .*", block.group(1), re.MULTILINE) if block else []
-    return runs(prompt.system) - runs("\n".join([prompt.user, *asked]))
+    known = [prompt.user, *asked, *INSTRUCTIONS.values()]
+    return runs(prompt.system) - runs("\n".join(known))
 
 
 def runs(text: str) -> set[str]:
@@ -232,7 +233,7 @@ async def ask(kb: KnowledgeBase, model: ObedientModel, plant: Plant, question: Q
             done = event.answer
     assert done is not None, plant.id
     assert done.fallback == "", "the model itself has to be heard"
-    assert done.answered_by == model.identity
+    assert done.answered_by in (model.identity, NOBODY)  # by nobody where it wrote orders alone
     return Heard(
         done=done,
         streamed="".join(pieces),

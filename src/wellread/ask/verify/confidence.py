@@ -23,8 +23,8 @@ from wellread.models.base import Embedder
 FILE = "confidence.json"
 MEANING = ("sentence", "passage")
 WORDS = ("together", "words", "names", "closeness")
-READ = ("answers",)
-READ_WHOLE = ("answers", "passage", *WORDS)
+READ = ("answers", "chosen")
+READ_WHOLE = (*READ, "passage", *WORDS)
 HIGH, MEDIUM = 0.75, 0.5
 LENIENT = 1.0  # added to the log odds before anything is written: a model may find what words hide
 CLOSE, NEAR = 0.6, 0.4  # cosines of the trained embedder
@@ -42,6 +42,7 @@ class Cap:
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
+NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
 KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for")
 
 
@@ -64,7 +65,7 @@ def judge(
     """
     found = round(score(features, comparable=comparable), 3)
     reasoning = _reason(features, comparable=comparable)
-    for cap in caps:
+    for cap in (*caps, *([NAMELESS] if not features.names else [])):
         if found > cap.most and features.support and found >= threshold:
             found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
     return Confidence(
@@ -195,6 +196,7 @@ def values_of(features: Features) -> dict[str, float]:
         "names": features.names,
         "closeness": features.closeness,
         "answers": features.answers or 0.0,
+        "chosen": features.chosen or 0.0,
     }
 
 

@@ -38,6 +38,7 @@ class Features:
         names: share of the question's names and numbers that this passage holds; 1 without any.
         closeness: how closely the words of the nearest passage stand to those of the question.
         answers: log odds by the reader that a passage answers, -8 to 8; None where none was asked.
+        chosen: log odds by the reader that the best sentence given answers, -8 to 8; None alike.
         support: share of the answer's sentences that are borne out, a partial one counting half.
     """
 
@@ -49,6 +50,7 @@ class Features:
     closeness: float
     support: float = 1.0
     answers: float | None = None
+    chosen: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +106,7 @@ def features_of(
         closeness=float(max(close, default=0.0)),
         support=support(verdicts),
         answers=min(MOST_ODDS, max(-MOST_ODDS, readings.best)) if readings else None,
+        chosen=readings.nearest if readings else None,
     )
 
 

@@ -42,6 +42,8 @@ class Written:
     Attributes:
         fallback: why another writer than the configured one wrote it; empty when none did.
         similarity: cosine of the question and the best extracted sentence; 0 from a model.
+        odds: the reader's highest log odds that an extracted sentence answers; None where it read
+            none.
         unknown_keys: evidence keys that the model made up; they are already removed.
         withheld: sentences that must not be shown (``guard.py``); they are already removed.
         model_claim: the model's own confidence, 0-1.
@@ -54,6 +56,7 @@ class Written:
     by: str
     fallback: str = ""
     similarity: float = 0.0
+    odds: float | None = None
     unknown_keys: int = 0
     withheld: int = 0
     model_claim: float | None = None
@@ -142,6 +145,8 @@ async def write(
         reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
         chooser = Chooser(sentences=reader, readings=drafting.readings)
         written = await to_thread.run_sync(by_extraction, analysis, evidence, chooser, most)
+    if drafting.readings:
+        drafting.readings = replace(drafting.readings, given=written.odds)
     drafting.written = replace(written, fallback="; ".join(reasons))
 
 
@@ -204,6 +209,7 @@ def by_extraction(
         by=EXTRACTIVE,
         # Confidence was learned with cosines; another reader says something else.
         similarity=found.best_similarity if chooser.cosines else 0.0,
+        odds=found.best_odds,
         material=found.material,
         arranged=found.arranged,
     )

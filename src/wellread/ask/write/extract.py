@@ -67,6 +67,8 @@ class Extract:
         text: the answer; what it holds beside the claims' sentences are labels of ours.
         best_score: how likely the best sentence answers, 0-1.
         best_similarity: cosine of the question and the nearest of the chosen sentences.
+        best_odds: the highest log odds of the reader that a chosen sentence answers; None where it
+            read none or a whole list is given.
         material: what it was chosen from.
         arranged: it is a list of a guide's steps or of the sides of a comparison.
     """
@@ -75,6 +77,7 @@ class Extract:
     claims: tuple[Claim, ...] = ()
     best_score: float = 0.0
     best_similarity: float = 0.0
+    best_odds: float | None = None
     material: Material | None = None
     arranged: bool = False
 
@@ -122,6 +125,7 @@ def extract(
         claims=tuple(page.claims),
         best_score=scored[0].score,
         best_similarity=max(each.similarity for each in picked),
+        best_odds=max(each.odds for each in picked) if chooser.readings else None,
         material=material,
     )
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence
+from wellread.ask.retrieve.reported_speech import sentences_of
 from wellread.ask.understand.question_parts import parts_of
 from wellread.models.reader import PassageReader, Ranking
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
-from wellread.text.sentences import sentence_spans
 
 PASSAGES = 8  # of the evidence, best first
 WINDOW = 80  # words of a run
@@ -48,10 +48,20 @@ class PassageReadings:
     Attributes:
         sentences: by number of the piece of evidence and of the sentence in it.
         best: the highest log odds that a run answers the question.
+        given: the highest log odds of the sentences that the answer was made of; None where a
+            model wrote it, or nobody did yet.
     """
 
     sentences: Mapping[tuple[int, int], SentenceReading]
     best: float
+    given: float | None = None
+
+    @property
+    def nearest(self) -> float:
+        """Those of the sentences that were given, else of all that were read."""
+        if self.given is not None:
+            return self.given
+        return max((one.odds for one in self.sentences.values()), default=-MOST_ODDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +135,7 @@ def _title(piece: Evidence, asked: frozenset[str]) -> list[str]:
 
 
 def _runs(place: int, piece: Evidence, asked: frozenset[str]) -> list[_Run]:
-    texts = [" ".join(span.of(piece.text).split()) for span in sentence_spans(piece.text)]
+    texts = [" ".join(span.of(piece.text).split()) for _, span in sentences_of(piece)]
     sizes = [len(text.split()) for text in texts]
     above = len(asked & piece.heading.stem_set)
     meaning = 0.5 * (piece.hit.similarity or 0.0)

@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from wellread.answers import Evidence
@@ -26,7 +26,7 @@ from wellread.ask.understand.answer_kind import (
     holds,
 )
 from wellread.ask.write.candidate_sentences import Option
-from wellread.ask.write.passage_reading import Chooser, SentenceReading
+from wellread.ask.write.passage_reading import Chooser
 from wellread.models.reader import excerpts
 from wellread.questions import Analysis
 from wellread.text.english import OF_ONESELF, SMALL_TALK
@@ -37,6 +37,7 @@ KIND = 0.15  # what the asked kind counts in the choice of sentences that are em
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
 KEEP = 0.42  # of the best score: a further sentence must reach it
 KEEP_READ = 0.55  # the same where the passages were read
+FAR = 2.0  # log odds of the reader under the best sentence's from which another adds nothing
 KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
 KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of the answer yet
 SAME = 0.55  # share of words in common from which a sentence repeats another
@@ -98,12 +99,19 @@ class SentenceFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """A sentence, how likely it answers (0-1), and its cosine to the question."""
+    """A sentence and how likely it answers.
+
+    Attributes:
+        score: by everything known of it, 0-1.
+        similarity: its cosine to the question; 0 where the reader read it.
+        odds: the reader's log odds that it answers.
+    """
 
     option: Option
     score: float
     similarity: float
     features: SentenceFeatures
+    odds: float = UNREAD
 
 
 def score(
@@ -125,10 +133,15 @@ def score(
         ]
     else:
         similarities = [0.0] * len(places)
-        known = chooser.readings.sentences
-        likely = [_by_reading(features[place], options[place], known) for place in places]
+        likely = [_by_reading(features[place], options[place], chooser) for place in places]
     scored = [
-        Scored(option=options[at], score=chance, similarity=near, features=features[at])
+        Scored(
+            option=options[at],
+            score=chance,
+            similarity=near,
+            features=features[at],
+            odds=_odds(options[at], chooser),
+        )
         for at, chance, near in zip(places, likely, similarities, strict=True)
     ]
     return sorted(scored, key=lambda each: (-each.score, each.option.evidence, each.option.place))
@@ -208,11 +221,14 @@ def read_or_promising(
     return [at for at in read if options[at].readable] or read or promising(options, features)
 
 
-def _by_reading(
-    features: SentenceFeatures, option: Option, known: Mapping[tuple[int, int], SentenceReading]
-) -> float:
-    found = known.get((option.evidence, option.place))
-    values = asdict(features) | {"read": found.odds if found else UNREAD}
+def _odds(option: Option, chooser: Chooser) -> float:
+    read = chooser.readings.sentences if chooser.readings else {}
+    found = read.get((option.evidence, option.place))
+    return found.odds if found else UNREAD
+
+
+def _by_reading(features: SentenceFeatures, option: Option, chooser: Chooser) -> float:
+    values = asdict(features) | {"read": _odds(option, chooser)}
     logit = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
     logit += CHATTER * (features.chatter and features.fits <= 0)
     return 1 / (1 + math.exp(-logit))
@@ -267,6 +283,8 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP
         if len(picked) == most or each.score < least:
             break
         if told and each.features.fits < best.features.fits:
+            continue
+        if each.odds < best.odds - FAR:
             continue
         if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
             continue
