@@ -42,7 +42,7 @@ class Cap:
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
-NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
+NAMELESS = Cap(most=RELAXED, why="no passage has the name that is asked about")
 KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for")
 
 

@@ -276,7 +276,8 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP
     if not scored:
         return []
     best = scored[0]
-    told = best.features.expected and kind in ("person", "date", "number", "place")
+    asked = kind in ("person", "date", "number", "place")
+    told = best.features.expected and asked
     least = max(keep, KEEP_AFTER_FACT if told else 0.0) * best.score
     picked = [best]
     for each in scored[1:]:
@@ -284,7 +285,7 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP
             break
         if told and each.features.fits < best.features.fits:
             continue
-        if each.odds < best.odds - FAR:
+        if each.odds < best.odds - FAR and (told or not asked):
             continue
         if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
             continue
