@@ -161,6 +161,11 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("What is the title of the paper on eels?", "Eels by Night"),
         ("Who wrote the paper on photographs?", "Ida Lund"),
         ("What is the URL of the paper MusselNet?", "mn-final.pdf"),
+        ("Who co-wrote MusselNet with Tor Vik?", "Åse Dahl"),
+        ("Which paper did Åse Dahl co-write?", "MusselNet"),
+        ("Which paper is Liv Strand the author of?", "Eels by Night"),
+        ("Papers by Liv Strand?", "Eels by Night"),
+        ("How many papers are in this collection?", "There are 2 papers."),
     ],
 )
 async def test_a_fact_of_a_document(kb: KnowledgeBase, question: str, told: str) -> None:
@@ -183,6 +188,12 @@ async def test_a_paper_is_told_by_what_its_abstract_says_it_brings(
     assert "We present MusselNet, a set of photographs of beds." in given.text
     assert "Nobody had to get wet" not in given.text
     assert given.citations[0].locator.heading == ("Abstract",)
+
+
+async def test_a_paper_of_an_author_is_cited_where_it_names_the_author(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "Which papers did Åse Dahl write?")
+    assert "Åse Dahl" in given.citations[0].quote
+    assert given.citations[0].verdict == "supported"
 
 
 async def test_the_abstract_is_told_as_it_stands(kb: KnowledgeBase) -> None:

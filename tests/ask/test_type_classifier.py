@@ -44,6 +44,21 @@ def test_a_question_without_a_sure_pattern_gets_its_type(sort: str) -> None:
     assert (found, reasons[0]) == (sort, f"{sort}: by its meaning")
 
 
+@pytest.mark.parametrize(
+    ("question", "sort"),
+    [
+        ("Copper kettle: how far from us?", "factual"),
+        ("Bread and the walking club?", "factual"),
+        ("How rich is the stock?", "meta"),
+        ("All in all, what do you have?", "meta"),
+    ],
+)
+def test_only_what_speaks_of_the_base_is_taken_for_a_question_about_it(
+    question: str, sort: str
+) -> None:
+    assert read(question, Leaning("meta"))[0] == sort
+
+
 def test_a_sure_pattern_decides_without_an_embedding() -> None:
     embedder = Leaning("trend")
     assert read("How many loaves are there?", embedder)[0] == "counting"

@@ -16,7 +16,8 @@ BEFORE_A_TOPIC = _runs(
     writes about, report on, reports on, deal with, deals with, dealt with, dealing with,
     touch on, touches on, touched on, touch upon, look at, looks at, look into,
     about, regarding, concerning, discuss, discusses, discussed, discussing, cover, covers,
-    covered, covering, address, addresses, addressed, addressing, treat, treats, treated
+    covered, covering, coverage of, coverage on, address, addresses, addressed, addressing, treat,
+    treats, treated
     """
 )
 BEFORE_A_NAME = _runs(
@@ -63,12 +64,13 @@ BESIDE_A_COUNT = frozenset(
     database dated did different distinct do does each ever every exist existing far for found
     from had has have held here hold i in included indexed into is issued just kept know
     knowledge known library list now of on only our out overall please published released so
-    still store stored that the there time times to total us was we were what which with written
-    you your
+    still store stored that the there these this those time times to total us was we were what
+    which with written you your
     """.split()
 )
 OF_PEOPLE = frozenset(
-    "speak speaks spoken spoke say said talk talks talked write wrote written".split()
+    "speak speaks spoken spoke say said talk talks talked write wrote written publish author "
+    "authored co coauthor coauthored cowrite cowrote".split()
 )
 OF_TIME = frozenset("after before between during recorded since through until within".split())
 DIVIDING = _runs("per, by, for each, in each, for every, each, of each")
@@ -242,7 +244,8 @@ FACTS_ASKED: tuple[tuple[str, frozenset[str], frozenset[str], frozenset[str]], .
             "authors",
             "author authors writer writers coauthor coauthors authorship byline",
             "who whom whose",
-            "write writes wrote written author authored publish published pen penned made",
+            "write writes wrote written author authored publish published pen penned made co "
+            "cowrite cowrote coauthored",
         ),
         (
             "speakers",
@@ -328,6 +331,7 @@ SPOKEN_NOUNS = frozenset(
     "talk lecture interview session meeting call webinar panel conversation discussion "
     "presentation".split()
 )
+BEFORE_A_COMPANION = ("with", "beside", "besides", "alongside")
 BEFORE_A_SUBJECT = frozenset(("about", "on", "regarding", "concerning"))
 # With these verbs a text says what it brings, and what came of it.
 PRESENTING = (

@@ -139,8 +139,9 @@ HEARD = _form(
     r"\s+(?:with|by|of|featuring)\s+$"
 )
 WRITING = (
-    r"(?:write|writes|wrote|written|report|reports|reported|publish|publishes|published|author"
-    r"|authored|find|finds|found|conclude|concludes|concluded|state|states|stated|measure|measured"
+    r"(?:(?:co-?)?(?:write|writes|wrote|written|author|authored)"
+    r"|(?:(?:an?|the|one\s+of\s+the)\s+)?(?:first\s+|lead\s+)?(?:co-?)?authors?\s+of"
+    r"|report|reports|reported|publish|publishes|published|find|finds|found|conclude|concludes|concluded|state|states|stated|measure|measured"
     r"|show|shows|showed)"
 )
 WORKS = (

@@ -24,6 +24,15 @@ AMOUNT_UNITS = (
 HOLDINGS = (
     r"(?:collection|archive|guide|knowledge\s+base|base|library|commons|corpus|material|glossary)"
 )
+OUR_COVERAGE = _form(
+    r"\b(?:our|your)\s+(?P<thing>(?P<topic>(?:(?!of\b|and\b)[\w-]+\s+){0,2}[\w-]+)\s+coverage)\b"
+)
+# What a question about the base itself speaks of.
+OF_THE_BASE = (
+    r"\b(?:collections?|archives?|librar(?:y|ies)|knowledge|bases?|commons|corpus|materials?|glossary"
+    r"|holdings?|stock|stored?|sources?|documents?|entr(?:y|ies)|files?|categor(?:y|ies)|dimensions?"
+    r"|coverage|covered?|cells?|here|you|your|our|we)\b"
+)
 MENTIONED = r"(?:mentioned|covered|discussed|addressed|described|treated|talked\s+about|named)"
 ASKING_VERB = r"(?:did|do|does|is|are|was|were|has|have|had|happened|happens|changed|made)\b"
 
@@ -96,7 +105,7 @@ GAPS = (
     r"^is\s+anything\b",
 )
 COVERAGE = (
-    r"\b(?:coverage|balance)\s+of\b|\bhow\s+(?:good|complete|thorough)\b.*\bcoverage\b|\bhow\s+(?:well|thoroughly|completely)\s+(?:is|are|do|does)\b.*\bcover",
+    rf"\b(?:coverage|balance)\s+of\b|{OUR_COVERAGE.pattern}|\bhow\s+(?:good|complete|thorough)\b.*\bcoverage\b|\bhow\s+(?:well|thoroughly|completely)\s+(?:is|are|do|does)\b.*\bcover",
     rf"\bwhat\s+(?:does|do|is\s+in)\s+(?:this|the|your|our)\s+{HOLDINGS}\b.*(?:\bcover|\bcontain|\bhold|^)",
     rf"\b(?:what|which)\s+\w+(?:\s+\w+)?\s+(?:does|do)\s+(?:this|the|your|our)\s+{HOLDINGS}\s+cover\b",
     r"\b(?:what|which)\s+(?:topics|areas|years|subjects|periods|themes)\s+are\s+covered\b",

@@ -23,7 +23,7 @@ from wellread.ask.aggregate.queries.result import (
     there_are,
     value_rows,
 )
-from wellread.ask.aggregate.queries.showing import places_naming
+from wellread.ask.aggregate.queries.showing import places_naming, places_signed
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.stories.story_rows import Story
 
@@ -197,6 +197,9 @@ def _count_documents(count: Request) -> Result:
     if held and count.query.about:
         method += f": {held.method}"
         rows = document_rows(entries, held.counts, _shown(count, count.query.about, entries))
+    elif authors := [name for limit in count.query.where for name in limit.authors]:
+        signed = places_signed(count.scope, authors, [entry.id for entry in entries])
+        rows = document_rows(entries, places=signed)
     return Result(
         columns=NAMED if held else DOCUMENTS,
         rows=rows,

@@ -13,7 +13,7 @@ from datetime import date
 from wellread.answers import Question
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
-from wellread.ask.understand.question_type import PLAIN, Clues, Guess, type_of
+from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
 from wellread.ask.understand.source_limits import sources_of, taxonomy_of
 from wellread.ask.understand.time_windows import windows_of
 from wellread.ask.understand.vocabulary import Vocabulary
@@ -67,8 +67,8 @@ def analyse(
     if not told and guess is not None:
         subject = _subject(text, [one.cut for one in limits])
         sort = guess(text, subject)
-        if sort == "meta" and parse(subject).names:
-            sort = PLAIN  # who names something wants to know of that, not of the base itself
+        if sort == "meta" and (parse(subject).names or not of_base(text, vocabulary)):
+            sort = PLAIN  # who asks about something else wants no table of the base itself
         why_so = f"{sort}: by its meaning"
     people = _inside(people_of(text, named.people), asking)
     whose = _whose(named.people) if sort == "persona" else None

@@ -33,6 +33,7 @@ from wellread.text.english_types import (
     LACKING,
     LISTS,
     MOMENTS,
+    OF_THE_BASE,
     OPEN,
     PERSONA,
     PLAIN_COMPARISONS,
@@ -85,6 +86,7 @@ _META = _says(*COVERAGE)
 _COMPARATIVE = _says(*COMPARISONS)
 _PLAINLY = _says(*PLAIN_COMPARISONS)
 _OPEN = _says(*OPEN)
+_OF_BASE = re.compile(OF_THE_BASE, re.IGNORECASE)
 
 
 def type_of(clues: Clues) -> tuple[QuestionType, str]:
@@ -244,6 +246,16 @@ def guesser(embedder: Embedder) -> Guess | None:
         return model.types[int(odds.argmax())]
 
     return guess
+
+
+def of_base(question: str, vocabulary: Vocabulary) -> bool:
+    """Whether a word of ``question`` speaks of the base itself, or of what it holds."""
+    if _OF_BASE.search(question):
+        return True
+    held = {*vocabulary.dimensions, *vocabulary.entity_types}
+    kinds = {form for name in held for form in (name.lower(), plural(name.lower()))}
+    words = {token.plain for token in parse(question).tokens}
+    return bool(kinds & words) or source_noun(vocabulary).search(question) is not None
 
 
 def model_name(embedder: Embedder) -> str:

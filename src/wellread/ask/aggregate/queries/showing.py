@@ -16,6 +16,7 @@ from wellread.text.sentences import is_sentence, sentence_spans
 from wellread.types import Span
 
 MOST_SHOWN = 40  # documents of a result whose texts are looked through again
+FRONT = 8_000  # characters of a document in which its authors are named
 MOST_LOOKED_AT = 12  # places of one name in one document
 
 
@@ -43,6 +44,31 @@ def places_naming(scope: Scope, topic: Topic, document_ids: Sequence[str]) -> Ma
     for (known, _), text in zip(whole, catalogue.texts(whole), strict=True):
         span = _best(text, wanted, literal=topic.naming)
         if span is not None:
+            found[known] = Place(document_id=known, version=facts[known].version, span=span)
+    return found
+
+
+def places_signed(
+    scope: Scope, authors: Sequence[str], document_ids: Sequence[str]
+) -> Mapping[str, Place]:
+    """Where the front of each of the documents names one of the authors.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    catalogue = scope.kb.catalogue
+    facts = catalogue.facts(set(document_ids[:MOST_SHOWN]))
+    fronts = [
+        (known, Span(start=0, end=min(FRONT, facts[known].characters)))
+        for known in document_ids[:MOST_SHOWN]
+        if known in facts
+    ]
+    spellings = [tokens(author, literal=True) for author in authors]
+    found: dict[str, Place] = {}
+    for (known, _), text in zip(fronts, catalogue.texts(fronts), strict=True):
+        place = min(_places(_plain(text), spellings, literal=True), default=-1)
+        if place >= 0:
+            span = _sentence_at(text, place)
             found[known] = Place(document_id=known, version=facts[known].version, span=span)
     return found
 

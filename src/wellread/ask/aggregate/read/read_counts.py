@@ -155,7 +155,8 @@ def _read_whole(
         return None
     start = _Read(listed=True, noun=found[0], span=found[1], place=found[1])
     read = _read(analysis, vocabulary, relations, start)
-    return read if read and read.topic else None
+    named = read and (read.topic or any(limit.kind == "author" for limit in analysis.constraints))
+    return read if named else None
 
 
 def _how_often(

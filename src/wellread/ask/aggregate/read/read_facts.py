@@ -19,6 +19,7 @@ from wellread.ask.understand.document_names import (
     meant_by,
     titles_in,
 )
+from wellread.ask.understand.mentions import people_in
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -28,6 +29,7 @@ from wellread.text.english_catalogue import (
     ANY_DOCUMENT,
     AROUND_A_FACT,
     BARE_LEADS,
+    BEFORE_A_COMPANION,
     BEFORE_A_SUBJECT,
     DOCUMENT_NOUNS,
     DOING,
@@ -37,6 +39,7 @@ from wellread.text.english_catalogue import (
 )
 from wellread.text.names import singular
 from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
+from wellread.types import Span
 
 Fact = str  # a name of ``FACTS_ASKED``
 OF_A_TEXT = frozenset({"abstract", "definition", "contribution", "summary"})
@@ -68,11 +71,11 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    tokens = _tokens(analysis)
+    scope = scope_of(kb, limits_of(analysis))
+    tokens = _tokens(analysis, _companions(analysis.question, vocabulary_of(kb, scope.collections)))
     asked = list(_facts(tokens))
     if not asked or any(one.kind == "speaker" for one in analysis.constraints):
         return None
-    scope = scope_of(kb, limits_of(analysis))
     reading = _Reading(kb, analysis, scope)
     for fact, used in asked:
         meant, several = reading.meant(tokens, used)
@@ -83,9 +86,19 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     return None
 
 
-def _tokens(analysis: Analysis) -> list[Token]:
+def _companions(question: str, vocabulary: Vocabulary) -> list[Span]:
+    """The authors beside whom others are asked for: "who wrote it with Ada Moor"."""
+    return [
+        one.span
+        for one in people_in(question, vocabulary)
+        if one.authors and question[: one.span.start].rstrip().lower().endswith(BEFORE_A_COMPANION)
+    ]
+
+
+def _tokens(analysis: Analysis, companions: Sequence[Span]) -> list[Token]:
     """The words of the question outside of its limits on time and people."""
     limits = [one.span for one in analysis.constraints if one.kind in ("time", "author")]
+    limits += companions
     return [
         token
         for token in tokens_of(analysis.question)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import (
     CatalogueQuery,
     Name,
@@ -29,6 +30,7 @@ from wellread.questions import Analysis
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.english_questions import FRAMING
+from wellread.text.english_types import OUR_COVERAGE
 from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Span
@@ -141,7 +143,15 @@ def read_coverage(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQu
     where = limits_of(analysis)
     vocabulary = vocabulary_of(kb, scope_of(kb, where).collections)
     by = _dimensions(analysis.question, vocabulary)
+    ours = OUR_COVERAGE.search(analysis.question)
     topic = None if by else _topic_anywhere(analysis)
+    if ours and not by and topic is None:
+        span = Span(start=ours.start("topic"), end=ours.end("topic"))
+        items = [one for one in items_of(analysis, _NOWHERE) if one.span.overlaps(span)]
+        topic = topic_of(analysis.question, items)
+        thing = Topic(names=(Name(phrase=ours["thing"]),))
+        if documents_about(scope_of(kb, where), thing).counts:
+            return  # the texts speak of such a coverage: it is no matter of the base
     yield CatalogueQuery(form="coverage", about=topic, where=where, by=tuple(by))
 
 
