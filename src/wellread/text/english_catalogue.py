@@ -333,22 +333,3 @@ SPOKEN_NOUNS = frozenset(
 )
 BEFORE_A_COMPANION = ("with", "beside", "besides", "alongside")
 BEFORE_A_SUBJECT = frozenset(("about", "on", "regarding", "concerning"))
-# With these verbs a text says what it brings, and what came of it.
-PRESENTING = (
-    r"(?<!as )\b(?:we|this (?:paper|article|report|study|work|talk|guide)|the (?:paper|authors?))"
-    r"(?: \w+ly| also| first| then| here| therefore){0,2} "
-    r"(?:present|propose|introduce|describe|report|develop|examine|investigate|study|argue|offer"
-    r"|provide|ask|explore|consider|survey|review|analy[sz]e|compare|evaluate)(?:e?s)?\b"
-)
-RESULTING = (
-    r"\b(?:find|finds|found|show|shows|showed|demonstrates?|outperforms?|outperformed|achieves?"
-    r"|achieved|improv(?:es?|ed|ing)|reduc(?:es?|ed)|exceeds?|exceeded|state-of-the-art|concludes?"
-    r"|suggests?|increased|survived|cost|failed|raised)\b"
-)
-# Parts of a text that say nothing of what it is about.
-BACK_MATTER = frozenset(
-    """
-    abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices
-    bibliography contents introduction references toc transcription transcript footnotes
-    """.split()
-)

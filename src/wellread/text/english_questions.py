@@ -268,3 +268,60 @@ OPENS_A_QUESTION = _form(
 )
 POINTING_BACK = "it its they them their he him his she her this these".split()
 CLAUSES = "that which who how why when where what if whether this it".split()
+
+# --- lists -------------------------------------------------------------------------------------
+
+_END_OF_NOUN = (
+    r"(?=\s+(?:of|for|in|on|at|to|that|by|from|with|behind|after|about|between|under|within|needed"
+    r"|used|do|does|did|is|are|was|were|has|have|had|should|must|can|could|will|would|may|might"
+    r"|there|belong|make|made|[a-z]+ed)\b|\W*$|,)"
+)
+ASKS_LIST = _form(
+    r"^\W*(?:(?:and|so|but)\s+)?(?:(?:can|could|would)\s+you\s+|please\s+)*"
+    r"(?:(?:list|name|enumerate|give\s+me|show\s+me|tell\s+me)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?"
+    r"|(?:what|which)\s+(?:all\s+)?(?:are|were)\s+(?:all\s+)?|(?:what|which)\s+(?!is\b|was\b))"
+    r"(?:the\s+|its\s+|their\s+|\S+['’]s?\s+)?(?:different\s+|main\s+)?"
+    rf"(?P<what>(?:[\w'’-]+\s+){{0,4}}?[\w'’-]+){_END_OF_NOUN}"
+)
+ASKS_LIST_OF = _form(
+    r"^\W*what\s+(?:all\s+)?(?:does|do|did|should|must|can)\s+(?!i\b|we\b|you\b|it\b|they\b).+?\s"
+    r"(?:contain|include|consist\s+of|comprise|have|need|require|offer)\b\W*$|\bstep\s+by\s+step\b"
+)
+# Verbs and adjectives that ask to list, and say nothing of what.
+LISTING_VERBS = """
+    list name enumerate give show tell include contain consist comprise have need require offer
+    belong make different main exist used use step-by-step
+    """.split()
+STEPS = "step process procedure method instruction phase stage how-to".split()
+# What looks like a plural and is none, and the other way round.
+NO_PLURALS = frozenset(
+    "this is was does has us process progress status basis analysis business news access address"
+    " class series happens means bias gas loss focus cause".split()
+)
+PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
+OF = _form(r"\b(?:of|for|in|about|on|with)\b")
+LEADING_TO = _form(
+    r"\bfollowing\s+(?P<what>[^,:;]+?)(?=\s+(?:of|in|for|on|to|that|which)\b|[,:;]|$)"
+)
+
+# --- what a text says of itself -----------------------------------------------------------------
+
+# With these verbs a text says what it brings, and what came of it.
+PRESENTING = (
+    r"(?<!as )\b(?:we|this (?:paper|article|report|study|work|talk|guide)|the (?:paper|authors?))"
+    r"(?: \w+ly| also| first| then| here| therefore){0,2} "
+    r"(?:present|propose|introduce|describe|report|develop|examine|investigate|study|argue|offer"
+    r"|provide|ask|explore|consider|survey|review|analy[sz]e|compare|evaluate)(?:e?s)?\b"
+)
+RESULTING = (
+    r"\b(?:find|finds|found|show|shows|showed|demonstrates?|outperforms?|outperformed|achieves?"
+    r"|achieved|improv(?:es?|ed|ing)|reduc(?:es?|ed)|exceeds?|exceeded|state-of-the-art|concludes?"
+    r"|suggests?|increased|survived|cost|failed|raised)\b"
+)
+# Parts of a text that say nothing of what it is about.
+BACK_MATTER = frozenset(
+    """
+    abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices
+    bibliography contents introduction references toc transcription transcript footnotes
+    """.split()
+)

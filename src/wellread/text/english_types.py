@@ -274,41 +274,6 @@ ASKS_HOW = _form(
 )
 DOING = "start begin run make set up do create build organise organize host hold open get"
 
-# --- lists ---------------------------------------------------------------------------------------
-
-_END_OF_NOUN = (
-    r"(?=\s+(?:of|for|in|on|at|to|that|by|from|with|behind|after|about|between|under|within|needed"
-    r"|used|do|does|did|is|are|was|were|has|have|had|should|must|can|could|will|would|may|might"
-    r"|there|belong|make|made|[a-z]+ed)\b|\W*$|,)"
-)
-ASKS_LIST = _form(
-    r"^\W*(?:(?:and|so|but)\s+)?(?:(?:can|could|would)\s+you\s+|please\s+)*"
-    r"(?:(?:list|name|enumerate|give\s+me|show\s+me|tell\s+me)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?"
-    r"|(?:what|which)\s+(?:all\s+)?(?:are|were)\s+(?:all\s+)?|(?:what|which)\s+(?!is\b|was\b))"
-    r"(?:the\s+|its\s+|their\s+|\S+['’]s?\s+)?(?:different\s+|main\s+)?"
-    rf"(?P<what>(?:[\w'’-]+\s+){{0,4}}?[\w'’-]+){_END_OF_NOUN}"
-)
-ASKS_LIST_OF = _form(
-    r"^\W*what\s+(?:all\s+)?(?:does|do|did|should|must|can)\s+(?!i\b|we\b|you\b|it\b|they\b).+?\s"
-    r"(?:contain|include|consist\s+of|comprise|have|need|require|offer)\b\W*$|\bstep\s+by\s+step\b"
-)
-# Verbs and adjectives that ask to list, and say nothing of what.
-LISTING_VERBS = """
-    list name enumerate give show tell include contain consist comprise have need require offer
-    belong make different main exist used use step-by-step
-    """.split()
-STEPS = "step process procedure method instruction phase stage how-to".split()
-# What looks like a plural and is none, and the other way round.
-NO_PLURALS = frozenset(
-    "this is was does has us process progress status basis analysis business news access address"
-    " class series happens means bias gas loss focus cause".split()
-)
-PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
-OF = _form(r"\b(?:of|for|in|about|on|with)\b")
-LEADING_TO = _form(
-    r"\bfollowing\s+(?P<what>[^,:;]+?)(?=\s+(?:of|in|for|on|to|that|which)\b|[,:;]|$)"
-)
-
 # --- what is answered from many sources ----------------------------------------------------------
 
 CAUSES = _form(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wellread.text.english_catalogue import BACK_MATTER
+from wellread.text.english_questions import BACK_MATTER
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span

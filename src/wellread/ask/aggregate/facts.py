@@ -17,7 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english_catalogue import PRESENTING, RESULTING
+from wellread.text.english_questions import PRESENTING, RESULTING
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from wellread.ask.understand.answer_kind import asks_how
 from wellread.ask.understand.text_lists import Listing
 from wellread.text.english import NUMBER_WORDS
-from wellread.text.english_types import (
+from wellread.text.english_questions import (
     ASKS_LIST,
     ASKS_LIST_OF,
     LEADING_TO,
