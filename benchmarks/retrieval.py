@@ -56,16 +56,17 @@ def _reciprocal(lists: Lists) -> Sequence[Candidate]:
 
 
 def _shipped(kb: KnowledgeBase, text: str) -> list[Candidate]:
-    return _candidates(search(kb, text, Filters(), limit=DEPTH))
+    return candidates_of(search(kb, text, Filters(), limit=DEPTH))
 
 
 def _led_on(kb: KnowledgeBase, text: str) -> list[Candidate]:
     """With what the best passages lead on to, as a question is answered from."""
     found = search(kb, text, Filters(), limit=DEPTH)
-    return _candidates(led_on(kb, text, Filters(), found).hits)
+    return candidates_of(led_on(kb, text, Filters(), found).hits)
 
 
-def _candidates(hits: Sequence[Hit]) -> list[Candidate]:
+def candidates_of(hits: Sequence[Hit]) -> list[Candidate]:
+    """The hits as an index gives them."""
     return [
         Candidate(
             passage_id=hit.passage.id,

@@ -66,9 +66,9 @@ class ReaderSettings(Section):
 
     relevance: str = setting(
         "lexical",
-        "who puts the best passages in order: lexical (the search's own order), onnx (a "
-        "cross-encoder in a folder; extra rerank), http (a server), llm (the language model "
-        "of generation.model), or the name of a plug-in",
+        "who puts the best passages in order: lexical (the search's own order), trained (the small "
+        "network that comes with Wellread), onnx (a cross-encoder in a folder; extra rerank), http "
+        "(a server), llm (the language model of generation.model), or the name of a plug-in",
         min_length=1,
     )
     answers: str = setting(

@@ -66,7 +66,11 @@ class EmbeddingSettings(Section):
         "name of a plug-in",
         min_length=1,
     )
-    model_path: str = setting("", "model file to use instead of the installed package's")
+    model_path: str = setting(
+        "",
+        "model file to use instead of the installed package's: the same model or one of those in "
+        "docs/embedders.md",
+    )
     url: str = setting("", "base URL of an OpenAI-compatible server (…/v1)")
     model: str = setting("", "model name to ask the HTTP server for")
     api_key_env: str = setting("OPENAI_API_KEY", "environment variable that holds the server's key")

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from wellread.ask_settings import ReaderSettings
 from wellread.errors import ModelError
 from wellread.models.model_files import sha256_of
 from wellread.models.reader import Case, Excerpt, Reader, excerpts
 from wellread.models.readers.lexical import LexicalReader
+from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
 from wellread.models.readers.trained_model import TrainedModel
 from wellread.models.readers.trained_reader import TrainedReader, network, windows
@@ -36,7 +38,7 @@ def trained(model: TrainedModel) -> TrainedReader:
 
 
 class TestTrainedReader(ReaderContract):
-    ALONE = False  # relevance is the lexical reader's
+    ALONE = False  # in int8, what is read together moves a score a little
 
     @pytest.fixture
     def reader(self, trained: TrainedReader) -> Reader:
@@ -121,3 +123,28 @@ def test_a_lost_network_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is not there") as raised:
         reader.read("who?", [FERRY])
     assert "reader.answers" in raised.value.hint
+
+
+def test_a_passage_is_as_relevant_as_its_best_run(trained: TrainedReader) -> None:
+    filler = "The tide went out and the gulls came back to the sand. " * 20
+    texts = excerpts(filler, f"{filler}{' '.join(FERRY)}", "Tea is sold beside the pier.")
+    found = trained.relevance("When does the boat leave the harbour?", texts)
+    assert int(found.argmax()) == 1
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
+    lexical = LexicalReader(ReadableEmbedder)
+
+    def heads(**settings: str) -> frozenset[str]:
+        opening = Opening(
+            settings=ReaderSettings.model_validate(settings),
+            lexical=lexical,
+            model=lambda _: None,
+            record=lambda _: None,
+            environ={},
+        )
+        return open_reader(opening).heads
+
+    assert heads(relevance="trained") == {"relevance"}
+    assert heads() == frozenset()

@@ -67,6 +67,9 @@ class Embedders:
         settings = self._settings_of(live)
         if self._given or settings is None:
             return None
+        if settings.backend == "local" == self._settings.backend:
+            # A file's hash, not its place, says which model it is.
+            return True if settings.model_path == self._settings.model_path else None
         return _named(settings) == _named(self._settings)
 
     def shaping(self, live: LiveIndex) -> CachedEmbedder:

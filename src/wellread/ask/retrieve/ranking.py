@@ -292,7 +292,8 @@ def _shown(hit: Hit) -> Excerpt:
     passage = hit.passage
     # The context of a passage begins with its title wherever it has one.
     heading = passage.context or hit.document.title
-    return Excerpt(text=f"{heading}\n{passage.text}".strip()[:MAX_CHARACTERS])
+    room = max(0, MAX_CHARACTERS - len(heading) - 1)
+    return Excerpt(text=passage.text[:room], title=heading[:MAX_CHARACTERS])
 
 
 def _checked(scores: Scores, count: int, identity: str) -> NDArray[np.float64]:

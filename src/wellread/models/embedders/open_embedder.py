@@ -19,6 +19,7 @@ from wellread.config import EmbeddingSettings
 from wellread.errors import ModelError, SettingsError
 from wellread.models.base import Closeable, Embedder, Purpose
 from wellread.models.embedders.static_embedder import StaticEmbedder
+from wellread.models.model_files import model_file, sha256_of
 from wellread.plugins import find
 
 GROUP = "wellread.embedders"
@@ -39,8 +40,14 @@ def open_embedder(settings: EmbeddingSettings, home: Path) -> Embedder:
 
 
 def _local(settings: EmbeddingSettings, home: Path) -> Embedder:
+    from wellread.models.embedders import encoder_embedder as bigger  # noqa: PLC0415
     from wellread.models.embedders.local_embedder import LocalEmbedder  # noqa: PLC0415
 
+    if settings.model_path:
+        path = model_file(settings.model_path)
+        sha256 = sha256_of(path)
+        if encoder := bigger.ENCODERS.get(sha256):
+            return bigger.EncoderEmbedder(path, sha256, encoder, threads=settings.threads)
     return LocalEmbedder(home, model_path=settings.model_path, threads=settings.threads)
 
 

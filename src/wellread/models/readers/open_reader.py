@@ -74,6 +74,7 @@ class ReaderByHead:
         self._lexical = lexical
         names = (relevance.identity, answers.identity, entails.identity)
         own = [name.partition(":")[0] in (LEXICAL, TRAINED) for name in names]
+        own[0] = names[0] == LEXICAL  # a search has counted words already, and read nothing
         self.heads: frozenset[Head] = frozenset(
             head for head, built_in in zip(HEADS, own, strict=True) if not built_in
         )

@@ -21,14 +21,14 @@ from wellread.text.sentences import sentence_spans
 WEIGHTS = "trained_weights.json"
 RELATIONS = ("entailed", "refuted")
 WINDOW = 80  # words that are read at once, as in training
-WINDOWS = 3  # of what is cited, read with one claim: those that share most words with it
+WINDOWS = 3  # of one text, read with one question or claim: those that share most words with it
 ENTAILED, CONTRADICTED = 0, 2  # places among the network's three relations
 
 
 class TrainedReader:
     """Answers by the network; claims by the network together with words, numbers and meaning.
 
-    Relevance stays with the lexical reader.
+    What it says of a passage's relevance serves to put the best hits in order once more.
     """
 
     heads: frozenset[Head] = frozenset()
@@ -42,8 +42,22 @@ class TrainedReader:
         return f"trained:{network()[:8]}"
 
     def relevance(self, question: str, texts: Sequence[Excerpt]) -> Scores:
-        """As the lexical reader."""
-        return self._lexical.relevance(question, texts)
+        """The probability that each of ``texts`` answers: that of its best run of sentences.
+
+        Raises:
+            ModelError: the network cannot be opened or run.
+        """
+        asked = parse(question).stem_set
+        pairs = [
+            (place, (question, [*([each.title] if each.title else []), *run]))
+            for place, each in enumerate(texts)
+            for run in _nearest(asked, windows(each.text, lapping=False) or [[""]])
+        ]
+        best = np.full(len(texts), -np.inf)
+        read = self._model.read([pair for _, pair in pairs])
+        for (place, _), one in zip(pairs, read, strict=True):
+            best[place] = max(best[place], one.answers)
+        return chance(best)
 
     def answers(self, question: str, sentences: Sequence[Excerpt]) -> Scores:
         """The probability that each of ``sentences`` answers by itself.
@@ -97,12 +111,19 @@ def network_pairs(case: Case) -> list[tuple[str, list[str]]]:
     """The claim with each run of sentences that shares most words with it, a few at most."""
     wanted = parse(case.claim).stem_set
     found = [window for each in case.passages for window in windows(each.text)]
-    near = sorted(found, key=lambda one: -len(wanted & parse(" ".join(one)).stem_set))[:WINDOWS]
-    return [(case.claim, window) for window in near]
+    return [(case.claim, window) for window in _nearest(wanted, found)]
 
 
-def windows(text: str) -> list[list[str]]:
-    """Runs of whole sentences of about ``WINDOW`` words; each begins in the middle of the last."""
+def _nearest(wanted: frozenset[str], found: Sequence[list[str]]) -> list[list[str]]:
+    return sorted(found, key=lambda one: -len(wanted & parse(" ".join(one)).stem_set))[:WINDOWS]
+
+
+def windows(text: str, *, lapping: bool = True) -> list[list[str]]:
+    """Runs of whole sentences of about ``WINDOW`` words.
+
+    Args:
+        lapping: each begins in the middle of the last, and not after it.
+    """
     whole = [span.of(text) for span in sentence_spans(text)]
     sizes = [len(one.split()) for one in whole]
     found: list[list[str]] = []
@@ -115,8 +136,7 @@ def windows(text: str) -> list[list[str]]:
         found.append(whole[start:end])
         if end == len(whole):
             break
-        half = start + max(1, (end - start) // 2)
-        start = half
+        start = start + max(1, (end - start) // 2) if lapping else end
     return found
 
 
