@@ -81,3 +81,45 @@ def test_spellings_of_one_name_are_one_name() -> None:
     passage = "We trained BERTLARGE on the corpus for three days."
     for claim in ("BERT-large was trained on the corpus.", "BERT large was trained on the corpus."):
         assert "not named" not in checked(claim, passage).reason
+
+
+TOWN = (
+    "The Fennimore mill was built beside the river in 1780. "
+    "Philip of Averly ordered the captain to hold the bridge through the winter. "
+    "France sent no ships that year. "
+    "Former Model C schools are run by the state of Narrow. "
+    "Lake Orrin in Narrow belongs to former South Dale. "
+    "Seven years later, the granary beside the old gate was sold to a baker. "
+    "We asked whether the new bridge raises the rents in the old town. "
+    "The new bridge was not linked with raised rents in the old town."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "instead"),
+    [
+        ("The granary was built beside the river in 1780.", "Fennimore mill, not of granary"),
+        (
+            "France ordered the captain to hold the bridge through the winter.",
+            "Philip Averly, not of France",
+        ),
+        ("Former South Dale schools are run by the state of Narrow.", "not of Former South"),
+    ],
+)
+def test_what_other_sentences_tell_of_is_not_said_of_something_else(
+    claim: str, instead: str
+) -> None:
+    verdict = checked(claim, TOWN)
+    assert verdict.name != VerdictName.SUPPORTED
+    assert instead in verdict.reason
+
+
+def test_what_a_sentence_has_in_its_own_words_may_be_put_otherwise() -> None:
+    said = "The watermill of Fennimore was built next to the river in 1780."
+    assert checked(said, TOWN).method != "facts", checked(said, TOWN).reason
+
+
+def test_a_question_left_open_does_not_outweigh_a_denial() -> None:
+    verdict = checked("The new bridge raises the rents in the old town.", TOWN)
+    assert verdict.name == VerdictName.UNSUPPORTED
+    assert "opposite" in verdict.reason

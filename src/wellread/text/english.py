@@ -152,6 +152,8 @@ AFTER_ORDERS = (
 POINTING = (
     "it its this that these those they their them he she his her him here there above below"
 ).split()
+# Words with which a sentence leaves open what it tells of.
+UNSETTLED = frozenset(["whether"])
 # Words that stay small in titles.
 SMALL_WORDS = frozenset("a an and as at by de for from in of on or the to vs with".split())
 # Titles of parts of documents that say nothing of what these are about.

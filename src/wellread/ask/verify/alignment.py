@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from math import isclose
 from typing import Literal
 
 from wellread.ask.verify.clauses import SLOTS, Unit, units_of
+from wellread.ask.verify.unit_matches import one_kind, one_thing, same_unit, told_by
 from wellread.models.reader import Excerpt
 from wellread.models.readers.support_score import Line, compare
-from wellread.text.english import ARTICLES, MONTHS, POINTING, STOP_WORDS
+from wellread.text.english import ARTICLES, MONTHS, POINTING, STOP_WORDS, UNSETTLED
 from wellread.text.parsed import parse
 
 LEAST_HELD = 0.45  # of the claim's worth, from which a sentence counts as what it is taken from
@@ -29,6 +29,7 @@ LEAST_PLACE = 3  # from which a place is known again
 CLEARLY = 2  # by how much a place has to fit better than that where the same unit stands
 FAR = 4  # the same, where the claim does not have what stands there
 LEAST_MATCHED, NEAR_QUOTED = 0.55, 0.75  # of the claim's units in order: a sentence in its words
+LEAST_SHARED = 0.4  # of a sentence's units, that a claim in its words has
 LONGEST_SWAP = 5  # units that stand in place of others
 OPENING = 2  # units in which a claim names what the whole passage is about
 REACH = 3  # units that a denial reaches
@@ -38,10 +39,15 @@ WHOLE_REST = 0.75  # of the words beside the subject, that a sentence holds whic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """What speaks against a claim, in words."""
+    """What speaks against a claim, in words.
+
+    Attributes:
+        doubt: the two may still mean one thing: "the ferry" can be what is named elsewhere.
+    """
 
     kind: Literal["number", "name", "subject", "negation"]
     words: str
+    doubt: bool = False
 
 
 def objection(claim: str, sources: Sequence[Excerpt]) -> Objection | None:
@@ -56,16 +62,18 @@ def objection(claim: str, sources: Sequence[Excerpt]) -> Objection | None:
         for line, share in zip(compared.best, shares, strict=True)
         if share >= max(LEAST_HELD, AS_NEAR * best)
     ]
+    telling = [line for line in near if UNSETTLED.isdisjoint(parse(line.text.lower()).words)]
     found = [
-        _against(
-            claim,
-            line,
-            sources[line.source].title,
-            frozenset(stem for other in compared.lines if other != line for stem in other.held),
-        )
-        for line in near
+        _against(claim, line, sources[line.source].title, _elsewhere(line, compared.lines))
+        for line in telling or near
     ]
     return None if None in found else found[0]
+
+
+def _elsewhere(line: Line, lines: Sequence[Line]) -> frozenset[str]:
+    """What the other sentences that share something with the claim hold."""
+    others = (other for other in lines if other.held and other != line)
+    return frozenset(key for other in others for unit in units_of(other.text) for key in unit.keys)
 
 
 def _against(claim: str, line: Line, title: str, elsewhere: frozenset[str]) -> Objection | None:
@@ -74,18 +82,22 @@ def _against(claim: str, line: Line, title: str, elsewhere: frozenset[str]) -> O
     found = _replaced(mine, theirs, known) or _misplaced(mine, theirs, known)
     if found is not None:
         return found
-    if _held(mine, theirs) >= NEAR_QUOTED:
-        found = _absent(mine, theirs) or _other_subject(
-            mine, theirs, frozenset(), elsewhere | known, definite=_definite(line.text)
+    at = _shared_start(mine, theirs)
+    quoted = at is not None and len(mine) - at[0] >= LEAST_REST
+    if _held(mine, theirs) >= NEAR_QUOTED or (
+        at is not None and quoted and _held(mine[at[0] :], theirs[at[1] :]) >= NEAR_QUOTED
+    ):
+        found = _absent(mine, theirs) or _other_words(
+            mine, theirs, elsewhere | known, definite=_definite(line.text)
         )
     elif not (_points(claim) or _points(line.text)):
-        found = _other_subject(mine, theirs, known, None, definite=_definite(line.text))
+        found = _other_subject(mine, theirs, known, definite=_definite(line.text))
     return found or _denied(mine, theirs)
 
 
 def _held(mine: Sequence[Unit], theirs: Sequence[Unit]) -> float:
     """The share of the claim's units that the sentence has, in whatever order."""
-    return sum(any(_same(unit, other) for other in theirs) for unit in mine) / max(1, len(mine))
+    return sum(any(same_unit(unit, other) for other in theirs) for unit in mine) / max(1, len(mine))
 
 
 def _definite(sentence: str) -> bool:
@@ -113,15 +125,15 @@ def _replaced(
             continue
         for unit in mine[a:b]:
             others = theirs[c:d]
-            if unit.kind not in SLOTS or any(_same(unit, other) for other in others):
+            if unit.kind not in SLOTS or any(same_unit(unit, other) for other in others):
                 continue
             there = [other for other in others if other.kind in SLOTS]
             if not near_quoted:
                 there = [each for each in there if not _spoken_for(each, mine)]
-                if any(_same(unit, each) for each in theirs) or unit.keys & known:
+                if any(same_unit(unit, each) for each in theirs) or unit.keys & known:
                     continue
-            rival = next((each for each in there if _one_kind(unit, each)), None)
-            if rival is not None and not any(_same(rival, each) for each in mine[a:b]):
+            rival = next((each for each in there if one_kind(unit, each)), None)
+            if rival is not None and not any(same_unit(rival, each) for each in mine[a:b]):
                 return _instead(unit, rival)
     return None
 
@@ -136,9 +148,9 @@ def _instead(unit: Unit, rival: Unit) -> Objection:
 def _absent(mine: Sequence[Unit], theirs: Sequence[Unit]) -> Objection | None:
     """What the claim has and the sentence has not, where that has another thing of its kind."""
     for unit in mine:
-        if unit.kind not in SLOTS or any(_same(unit, other) for other in theirs):
+        if unit.kind not in SLOTS or any(same_unit(unit, other) for other in theirs):
             continue
-        rivals = [each for each in theirs if _one_kind(unit, each) and not _spoken_for(each, mine)]
+        rivals = [each for each in theirs if one_kind(unit, each) and not _spoken_for(each, mine)]
         if rivals:
             return _instead(unit, rivals[0])
     return None
@@ -151,12 +163,12 @@ def _misplaced(
     for at, unit in enumerate(mine):
         if unit.kind not in SLOTS:
             continue
-        places = [place for place, other in enumerate(theirs) if _one_kind(unit, other)]
+        places = [place for place, other in enumerate(theirs) if one_kind(unit, other)]
         best = max(places, key=lambda place: _fit(mine, at, theirs, place), default=None)
-        if best is None or _same(unit, theirs[best]):
+        if best is None or same_unit(unit, theirs[best]):
             continue
         rival, fit = theirs[best], _fit(mine, at, theirs, best)
-        own = [place for place in places if _same(unit, theirs[place])]
+        own = [place for place in places if same_unit(unit, theirs[place])]
         same = max((_fit(mine, at, theirs, place) for place in own), default=None)
         if fit < LEAST_PLACE:
             continue
@@ -176,9 +188,9 @@ def _displaced(
 ) -> bool:
     """Whether the claim has ``rival`` where the sentence has what the claim puts in its place."""
     for at, unit in enumerate(mine):
-        if not _one_kind(unit, rival) or not _same(unit, rival):
+        if not one_kind(unit, rival) or not same_unit(unit, rival):
             continue
-        own = [place for place, other in enumerate(theirs) if _same(unit, other)]
+        own = [place for place, other in enumerate(theirs) if same_unit(unit, other)]
         here = max((_fit(mine, at, theirs, place) for place in own), default=0)
         if max(_fit(mine, at, theirs, place) for place in places) >= max(1, here):
             return True
@@ -187,7 +199,7 @@ def _displaced(
 
 def _spoken_for(unit: Unit, mine: Sequence[Unit]) -> bool:
     """Whether the claim has the same thing, too."""
-    return any(_one_kind(unit, other) and bool(unit.keys & other.keys) for other in mine)
+    return any(one_kind(unit, other) and bool(unit.keys & other.keys) for other in mine)
 
 
 def _points(sentence: str) -> bool:
@@ -202,12 +214,12 @@ def _fit(mine: Sequence[Unit], at: int, theirs: Sequence[Unit], place: int) -> i
     fit = SAME_LEAD * bool(mine[at].led and mine[at].led == theirs[place].led)
     for step in (-1, 1):
         one, other = list(_beside(mine, at, step)), list(_beside(theirs, place, step))
-        if one and other and _same(one[0], other[0]):
+        if one and other and same_unit(one[0], other[0]):
             fit += NEXT
         elif not one and not other:
             fit += FURTHER
         else:
-            fit += FURTHER * any(_same(a, b) for a in one for b in other)
+            fit += FURTHER * any(same_unit(a, b) for a in one for b in other)
     return fit
 
 
@@ -217,44 +229,6 @@ def _beside(units: Sequence[Unit], at: int, step: int) -> Iterator[Unit]:
             yield units[place]
 
 
-def _one_kind(one: Unit, other: Unit) -> bool:
-    numbers = ("number", "year")
-    return one.kind == other.kind or (one.kind in numbers and other.kind in numbers)
-
-
-def _same(one: Unit, other: Unit) -> bool:
-    """Whether two units can mean one thing."""
-    if one.keys & other.keys:
-        return True
-    numbers = ("number", "year")
-    if one.kind in numbers and other.kind in numbers:
-        pairs = ((float(a), float(b)) for a in one.keys for b in other.keys)
-        return any(isclose(a, b, rel_tol=1e-6) for a, b in pairs)
-    if one.kind in SLOTS[1:] or other.kind in SLOTS[1:]:
-        return False
-    return any(_kin(a, b) for a in one.keys for b in other.keys) or _spelled(one, other)
-
-
-def _kin(one: str, other: str) -> bool:
-    """Whether one word begins as the other and differs in its ending only: Canada, Canadian."""
-    short = min(len(one), len(other))
-    shared = min(short, max(4, short - 2))
-    return short > 2 and one[:shared] == other[:shared]
-
-
-def _spelled(one: Unit, other: Unit) -> bool:
-    """Whether one is the other in initials, or joined: U.S., BERTLARGE."""
-    for short, long in ((one, other), (other, one)):
-        words = long.said.split()
-        letters = "".join(char for char in short.said if char.isalnum())
-        if len(words) > 1 and letters.lower() in (
-            "".join(word[0] for word in words).lower(),
-            "".join(char for char in long.said if char.isalnum()).lower(),
-        ):
-            return True
-    return False
-
-
 def _told(unit: Unit) -> str:
     return MONTHS[int(unit.key) - 1].capitalize() if unit.kind == "month" else unit.said
 
@@ -262,35 +236,60 @@ def _told(unit: Unit) -> str:
 # --- who did it ------------------------------------------------------------------------------
 
 
+def _other_words(
+    mine: Sequence[Unit], theirs: Sequence[Unit], elsewhere: frozenset[str], *, definite: bool
+) -> Objection | None:
+    """Where a claim in a sentence's own words has what other sentences tell of in place of its own.
+
+    What it has in words of its own may be put otherwise; what stands elsewhere is another thing.
+
+    Args:
+        definite: whether the sentence begins with "the" or a word that points.
+    """
+    matcher = SequenceMatcher(
+        None, [unit.key for unit in mine], [unit.key for unit in theirs], autojunk=False
+    )
+    blocks = matcher.get_opcodes()
+    if sum(b - a for tag, a, b, _, _ in blocks if tag == "equal") < LEAST_SHARED * len(theirs):
+        return None
+    for tag, a, b, c, d in blocks:
+        if tag != "replace" or max(b - a, d - c) > LONGEST_SWAP:
+            continue
+        here = theirs if a else theirs[c:d]  # a subject may stand in the sentence as something else
+        new = [unit for unit in mine[a:b] if not any(one_thing(unit, each) for each in here)]
+        old = [unit for unit in theirs[c:d] if not any(told_by(unit, each) for each in mine)]
+        named = any(unit.kind in SLOTS for unit in old)
+        told = any(unit.kind in SLOTS for unit in new) or not a
+        if new and old and (named or told) and all(unit.keys <= elsewhere for unit in new):
+            said, is_said = (" ".join(unit.said for unit in units) for units in (new, old))
+            return Objection(
+                kind="subject",
+                words=f"the passage says so of {is_said}, not of {said}",
+                doubt=not named and (definite or a > 0),
+            )
+    return None
+
+
 def _other_subject(
-    mine: Sequence[Unit],
-    theirs: Sequence[Unit],
-    known: frozenset[str],
-    elsewhere: frozenset[str] | None,
-    *,
-    definite: bool,
+    mine: Sequence[Unit], theirs: Sequence[Unit], known: frozenset[str], *, definite: bool
 ) -> Objection | None:
     """Where the claim tells of another subject all that a sentence tells of its own.
 
     Args:
-        elsewhere: what other sentences hold: of a claim in the sentence's own words the subject
-            has to stand there, for it may be put in other words. None: it may stand anywhere.
         definite: whether the sentence begins with "the" or a word that points.
     """
     at = _shared_start(mine, theirs)
     if at is None:
         return None
     one, other, rest = mine[: at[0]], theirs[: at[1]], mine[at[0] :]
-    held = sum(any(_same(unit, each) for each in theirs) for unit in rest)
-    alike = any(_same(a, b) for a in one for b in (theirs if elsewhere is None else other))
-    another = elsewhere is None or any(unit.keys & elsewhere for unit in one)
+    held = sum(any(same_unit(unit, each) for each in theirs) for unit in rest)
     # "The ferry" may be a thing that is named elsewhere.
     named = [any(unit.kind == "name" for unit in units) for units in (one, other)]
-    another = another and named[0] == named[1] and (named[1] or not definite)
+    another = named[0] == named[1] and (named[1] or not definite)
     if (
         not (one and other and another)
-        or alike
-        or (elsewhere is None and any(_same(a, b) for a in mine for b in other))
+        or any(same_unit(a, b) for a in one for b in theirs)
+        or any(same_unit(a, b) for a in mine for b in other)
         or any(unit.keys & known for unit in one)
         or len(rest) < LEAST_REST
         or held < WHOLE_REST * len(rest)
@@ -304,7 +303,7 @@ def _shared_start(mine: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[int, in
     """Where, after their subjects, two sentences begin to say the same."""
     for at, unit in enumerate(mine[:6]):
         for place, other in enumerate(theirs[:6]):
-            if _same(unit, other):
+            if same_unit(unit, other):
                 return at, place
     return None
 
@@ -315,13 +314,27 @@ def _shared_start(mine: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[int, in
 def _denied(mine: Sequence[Unit], theirs: Sequence[Unit]) -> Objection | None:
     """Where one of the two denies what the other says."""
     for one, other in ((mine, theirs), (theirs, mine)):
-        for unit in one:
+        for place, unit in enumerate(one):
             if not unit.denied:
                 continue
-            same = [at for at, each in enumerate(other) if _same(unit, each)]
+            same = _places(unit, other)
+            if not same and _goes_on(one, place):
+                same = _places(one[place + 1], other)
             if same and not any(_reached(other, at) for at in same):
                 return Objection(kind="negation", words="the passage says the opposite")
     return None
+
+
+def _places(unit: Unit, units: Sequence[Unit]) -> list[int]:
+    return [at for at, each in enumerate(units) if same_unit(unit, each)]
+
+
+def _goes_on(units: Sequence[Unit], at: int) -> bool:
+    """Whether a denial reaches over its word: "not linked with a rise", "no clear rise"."""
+    after = units[at + 1] if at + 1 < len(units) else None
+    if after is None or after.clause != units[at].clause or after.kind != "word":
+        return False
+    return bool(after.led) or units[at].denied == "no"
 
 
 def _reached(units: Sequence[Unit], at: int) -> bool:

@@ -123,7 +123,7 @@ def _trouble(
         return missing.words, VerdictName.UNSUPPORTED
     veto = objection(claim, [part.excerpt() for part in parts]) if name.supports else None
     if veto is not None:
-        return veto.words, VerdictName.UNSUPPORTED
+        return veto.words, misread if veto.doubt else VerdictName.UNSUPPORTED
     if missing is not None:
         return missing.words, VerdictName.PARTIAL if name.supports else VerdictName.UNSUPPORTED
     return (found.against, misread) if found.against else None
