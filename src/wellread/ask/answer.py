@@ -43,7 +43,6 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.answer_kind import lacking
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
@@ -51,10 +50,10 @@ from wellread.ask.understand.question_parts import questions_in
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.answered_before import Before, answered_before
+from wellread.ask.verify.asked_for import misses
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
-    KINDLESS,
     LIMIT_LEFT_OUT,
     comparable,
     declined,
@@ -220,12 +219,8 @@ def _verify(
             reader=kb.reader,
             most=kb.settings.reader.most,
         )
-    caps = {
-        LIMIT_LEFT_OUT: bool(found.relaxed),
-        DISPUTED: bool(disputes),
-        KINDLESS: written is not None
-        and lacking(analysis.question, [claim.text for claim in written.claims]) is not None,
-    }
+    caps = misses(analysis, evidence, [item.claim for item in checked])
+    known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, disputes))
     features = features_of(
         analysis,
         heard(evidence, analysis.voices),
@@ -238,7 +233,7 @@ def _verify(
         features,
         kb.settings.qa.confidence_threshold,
         model_claim=written.model_claim if written else None,
-        caps=[cap for cap, known in caps.items() if known],
+        caps=[*caps, *(cap for cap, applies in known if applies)],
         comparable=comparable(kb.embedder),
     )
     return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)

@@ -269,6 +269,12 @@ OPENS_A_QUESTION = _form(
 POINTING_BACK = "it its they them their he him his she her this these".split()
 CLAUSES = "that which who how why when where what if whether this it".split()
 
+# What a short form stands for.
+STANDS_FOR = _form(
+    r"\bwhat (?:do|does|did|is|are) (?:the )?(?:(?:letters|acronym|abbreviation|initials) )?\W?"
+    r"(?P<short>[\w-]{2,})\W? (?:stand for|short for|mean)\b",
+)
+
 # --- lists -------------------------------------------------------------------------------------
 
 _END_OF_NOUN = (

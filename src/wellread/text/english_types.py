@@ -220,6 +220,8 @@ ASKS_FOR = {  # the first form that fits counts
         r"|\b(?:what|which)(?: is| was| are| were)?(?: the| its| their)?(?: \w+)? "
         r"(?:percentage|per cent|share|number|amount|price|cost|fee|population|budget|age"
         r"|length|height|size|speed|rate|temperature|distance|depth|area|capacity)\b"
+        r"|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b"
+        r"|\b(?:what|which) (?:\w+ ){1,2}(?:size|height|length|number)\b"
         r"|\bcompare\b.*\b(?:number|size|amount|cost|price|length|height|depth|width|weight|speed"
         r"|duration|time|age|diameter|capacity|share|rate|distance)s? of\b"
     ),
@@ -238,7 +240,7 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     for form, units in (
         (r"\bhow long\b", TIMES | _LENGTHS),
         (r"\bhow old\b", TIMES),
-        (r"\bhow (?:far|tall|high|deep|wide)\b|\b(?:length|height|depth|distance)\b", _LENGTHS),
+        (r"\bhow (?:far|tall|high|deep|wide)\b|\bthe (?:length|height|depth|distance)\b", _LENGTHS),
         (r"\bhow fast\b|\bspeed\b", {"kilometre per hour", "mile per hour", "knot"}),
         (
             r"\bhow heavy\b|\bweigh(?:s|ed)?\b",
@@ -247,7 +249,8 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
         (r"\bhow (?:hot|cold|warm)\b|\btemperature\b", {"degree"}),
         (r"\b(?:percentage|per cent|percent|share of)\b", {"per cent"}),
         (
-            r"\b(?:price|fee|budget)\b|\bhow much\b.*\b(?:costs?|pays?|paid|spen[dt])\b",
+            r"\b(?:price|fee|budget)\b|\bhow much\b.*\b(?:costs?|pays?|paid|spen[dt])\b"
+            r"|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b",
             {"dollar", "euro", "pound"},
         ),
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
+from wellread.text.english_questions import STANDS_FOR
 from wellread.text.english_types import (
     A_COUNT,
     A_DATE,
@@ -27,7 +28,7 @@ from wellread.text.english_types import (
     SAYS_WHAT,
     UNITS_ASKED,
 )
-from wellread.text.names import singular
+from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts
 
@@ -45,6 +46,8 @@ LACKING: dict[Expected | None, str] = {
 WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
 SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 LEAST = 0.6  # of the question's words that a guide's title holds
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SPOKEN = {"2": "t", "4": "f"}
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.;:]")
 _BEFORE = 3  # words before a number among which it may stand
@@ -64,13 +67,29 @@ def asks_what(question: str) -> bool:
 
 
 def defines(question: str, sentence: str) -> bool:
-    """Whether ``sentence`` says of what ``question`` asks to have defined what it is."""
+    """Whether ``sentence`` says of what ``question`` asks to have defined what it is.
+
+    Of a short form: whether it gives the words that the letters stand for.
+    """
+    short = STANDS_FOR.search(question)
+    if short is not None and is_acronym(short["short"]):
+        return spells(short["short"], sentence)
     asked = ASKS_WHAT.search(question)
     if asked is None:
         return False
     name = r"\W+".join(re.escape(word) for word in parse(asked["what"]).words).removesuffix("s")
     said = rf"^\W*(?:(?:the|an?)\s+)?{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
     return re.search(said, sentence, re.IGNORECASE) is not None
+
+
+def spells(short: str, text: str) -> bool:
+    """Whether words that follow each other in ``text`` begin with the letters of ``short``.
+
+    2 and 4 are read as words ("P2P").
+    """
+    letters = "".join(_SPOKEN.get(sign, sign) for sign in short.casefold() if sign.isalnum())
+    initials = "".join(word[0].casefold() for word in _LETTERS.findall(text))
+    return len(letters) > 1 and letters in initials
 
 
 def holds(kind: Expected, sentence: str, question: str) -> bool:

@@ -34,16 +34,22 @@ Band = Literal["high", "medium", "low", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap:
-    """What keeps an answer from being surer than ``most``, and why, in words."""
+    """What keeps an answer from being surer than ``most``, and why, in words.
+
+    Attributes:
+        share: of the score, what is left in any case.
+    """
 
     most: float
     why: str
+    share: float = 1.0
 
 
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NAMELESS = Cap(most=RELAXED, why="no passage has the name that is asked about")
-KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for")
+KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for", share=0.5)
+UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.5)
 
 
 def judge(
@@ -66,8 +72,9 @@ def judge(
     found = round(score(features, comparable=comparable), 3)
     reasoning = _reason(features, comparable=comparable)
     for cap in (*caps, *([NAMELESS] if not features.names else [])):
-        if found > cap.most and features.support and found >= threshold:
-            found, reasoning = cap.most, f"{reasoning}; but {cap.why}"
+        left = min(cap.most, round(found * cap.share, 3))
+        if left < found and features.support and found >= threshold:
+            found, reasoning = left, f"{reasoning}; but {cap.why}"
     return Confidence(
         score=found,
         band=_band(found, threshold) if features.support else "none",

@@ -17,18 +17,14 @@ from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
 from wellread.ask.write.passage_reading import Chooser
+from wellread.ask.write.sentence_choice import KEEP, KEEP_READ, pick, repeats, whole_list
 from wellread.ask.write.sentence_score import (
-    KEEP,
-    KEEP_READ,
     Scored,
     SentenceFeatures,
     features_of,
-    pick,
     promising,
     read_or_promising,
-    repeats,
     score,
-    whole_list,
 )
 from wellread.ask.write.source_subjects import with_further_reports
 from wellread.questions import Analysis
@@ -119,7 +115,7 @@ def extract(
     chosen = [each.option for each in picked]
     chosen += [item for item in whole_list(picked, options) if item not in chosen]
     page = Page(evidence=material.evidence)
-    page.say_all(in_order(_dated_first(analysis, picked, chosen), options))
+    page.say_all(in_order(chosen, options))
     return Extract(
         text=page.text,
         claims=tuple(page.claims),
@@ -194,16 +190,6 @@ def _stepwise(
         best_similarity=scored[0].similarity,
         arranged=True,
     )
-
-
-def _dated_first(
-    analysis: Analysis, picked: Sequence[Scored], chosen: list[Option]
-) -> list[Option]:
-    """For "when", a sentence with a date leads."""
-    if analysis.type != "temporal" or picked[0].features.expected:
-        return chosen
-    dated = [each.option for each in picked if each.features.expected]
-    return [*dated, *(option for option in chosen if option not in dated)]
 
 
 def _compared(

@@ -24,7 +24,7 @@ PASSAGES = 8  # of the evidence, best first
 WINDOW = 80  # words of a run
 MOST = 7  # runs that are read
 MOST_ODDS = 8.0
-ONE_PASSAGE = ("factual", "temporal")  # types of question that one passage can answer
+MANY_SOURCES = ("synthesis", "persona", "exploratory", "meta")  # questions that no passage answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +95,12 @@ class _Run:
 def for_reader(analysis: Analysis) -> bool:
     """Whether the question is one of those that the reader learned: one, about what a text says.
 
-    Several questions in one, and what one speaker said, are left to words.
+    Several questions in one, two sides of a comparison, and what one speaker said, are left to
+    words.
     """
     limited = any(one.kind == "speaker" for one in analysis.constraints)
-    return analysis.type in ONE_PASSAGE and not limited and len(parts_of(analysis.question)) == 1
+    single = len(analysis.sides) < 2 and len(parts_of(analysis.question)) == 1
+    return analysis.type not in MANY_SOURCES and not limited and single
 
 
 def read_evidence(

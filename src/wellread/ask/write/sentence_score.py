@@ -1,4 +1,4 @@
-"""How likely each sentence answers the question, and which of them make up the answer.
+"""How likely each sentence answers the question.
 
 The score is a logistic sum of a few features. Its weights were set by hand after a fit to sentences
 of ClapNQ, XQuAD and COVID-QA that hold a gold answer (docs/decisions/018-extract.md). What tells
@@ -16,15 +16,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.understand.answer_kind import (
-    Expected,
     asks_what,
     defines,
     expected_of,
     fits_of,
     holds,
 )
+from wellread.ask.write.asked_names import share_named, things_asked
 from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.passage_reading import Chooser
 from wellread.models.reader import excerpts
@@ -35,19 +34,12 @@ from wellread.text.parsed import parse
 
 KIND = 0.15  # what the asked kind counts in the choice of sentences that are embedded
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
-KEEP = 0.42  # of the best score: a further sentence must reach it
-KEEP_READ = 0.55  # the same where the passages were read
-FAR = 2.0  # log odds of the reader under the best sentence's from which another adds nothing
-KEEP_AFTER_FACT = 0.68  # where the best one already gives the person, date, number or place
-KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of the answer yet
-SAME = 0.55  # share of words in common from which a sentence repeats another
-INSIDE = 0.85  # of the shorter one's words, from which it is part of the longer one
-MANY_ITEMS = 8  # of one list
 BIAS = -9.0
 TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
 EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 FITTING, MISFITTING = 0.6, -0.3
+UNNAMED = -1.2  # for a sentence that is not about the things that the question names
 CHATTER = -1.2  # for a sentence of a talk that opens it, greets or hands over
 MEANING = 3.4
 UNREAD = -5.0  # log odds of a sentence that the reader was not given
@@ -85,6 +77,8 @@ class SentenceFeatures:
             other amounts, else 0.
         chatter: it is of a talk and opens it, greets or hands over; where a definition is asked
             for, also what only tells of who speaks.
+        named: share of the things that the question names which it is about: they are named in it,
+            in the sentence before it, or in the title or heading above.
     """
 
     terms: float
@@ -95,6 +89,7 @@ class SentenceFeatures:
     lacking: bool
     fits: int
     chatter: bool = False
+    named: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +157,9 @@ def features_of(
     kind = expected_of(analysis.question)
     fits = fits_of(analysis.question)
     chatter = _NO_DEFINITION if asks_what(analysis.question) else _SMALL_TALK
+    things = things_asked(analysis)
     features = []
-    for option in options:
+    for number, option in enumerate(options):
         own = asked & option.stems
         above = (asked - own) & titles[option.evidence]
         held = holds(kind, option.text, analysis.question)
@@ -178,9 +174,16 @@ def features_of(
                 fits=fits(option.text) or defines(analysis.question, option.text),
                 chatter=evidence[option.evidence].hit.document.kind == "transcript"
                 and chatter.match(option.text) is not None,
+                named=share_named(things, evidence[option.evidence], *_read_with(options, number)),
             )
         )
     return features
+
+
+def _read_with(options: Sequence[Option], number: int) -> list[str]:
+    """The sentence and the one before it in the same piece of evidence."""
+    own = options[number].evidence
+    return [one.text for one in options[max(0, number - 1) : number + 1] if one.evidence == own]
 
 
 def promising(
@@ -230,7 +233,7 @@ def _odds(option: Option, chooser: Chooser) -> float:
 def _by_reading(features: SentenceFeatures, option: Option, chooser: Chooser) -> float:
     values = asdict(features) | {"read": _odds(option, chooser)}
     logit = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
-    logit += CHATTER * (features.chatter and features.fits <= 0)
+    logit += CHATTER * (features.chatter and features.fits <= 0) + UNNAMED * (1 - features.named)
     return 1 / (1 + math.exp(-logit))
 
 
@@ -256,6 +259,7 @@ def _likely(features: SentenceFeatures, option: Option, similarity: float) -> fl
         + MISFITTING * (features.fits < 0)
         + LEANING * option.leaning
         + CHATTER * (features.chatter and features.fits <= 0)
+        + UNNAMED * (1 - features.named)
     )
     return 1 / (1 + math.exp(-logit))
 
@@ -265,74 +269,3 @@ def _pairs(wanted: frozenset[tuple[str, str]], text: str) -> float:
         return 0.0
     stems = parse(text).stems
     return len(wanted & frozenset(itertools.pairwise(stems))) / len(wanted)
-
-
-def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP) -> list[Scored]:
-    """The best sentence and those nearly as good that say something else, best first.
-
-    Args:
-        keep: of the best score, what a further sentence must reach.
-    """
-    if not scored:
-        return []
-    best = scored[0]
-    asked = kind in ("person", "date", "number", "place")
-    told = best.features.expected and asked
-    least = max(keep, KEEP_AFTER_FACT if told else 0.0) * best.score
-    picked = [best]
-    for each in scored[1:]:
-        if len(picked) == most or each.score < least:
-            break
-        if told and each.features.fits < best.features.fits:
-            continue
-        if each.odds < best.odds - FAR and (told or not asked):
-            continue
-        if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
-            continue
-        if _is_fragment(each.option) and not best.option.item:
-            continue
-        if not any(repeats(each.option, other.option) for other in picked):
-            picked.append(each)
-    return picked
-
-
-def _needs_another(option: Option, picked: Sequence[Scored]) -> bool:
-    return option.leaning and not any(
-        (each.option.evidence, each.option.place) == (option.evidence, option.place - 1)
-        for each in picked
-    )
-
-
-def _is_fragment(option: Option) -> bool:
-    """Whether it is an item of a list that is no sentence: it says little beside sentences."""
-    return option.item and not option.text.rstrip("\"'”’)").endswith((".", "!", "…"))
-
-
-def repeats(one: Option, other: Option) -> bool:
-    """Whether one of two sentences says nothing that the other does not.
-
-    Two sentences with other numbers are never repeats: which of them is right is the reader's.
-    """
-    first, second = parse(one.text).numbers, parse(other.text).numbers
-    if first and second and not (first <= second or second <= first):
-        return False
-    shorter = min(len(one.stems), len(other.stems))
-    if shorter and len(one.stems & other.stems) >= INSIDE * shorter and shorter >= 4:
-        return True
-    return overlap(one.stems, other.stems) >= SAME
-
-
-def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Option]:
-    """The items of the list that two picked sentences stand in; empty when there is none."""
-    lists = [
-        (each.option.evidence, each.option.lead)
-        for each in picked
-        if each.option.item and each.option.lead >= 0
-    ]
-    doubled = next((each for each in lists if lists.count(each) > 1), None)
-    if doubled is None:
-        return []
-    items = [
-        option for option in options if option.item and (option.evidence, option.lead) == doubled
-    ]
-    return items if len(items) <= MANY_ITEMS else []

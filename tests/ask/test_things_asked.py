@@ -1,0 +1,75 @@
+"""An answer is about the thing that is named and gives the kind that is asked for, and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.doubles.evidence import evidence_of
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.answer_kind import defines, expected_of, fits_of, lacking, spells
+from wellread.ask.write.asked_names import Thing, share_named
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+LOW: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.1}}
+YARD = """# The yard at Pell
+
+The winch Marta was built in 1931 by Ida Foss. The winch lifts 40 tonnes.
+"""
+
+
+def said(tmp_path: Path, question: str, text: str = YARD) -> Answer:
+    tmp_path.mkdir(exist_ok=True)
+    page = tmp_path / "yard.md"
+    page.write_text(text)
+    with open_kb(tmp_path / "home", overrides=LOW, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(page)])
+        return asyncio.run(final(answer(kb, Question(text=question))))
+
+
+def test_an_answer_whose_sources_do_not_name_the_thing_is_not_sure(tmp_path: Path) -> None:
+    right = said(tmp_path / "a", "When was the winch Marta built?")
+    wrong = said(tmp_path / "b", "When was the winch Olga built?")
+    assert "1931" in right.text
+    assert "do not name all that is asked about" in wrong.confidence.reasoning
+    assert wrong.confidence.score < min(0.46, right.confidence.score)
+
+
+def test_nothing_is_added_to_a_sentence_that_gives_what_is_asked_for(tmp_path: Path) -> None:
+    answered = said(tmp_path, "When was the winch Marta built?")
+    assert [one.span.of(answered.text) for one in answered.sentences] == [
+        "The winch Marta was built in 1931 by Ida Foss."
+    ]
+
+
+def test_a_thing_is_named_in_the_title_or_by_the_words_of_its_letters() -> None:
+    (piece,) = evidence_of("It lifts 40 tonnes.")
+    there, gone = Thing("Notes", frozenset({"note"})), Thing("Olga", frozenset({"olga"}))
+    assert share_named([there, gone], piece, "It lifts 40 tonnes.") == 0.5
+    assert share_named([Thing("RWT", frozenset({"rwt"}))], piece, "Ready-wound twine.") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("short", "text", "told"),
+    [
+        ("P2B", "They pay to boats.", True),
+        ("RWT", "It is called ready-wound twine.", True),
+        ("RWT", "The twine is wound and ready.", False),
+    ],
+)
+def test_the_words_that_letters_stand_for(short: str, text: str, told: bool) -> None:
+    assert spells(short, text) == told
+    assert defines(f"What does {short} stand for?", text) == told
+    assert defines(f"What does the acronym {short} mean?", text) == told
+
+
+def test_what_something_costs_is_an_amount_of_money() -> None:
+    for question in ("What does a berth cost?", "What do visitors pay for a berth?"):
+        assert expected_of(question) == "number"
+        assert fits_of(question)("A berth costs 8 euros.") == 1
+        assert lacking(question, ["There are 12 berths."]) == "number"
