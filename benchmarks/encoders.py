@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--sets", default="hotpot,scifact")
     parser.add_argument("--queries", type=int, default=80)
     parser.add_argument("--passages", type=int, default=500)
+    parser.add_argument("--threads", type=int, default=0, help="of each model; 0: all cores")
     options = parser.parse_args()
     drawn = {}
     for name in options.sets.split(","):
@@ -67,14 +68,14 @@ def main() -> None:
     figures["embedders"] = {}
     for path in ["", *options.models]:
         opening = time.perf_counter()
-        settings = EmbeddingSettings(model_path=path)
+        settings = EmbeddingSettings(model_path=path, threads=options.threads)
         embedder = open_embedder(settings, CACHE / "model")
         found = measured(embedder, drawn)
         found["opened after"] = round(time.perf_counter() - opening - found["seconds"], 2)
         found["megabytes"] = round(Path(path).stat().st_size / 1e6, 1) if path else 23.5
         figures["embedders"][Path(path).stem or DEFAULT] = found
         print(path, found, flush=True)
-    save("encoders", figures)
+        save("encoders", figures)
     print("\n".join(table(figures)))
 
 

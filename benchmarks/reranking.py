@@ -82,7 +82,7 @@ Measured = tuple[Query, Callable[[Sequence[Candidate]], float]]
 def _queries(kb: KnowledgeBase, name: str) -> list[Measured]:
     if name in READ:
         asked = [one for one in READ[name].questions(kb) if one.answerable]
-        return [(query, _worth(query, at(1, "hit")["hit@1"])) for query in map(_query, asked)]
+        return [(query, _worth(query, at(3, "recall")["recall@3"])) for query in map(_query, asked)]
     chosen: JudgedSet = SETS[name]
     measure = next(iter(chosen.measures.values()))
     return [(query, _worth(query, measure)) for query in chosen.queries(kb)]
