@@ -278,3 +278,12 @@ def _published(piece: Evidence, month: int, day: int) -> Evidence:
     moment = datetime(2025, month, day, tzinfo=UTC)
     document = replace(piece.hit.document, published_at=moment)
     return replace(piece, hit=replace(piece.hit, document=document))
+
+
+def test_so_many_at_another_time_and_other_things_in_numbers_are_no_other_count() -> None:
+    evidence = evidence_of(
+        "The library keeps 640 tools.",
+        "The library opened in May 2021 with 70 donated tools.",
+        "Tools of the library: 12,000 euros.",
+    )
+    assert not told("How many tools are there in the library?", evidence).disputes

@@ -99,6 +99,16 @@ def counts(sentence: str, question: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def counts_things(question: str) -> bool:
+    """Whether the question asks how many of something there are, not how long a thing lasted."""
+    return bool(_counted(question)) and LASTING.search(question) is None
+
+
+def years_of(sentence: str) -> frozenset[str]:
+    """The years that a sentence names."""
+    return frozenset(_YEAR.findall(sentence))
+
+
 def _counted(question: str) -> frozenset[str]:
     """The stem of the noun that is counted; of all units of time for "how long"."""
     if LASTING.search(question):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from wellread.answers import Evidence
@@ -24,9 +24,11 @@ from wellread.ask.verify.conflicts.compared_values import (
     causes,
     comparable,
     counts,
+    counts_things,
     opposed,
     swapped,
     values,
+    years_of,
 )
 from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.sentence_score import SentenceFeatures
@@ -66,6 +68,8 @@ class Side:
         worth: how well it answers, to compare documents by.
         focus: share of what is asked about the name that it holds.
         counts: how many of what is asked to be counted it says there are.
+        counting: whether the question asks how many of something there are.
+        years: of which it speaks, but for that of the question and its document's own.
         covered: share of all terms of the question that it, title and headings hold.
         report: the event that its document reports, where it reports one.
         published: when its document was.
@@ -79,6 +83,8 @@ class Side:
     covered: float
     values: frozenset[str]
     counts: frozenset[str]
+    counting: bool
+    years: frozenset[str]
     identities: tuple[Identity, ...]
     report: Report | None
     published: date | None
@@ -171,6 +177,8 @@ def _counted(by_document: Sequence[Sequence[Side]], question: str) -> list[list[
     ]
     found: dict[frozenset[str], list[Side]] = {}
     for side in telling:
+        if side.years != telling[0].years:  # there were so many at another time
+            continue
         found.setdefault(side.counts, []).append(side)
     units = {value.rpartition(" ")[2] for counted in found for value in counted}
     return list(found.values()) if len(found) > 1 and len(units) == 1 else []
@@ -238,6 +246,8 @@ def _sides(
             - 0.2 * option.leaning,
             values=values(kind, option.text, analysis.question),
             counts=counts(option.text, analysis.question),
+            counting=counts_things(analysis.question),
+            years=_other_years(option.text, analysis.question, facts.published_at),
             identities=who[option.evidence],
             report=reports[option.evidence],
             published=facts.published_at.date() if facts.published_at else None,
@@ -250,6 +260,11 @@ def _sides(
         for sides in held_by.values()
     ]
     return sorted(best, key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
+
+
+def _other_years(sentence: str, question: str, published: datetime | None) -> frozenset[str]:
+    own = frozenset([str(published.year)]) if published else frozenset[str]()
+    return years_of(sentence) - years_of(question) - own
 
 
 def _naming(title: str, name: str) -> str:
@@ -307,6 +322,9 @@ def _at_odds(one: Side, other: Side, kind: Expected) -> bool:
     if not (_direct(one, kind) and _direct(other, kind)):
         return False
     both = min(one.covered, other.covered) >= COVERED
+    if one.counting:  # what is counted changes with time, and other numbers count other things
+        at_once = one.years == other.years and one.counts and other.counts
+        return bool(both and at_once and one.counts.isdisjoint(other.counts))
     told = comparable(kind, one.values, other.values)
     return both and told and one.values.isdisjoint(other.values)
 
