@@ -9,7 +9,7 @@ import pytest
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.ask.understand.answer_kind import LACKING, fits_of, holds, lacking
+from wellread.ask.understand.answer_kind import LACKING, enumerated, fits_of, holds, lacking
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -53,3 +53,17 @@ def test_an_answer_of_another_kind_says_so_and_is_not_sure(tmp_path: Path) -> No
     assert said.confidence.score < 0.5
     for sentence in said.sentences:
         assert sentence.span.of(said.text).startswith("The oat mill")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        ("It holds oak, ash, elm and yew.", 4),
+        ("Two sorts are used: oak [8] and ash (10).", 2),
+        ("It came late, after a long day, and was eaten.", 0),
+        ("It is sold to members, subject to the rules of use and the tide.", 0),
+        ("Oak and Ash 3, 77-85.", 2),
+    ],
+)
+def test_what_a_sentence_names_one_after_the_other_is_counted(sentence: str, named: int) -> None:
+    assert min(4, enumerated(sentence)) == named or (named == 0 and enumerated(sentence) < 3)

@@ -2,6 +2,7 @@
 
 from datetime import date
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doubles.evidence import evidence_of
@@ -164,3 +165,28 @@ def test_the_head_of_a_table_is_no_answer() -> None:
         "Turbine | In service since | Rated power\nAnsa | June 2022 | 600 kW\n",
     )
     assert answer == ["Ansa | June 2022 | 600 kW"]
+
+
+def test_things_named_one_after_the_other_are_the_answer_and_nothing_else() -> None:
+    answer = chosen(
+        "Which four mills belong to the mill guild?",
+        "The mill guild was founded by millers. Mills of the mill guild have blue doors.",
+        "There are four mills in the mill guild: the oat mill in Upton, the saw mill at the ford, "
+        "the paper mill and, since 2021, the small mill on the quay.",
+    )
+    assert [one[:20] for one in answer] == ["There are four mills"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What does MGL stand for?",
+        "What is the meaning of MGL?",
+        "What does MGL mean and what is it?",
+        "What's MGL?",
+    ],
+)
+def test_initials_are_told_by_the_words_that_they_stand_for(question: str) -> None:
+    told = "Dues go to the Mill Guild of the Lowlands (MGL) in May."
+    answer = chosen(question, "MGL is mentioned by the millers. Each door has MGL on it.", told)
+    assert answer == [told]

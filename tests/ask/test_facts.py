@@ -58,7 +58,7 @@ NET = """---
 id: drift-net
 type: gear
 title: Drift net
-aliases: [DN]
+aliases: [DN, Ebb and Flow]
 ---
 
 A drift net hangs in the water like a curtain. It moves with the tide.
@@ -164,6 +164,7 @@ async def test_the_authors_are_all_named_and_cited_on_the_front_page(
         ("Who co-wrote MusselNet with Tor Vik?", "Åse Dahl"),
         ("Which paper did Åse Dahl co-write?", "MusselNet"),
         ("Which paper is Liv Strand the author of?", "Eels by Night"),
+        ("What are Ebb and Flow?", "A drift net hangs in the water"),
         ("Papers by Liv Strand?", "Eels by Night"),
         ("How many papers are in this collection?", "There are 2 papers."),
     ],
@@ -283,6 +284,7 @@ async def test_several_papers_have_a_line_each(kb: KnowledgeBase, question: str)
         "What does the paper find about lamps?",
         "What does a drift net own?",
         "Which gears link to the drift net?",
+        "In which letter was the drift net first described?",
     ],
 )
 async def test_what_is_no_fact_of_a_document_is_left_to_the_passages(

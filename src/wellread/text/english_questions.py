@@ -283,7 +283,8 @@ _END_OF_NOUN = (
     r"|there|belong|make|made|[a-z]+ed)\b|\W*$|,)"
 )
 ASKS_LIST = _form(
-    r"^\W*(?:(?:and|so|but)\s+)?(?:(?:can|could|would)\s+you\s+|please\s+)*"
+    r"^\W*(?:(?:and|so|but)\s+)?(?:(?:on|in|at|from|to|by|for)\s+(?=which\b))?"
+    r"(?:(?:can|could|would)\s+you\s+|please\s+)*"
     r"(?:(?:list|name|enumerate|give\s+me|show\s+me|tell\s+me)\s+(?:me\s+)?(?:all\s+)?(?:of\s+)?"
     r"|(?:what|which)\s+(?:all\s+)?(?:are|were)\s+(?:all\s+)?|(?:what|which)\s+(?!is\b|was\b))"
     r"(?:the\s+|its\s+|their\s+|\S+['’]s?\s+)?(?:different\s+|main\s+)?"

@@ -206,8 +206,14 @@ A_DEFINITION = _form(
     r"(?:refers? to|means?|known as|called|defined as)\b"
 )
 ASKS_WHAT = _form(
-    r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?P<what>(?:\S+ ?){1,5}?)\W*$"
+    r"^\W*(?:(?:what|who)(?: (?:is|are|was|were)|['’]s)"
+    r"(?: meant by| the (?:meaning|definition) of)?|define"
+    r"|explain(?! (?:how|why|what|when|where)\b)|what do(?:es)?(?= .*\b(?:mean|stand for)\b))"
+    r" (?:an? |the )?(?P<what>(?!(?:it|this|that|they) )(?:\S+ ?){1,5}?)(?:\b ?(?:mean|stand for))?"
+    r"(?: in (?:this|these|the) \w+)?(?:,? and what (?:is|are) (?:it|they|that))?\W*$"
 )
+OPENING_A_SENTENCE = r"(?:(?:so|and|well|now|yeah|basically|then|okay|right),?\s+)*"
+INSIDE_A_NAME = frozenset("a an and by for in of on or the to with".split())
 SAYS_WHAT = r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b)"
 ASKS_FOR = {  # the first form that fits counts
     "person": _form(r"\b(?:who|whom|whose)\b"),

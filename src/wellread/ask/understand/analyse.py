@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from wellread.answers import Question
+from wellread.ask.understand.answer_kind import asks_what
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
@@ -69,6 +70,8 @@ def analyse(
         sort = guess(text, subject)
         if sort == "meta" and (parse(subject).names or not of_base(text, vocabulary)):
             sort = PLAIN  # who asks about something else wants no table of the base itself
+        if sort == "relational" and asks_what(asked):
+            sort = PLAIN  # what a thing is comes before what it is linked to
         why_so = f"{sort}: by its meaning"
     people = _inside(people_of(text, named.people), asking)
     whose = _whose(named.people) if sort == "persona" else None

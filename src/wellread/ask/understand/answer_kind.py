@@ -25,6 +25,8 @@ from wellread.text.english_types import (
     DOING,
     GIVING,
     HOW_MANY,
+    INSIDE_A_NAME,
+    OPENING_A_SENTENCE,
     SAYS_WHAT,
     UNITS_ASKED,
 )
@@ -49,6 +51,9 @@ LEAST = 0.6  # of the question's words that a guide's title holds
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPOKEN = {"2": "t", "4": "f"}
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
+_ASIDE = re.compile(r"\s*[\[(][^\[\]()]*[\])]")
+_JOINED = re.compile(r",?\s+(?:and|or|as well as),?\s+", re.IGNORECASE)
+LONGEST_ITEM, LONGEST_ALONE = 6, 2  # words of one of several things, of the middle one of three
 _CLAUSE = re.compile(r"[.;:]")
 _BEFORE = 3  # words before a number among which it may stand
 _BEHIND = 4  # words after a number among which the thing that is counted stands
@@ -78,18 +83,44 @@ def defines(question: str, sentence: str) -> bool:
     if asked is None:
         return False
     name = r"\W+".join(re.escape(word) for word in parse(asked["what"]).words).removesuffix("s")
-    said = rf"^\W*(?:(?:the|an?)\s+)?{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
+    letters = asked["what"].strip("\"'“”‘’?!. ")
+    if is_acronym(letters) and f"({letters})" in sentence and spells(letters, sentence):
+        return True
+    lead = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?"
+    said = rf"{lead}{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
     return re.search(said, sentence, re.IGNORECASE) is not None
 
 
 def spells(short: str, text: str) -> bool:
     """Whether words that follow each other in ``text`` begin with the letters of ``short``.
 
-    2 and 4 are read as words ("P2P").
+    Small words among them ("of the") need not count. 2 and 4 are read as words ("P2P").
     """
     letters = "".join(_SPOKEN.get(sign, sign) for sign in short.casefold() if sign.isalnum())
-    initials = "".join(word[0].casefold() for word in _LETTERS.findall(text))
-    return len(letters) > 1 and letters in initials
+    words = [word.casefold() for word in _LETTERS.findall(text)]
+    telling = [word for word in words if word not in INSIDE_A_NAME]
+    initials = ("".join(word[0] for word in some) for some in (words, telling))
+    return len(letters) > 1 and any(letters in each for each in initials)
+
+
+def enumerated(sentence: str) -> int:
+    """How many things ``sentence`` names one after the other: 4 for "in oak, ash, elm and yew"."""
+    return max(map(_run, _CLAUSE.split(_ASIDE.sub("", sentence))), default=0)
+
+
+def _run(clause: str) -> int:
+    """The things between the commas of a clause, the last of which follows "and"."""
+    joined = [found.start() for found in _JOINED.finditer(clause)]
+    if not joined:
+        return 0
+    parts = [len(part.split()) for part in clause[: joined[-1]].split(", ")][1:]
+    short = LONGEST_ITEM if len(parts) > 1 else LONGEST_ALONE
+    run = 0
+    for words in reversed(parts):  # the first and the last hold the rest of the sentence
+        if words > short:
+            break
+        run += 1
+    return run + 2
 
 
 def holds(kind: Expected, sentence: str, question: str) -> bool:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
-from wellread.ask.understand.answer_kind import expected_of, guide_of
+from wellread.ask.understand.answer_kind import guide_of
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
+from wellread.ask.write.leading_sentence import chosen_of
 from wellread.ask.write.passage_reading import Chooser
-from wellread.ask.write.sentence_choice import KEEP, KEEP_READ, pick, repeats, whole_list
+from wellread.ask.write.sentence_choice import repeats, whole_list
 from wellread.ask.write.sentence_score import (
     Scored,
     SentenceFeatures,
@@ -110,8 +111,7 @@ def extract(
         return _whole_list(listed, evidence, scored)
     if sections:
         return _stepwise(sections, evidence, scored)
-    keep = KEEP_READ if chooser.readings else KEEP
-    picked = pick(scored, most, expected_of(analysis.question), keep)
+    picked = chosen_of(analysis.question, scored, most, read=chooser.readings is not None)
     chosen = [each.option for each in picked]
     chosen += [item for item in whole_list(picked, options) if item not in chosen]
     page = Page(evidence=material.evidence)

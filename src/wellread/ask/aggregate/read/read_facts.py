@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
@@ -158,7 +159,10 @@ class _Reading:
                 return found, False
         name, plural = self.name(tokens, used)
         if name.words:  # "in the papers": many, in which what the words say is looked for
-            return (Meant() if plural else self._named(name)), False
+            said = [one for at, one in enumerate(tokens) if at not in used]
+            said = [one for one in said if one.plain in (name.words[0], name.words[-1])]
+            whole = self._analysis.question[said[0].start : said[-1].end]
+            return (Meant() if plural else self._named(name, key_of(whole))), False
         if not name.nouns:
             return Meant(), False
         fitting = tuple(
@@ -191,8 +195,10 @@ class _Reading:
         known = nouns(self._vocabulary).get(spelling(word))
         return known is not None and known.what in ("documents", "entities")
 
-    def _named(self, name: Name) -> Meant:
-        forms = self._vocabulary.names.get(key_of_words(list(name.words)), ())
+    def _named(self, name: Name, whole: str) -> Meant:
+        """What bears the name; ``whole`` is the key of it with the words that say nothing."""
+        keys = (key_of_words(list(name.words)), whole)
+        forms = [form for key in keys for form in self._vocabulary.names.get(key, ())]
         aliased = [known for form in forms for known in form.node.documents]
         titles = self._kb.catalogue.listings.titles(self._scope.collections)
         files = {one.id: one.uri for one in titles}
@@ -209,7 +215,7 @@ class _Reading:
             for at, word in enumerate(plain)
             if at not in used
         )
-        if _about(tokens, meant.entries[0]):
+        if _about(tokens, meant.entries[0]) or (fact in OF_A_TEXT and _which_document(plain)):
             return False
         if fact == "definition":
             return meant.exact and any(one.kind not in TELLING for one in meant.entries)
@@ -231,6 +237,14 @@ def _about(tokens: Sequence[Token], entry: Entry) -> bool:
     before = [one.plain for one in tokens[:first] if one.plain not in ARTICLES]
     subject = bool(before) and before[-1] in BEFORE_A_SUBJECT
     return subject and (before[-2:-1] or [""])[0] not in DOCUMENT_NOUNS
+
+
+def _which_document(plain: Sequence[str]) -> bool:
+    """Whether a document is asked for, and none is named: "in which newsletter"."""
+    return any(
+        word in ("which", "what") and (singular(noun) or noun) in DOCUMENT_NOUNS
+        for word, noun in pairwise(plain)
+    )
 
 
 def _digits(title: str) -> set[str]:
