@@ -67,11 +67,7 @@ def analyse(
     why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
     if not told and guess is not None:
         subject = _subject(text, [one.cut for one in limits])
-        sort = guess(text, subject)
-        if sort == "meta" and (parse(subject).names or not of_base(text, vocabulary)):
-            sort = PLAIN  # who asks about something else wants no table of the base itself
-        if sort == "relational" and asks_what(asked):
-            sort = PLAIN  # what a thing is comes before what it is linked to
+        sort = _guessed(guess, clues, subject)
         why_so = f"{sort}: by its meaning"
     people = _inside(people_of(text, named.people), asking)
     whose = _whose(named.people) if sort == "persona" else None
@@ -95,6 +91,16 @@ def analyse(
         reasons=(why_so, why),
         persona=whose.speakers if whose else (),
     )
+
+
+def _guessed(guess: Guess, clues: Clues, subject: str) -> QuestionType:
+    """The type by the meaning of a question, as far as its words do not speak against it."""
+    sort = guess(clues.text, subject)
+    if sort == "meta" and (parse(subject).names or not of_base(clues.text, clues.vocabulary)):
+        return PLAIN  # who asks about something else wants no table of the base itself
+    if sort == "relational" and asks_what(clues.asked):
+        return PLAIN  # what a thing is comes before what it is linked to
+    return sort
 
 
 @dataclass(frozen=True, slots=True)
