@@ -41,8 +41,9 @@ def main() -> None:
     """Learn, check across sets, write."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "").parse_args()
     rows = {name: usable(recorded(name)) for name in (*REFUSED, "exam") if path_of(name).exists()}
+    read = any(map(_read, rows["xquad"]))
+    rows = {name: [row for row in own if _read(row) == read] for name, own in rows.items()}
     kept = [row for members in rows.values() for row in members if not row.held_out]
-    read = any(row.readings["answers"] is not None for row in kept)
     whole, plain = (READ_WHOLE, READ + WORDS) if read else (MEANING + WORDS, WORDS)
     for name in rows:
         across(name, rows, whole)
@@ -64,6 +65,10 @@ def main() -> None:
     print(path.read_text(encoding="utf-8"))
 
 
+def _read(row: Row) -> bool:
+    return row.readings["answers"] is not None
+
+
 def usable(rows: Sequence[Row]) -> list[Row]:
     """The rows that were judged and whose group says clearly what would have been right."""
     return [row for row in rows if row.readings and row.group in SHARES]
@@ -83,7 +88,10 @@ def across(name: str, rows: dict[str, list[Row]], names: Sequence[str]) -> None:
 
 
 def learn(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
-    """The bias and the weight of each of ``names``, by Newton's method with an L2 penalty."""
+    """The bias and the weight of each of ``names``, by Newton's method with an L2 penalty.
+
+    None counts against an answer: one that came out so is left out, and weighs nothing.
+    """
     data = np.column_stack([_values(rows, names), np.ones(len(rows))])
     right = np.array([row.right for row in rows], dtype=np.float64)
     counts = _counts(rows)
@@ -95,6 +103,10 @@ def learn(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
         slope = data.T @ (counts * (likely - right)) + penalty @ found
         bend = (data.T * (counts * likely * (1 - likely))) @ data + penalty
         found = found - np.linalg.solve(bend, slope)
+    if (found[:-1] < 0).any():
+        helpful = [name for name, weight in zip(names, found, strict=False) if weight >= 0]
+        again = learn(rows, helpful)
+        return {"bias": again["bias"], **{name: again.get(name, 0.0) for name in names}}
     numbers = [round(float(each), 3) for each in found]
     return {"bias": numbers[-1], **dict(zip(names, numbers, strict=False))}
 
