@@ -287,3 +287,12 @@ def test_so_many_at_another_time_and_other_things_in_numbers_are_no_other_count(
         "Tools of the library: 12,000 euros.",
     )
     assert not told("How many tools are there in the library?", evidence).disputes
+
+
+def test_what_speaks_of_another_thing_of_the_kind_is_no_other_answer() -> None:
+    evidence = evidence_of(
+        "The Arnol mill grinds 31 sacks a day.",
+        "The Belk mill grinds 68 sacks a day.",
+        "The Esker mill grinds 39 sacks a day.",
+    )
+    assert not told("How many sacks does the Arnol mill grind a day?", evidence).disputes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import SequenceMatcher
 
 from wellread.answers import Evidence
@@ -104,9 +105,10 @@ def counts_things(question: str) -> bool:
     return bool(_counted(question)) and LASTING.search(question) is None
 
 
-def years_of(sentence: str) -> frozenset[str]:
-    """The years that a sentence names."""
-    return frozenset(_YEAR.findall(sentence))
+def other_years(sentence: str, question: str, published: datetime | None) -> frozenset[str]:
+    """The years that a sentence names, but for its document's own and those of the question."""
+    own = {str(published.year)} if published else set()
+    return frozenset({*_YEAR.findall(sentence)} - {*_YEAR.findall(question)} - own)
 
 
 def _counted(question: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Literal
 
 from wellread.answers import Evidence
@@ -26,9 +26,9 @@ from wellread.ask.verify.conflicts.compared_values import (
     counts,
     counts_things,
     opposed,
+    other_years,
     swapped,
     values,
-    years_of,
 )
 from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.sentence_score import SentenceFeatures
@@ -40,6 +40,7 @@ from wellread.ask.write.source_subjects import (
     about,
     differ,
     identities,
+    named_stems,
     reports_of,
     same_event,
 )
@@ -71,6 +72,7 @@ class Side:
         counting: whether the question asks how many of something there are.
         years: of which it speaks, but for that of the question and its document's own.
         covered: share of all terms of the question that it, title and headings hold.
+        lacks: names of the question that neither it nor its document's opening holds.
         report: the event that its document reports, where it reports one.
         published: when its document was.
     """
@@ -85,6 +87,7 @@ class Side:
     counts: frozenset[str]
     counting: bool
     years: frozenset[str]
+    lacks: frozenset[str]
     identities: tuple[Identity, ...]
     report: Report | None
     published: date | None
@@ -226,6 +229,7 @@ def _sides(
     openings = [
         parse(f"{piece.hit.document.title} {piece.text[:OPENING]}").stem_set for piece in evidence
     ]
+    named = named_stems(analysis.question)
     held_by: dict[str, list[Side]] = {}
     for option, read in zip(options, features, strict=True):
         if not option.readable or read.fits < 0:
@@ -247,7 +251,8 @@ def _sides(
             values=values(kind, option.text, analysis.question),
             counts=counts(option.text, analysis.question),
             counting=counts_things(analysis.question),
-            years=_other_years(option.text, analysis.question, facts.published_at),
+            years=other_years(option.text, analysis.question, facts.published_at),
+            lacks=named - option.stems - openings[option.evidence],
             identities=who[option.evidence],
             report=reports[option.evidence],
             published=facts.published_at.date() if facts.published_at else None,
@@ -259,12 +264,9 @@ def _sides(
         ]
         for sides in held_by.values()
     ]
-    return sorted(best, key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
-
-
-def _other_years(sentence: str, question: str, published: datetime | None) -> frozenset[str]:
-    own = frozenset([str(published.year)]) if published else frozenset[str]()
-    return years_of(sentence) - years_of(question) - own
+    best.sort(key=lambda sides: (-sides[0].worth, sides[0].option.evidence))
+    # What lacks a name that the best has speaks of something else.
+    return [sides for sides in best if sides[0].lacks <= best[0][0].lacks]
 
 
 def _naming(title: str, name: str) -> str:
