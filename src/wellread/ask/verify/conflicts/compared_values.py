@@ -139,6 +139,9 @@ def swapped(one: str, other: str) -> tuple[str, str] | None:
 
     None when they are the same, or differ by more than a value.
     """
+    if other < one:  # a diff depends on which side it starts from
+        back = swapped(other, one)
+        return (back[1], back[0]) if back else None
     first, second = _TOKEN.findall(one), _TOKEN.findall(other)
     if min(len(first), len(second)) < 5:
         return None
