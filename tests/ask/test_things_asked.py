@@ -36,7 +36,6 @@ def test_an_answer_whose_sources_do_not_name_the_thing_is_not_sure(tmp_path: Pat
     right = said(tmp_path / "a", "When was the winch Marta built?")
     wrong = said(tmp_path / "b", "When was the winch Olga built?")
     assert "1931" in right.text
-    assert "do not name all that is asked about" in wrong.confidence.reasoning
     assert wrong.confidence.score < min(0.46, right.confidence.score)
 
 
