@@ -190,3 +190,80 @@ def test_initials_are_told_by_the_words_that_they_stand_for(question: str) -> No
     told = "Dues go to the Mill Guild of the Lowlands (MGL) in May."
     answer = chosen(question, "MGL is mentioned by the millers. Each door has MGL on it.", told)
     assert answer == [told]
+
+
+def test_a_side_is_not_filled_with_what_only_compares_with_it() -> None:
+    found = extract(
+        read("How does the old ferry differ from the new ferry?"),
+        evidence_of(
+            "The old ferry carries twelve cars and burns diesel oil.",
+            "The engine room is much quieter than the new ferry in summer.",
+            "The new ferry carries thirty cars and runs on batteries.",
+        ),
+        LEXICAL,
+        most=3,
+    )
+    assert found.text == (
+        "**Old ferry:** The old ferry carries twelve cars and burns diesel oil.\n\n"
+        "**New ferry:** The new ferry carries thirty cars and runs on batteries."
+    )
+
+
+def test_another_word_of_one_stem_names_no_side() -> None:
+    found = extract(
+        read("What is the difference between a representative and a host?"),
+        evidence_of(
+            "Two boats represent the harbour in the race.",
+            "A representative speaks for a team in another team.",
+            "A host is somebody who keeps the door of a meeting.",
+        ),
+        LEXICAL,
+        most=3,
+    )
+    assert "Two boats" not in found.text
+    assert "**Host:** A host is somebody who keeps the door of a meeting." in found.text
+
+
+def test_what_both_sides_are_is_enough_where_no_aspect_is_asked_about() -> None:
+    found = extract(
+        read("Compare the slow round with the open hour."),
+        evidence_of(
+            "Bring tea to the slow round and the open hour.",
+            "The slow round is a talk in which each person speaks once. The slow round was late.",
+            "The open hour is a time in which anybody may come. The open hour is loved by many.",
+        ),
+        LEXICAL,
+        most=3,
+    )
+    assert (
+        "**Slow round:** The slow round is a talk in which each person speaks once." in found.text
+    )
+    assert found.text.endswith("**Open hour:** The open hour is a time in which anybody may come.")
+
+
+def test_what_a_thing_is_leads_what_is_told_about_it() -> None:
+    answer = chosen(
+        "Tell me about the net loft.",
+        "Visitors of the net loft tell stories about the net loft on Sundays.",
+        "The net loft is a workshop that lends tools.",
+    )
+    assert answer[0] == "The net loft is a workshop that lends tools."
+
+
+def test_one_item_that_is_a_sentence_comes_without_what_introduces_its_list() -> None:
+    answer = chosen(
+        "Why should the lamp oil be stored outside?",
+        "Tips:\n\n- Store the lamp oil outside because its vapour burns easily.\n"
+        "- Wear gloves when you clean the brushes after a day.\n",
+        most=1,
+    )
+    assert answer == ["Store the lamp oil outside because its vapour burns easily."]
+
+
+def test_an_entry_of_a_bibliography_is_no_answer() -> None:
+    answer = chosen(
+        "What are the limits of tide models?",
+        "The limits of tide models. arXiv preprint arXiv:1602.02410.\n\n"
+        "Tide models leave out the limits that wind sets.",
+    )
+    assert answer == ["Tide models leave out the limits that wind sets."]

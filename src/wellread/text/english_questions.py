@@ -332,3 +332,14 @@ BACK_MATTER = frozenset(
     bibliography contents introduction references toc transcription transcript footnotes
     """.split()
 )
+# Before what something else is compared with: "cheaper than the ferry".
+STANDARD = r"(?:than|unlike|instead\s+of|compared\s+(?:to|with)|as\s+opposed\s+to)"
+# Before a name that is told beside it: "we present Skiff, a boat".
+PRESENTED = r"\b(?:present|introduc|propos|describ|develop|releas|call|nam)(?:e|es|s|ed)?\s+"
+# How what is said begins that goes on from what somebody said before.
+GOING_ON = r"(?:so|and|but|well|now|then|because|or)\b"
+# What an entry of a bibliography holds.
+REFERENCE = _form(
+    r"\barxiv\s+preprint\b|\bin\s+proceedings\s+of\b|\bpages\s+\d+\s*[–-]\s*\d+"
+    r"|\bcorr,\s*abs/|\bdoi:\s*10\."
+)

@@ -207,14 +207,20 @@ A_DEFINITION = _form(
 )
 ASKS_WHAT = _form(
     r"^\W*(?:(?:what|who)(?: (?:is|are|was|were)|['’]s)"
-    r"(?: meant by| the (?:meaning|definition) of)?|define"
-    r"|explain(?! (?:how|why|what|when|where)\b)|what do(?:es)?(?= .*\b(?:mean|stand for)\b))"
-    r" (?:an? |the )?(?P<what>(?!(?:it|this|that|they) )(?:\S+ ?){1,5}?)(?:\b ?(?:mean|stand for))?"
+    r"(?: (?:meant by|said about|known about)| the (?:meaning|definition) of)?|define|describe"
+    r"|explain(?! (?:how|why|what|when|where)\b)|what do(?:es)?(?= .*\b(?:mean|stand for)\b)"
+    r"|how (?:do|does|did|would)(?=.*\bworks?\W*$)|(?:can you )?tell (?:me|us) (?:more )?about"
+    r"|what (?:do|does) (?:the|our|your|my) \w+ say about)"
+    r" (?:an? |the )?(?P<what>(?!(?:it|this|that|they) )(?:\S+ ?){1,5}?)"
+    r"(?:\b ?(?:mean|stand for|works?))?"
     r"(?: in (?:this|these|the) \w+)?(?:,? and what (?:is|are) (?:it|they|that))?\W*$"
 )
 OPENING_A_SENTENCE = r"(?:(?:so|and|well|now|yeah|basically|then|okay|right),?\s+)*"
 INSIDE_A_NAME = frozenset("a an and by for in of on or the to with".split())
-SAYS_WHAT = r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b)"
+SAYS_WHAT = (
+    r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b"
+    r"|are (?:[\w-]+ ){0,2}[\w-]+s (?:that|which|who|used|for|of|in)\b)"
+)
 ASKS_FOR = {  # the first form that fits counts
     "person": _form(r"\b(?:who|whom|whose)\b"),
     "date": _form(

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from wellread.ask.retrieve.bridge import LedOn, led_on
+from wellread.ask.retrieve.own_documents import with_opening
 from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
-from wellread.ask.understand.answer_kind import asks_how, asks_what, defines, guide_of
+from wellread.ask.understand.answer_kind import asks_how, guide_of, says_what, subject_of
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
@@ -41,13 +42,14 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     """The best passages for the question as a whole; for "when", those that hold a date first."""
     settings = kb.settings.retrieval
     text = analysis.searched
-    defining = asks_what(analysis.question)
+    defining = subject_of(analysis.question)
     limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else 0)
     found = search_within(kb, analysis, text, limit)
     candidates = _own_first(kb, analysis, found.hits)
     candidates = _dated_first(candidates) if analysis.type == "temporal" else candidates
     if defining:
-        candidates = _defining_first(analysis.question, candidates)
+        candidates = _defining_first(defining, candidates)
+        candidates = with_opening(kb, analysis, defining, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
     further = LedOn(hits=hits)
     if analysis.type in ONE_THING and not defining:
@@ -85,12 +87,12 @@ def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> li
     return sorted(scored, key=lambda hit: -hit.score)
 
 
-def _defining_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, best first, once those that say what the thing asked about is have gained."""
+def _defining_first(subject: str, hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, best first, once those that say what ``subject`` is have gained."""
     scored = [
         replace(hit, score=min(1.0, hit.score * DEFINES))
         if any(
-            defines(question, span.of(hit.passage.text))
+            says_what(subject, span.of(hit.passage.text))
             for span in sentence_spans(hit.passage.text)
         )
         else hit
@@ -215,15 +217,20 @@ def compare(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     if len(analysis.sides) < 2:
         return None
     settings = kb.settings.retrieval
-    topic = _shared_topic(analysis)
-    sides = [_whole(side, analysis.sides) for side in analysis.sides]
+    topic = shared_topic(analysis)
+    sides = [whole_side(side, analysis.sides) for side in analysis.sides]
+    limit = settings.top_k if topic else max(settings.top_k, DEEP)
     searched = [
-        search_within(
-            kb, analysis, f"{side} {topic}".strip(), settings.top_k, purpose=f"side: {side}"
-        )
+        search_within(kb, analysis, f"{side} {topic}".strip(), limit, purpose=f"side: {side}")
         for side in sides
     ]
     about = [_about(side, each.hits) for side, each in zip(sides, searched, strict=True)]
+    if not topic:
+        about = [
+            with_opening(kb, analysis, side, _defining_first(side, hits))
+            for side, hits in zip(sides, about, strict=True)
+        ]
+    about = [hits[: settings.top_k] for hits in about]
     together = search_within(
         kb, analysis, analysis.subject or analysis.question, settings.top_k, purpose="all sides"
     )
@@ -253,7 +260,8 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     if not found.hits:
         return None
     relevance = min(settings.diversity, SYNTHESIS_DIVERSITY)
-    hits, dropped = varied(_of_few_sources(found.hits), settings.top_k, relevance)
+    candidates = with_opening(kb, analysis, subject_of(analysis.question), found.hits)
+    hits, dropped = varied(_of_few_sources(candidates), settings.top_k, relevance)
     return Retrieval(
         strategy=f"a wide search, up to {MOST_SOURCES} sources",
         hits=tuple(hits),
@@ -264,7 +272,7 @@ def synthesis(kb: KnowledgeBase, analysis: Analysis) -> Retrieval | None:
     )
 
 
-def _whole(side: str, sides: Sequence[str]) -> str:
+def whole_side(side: str, sides: Sequence[str]) -> str:
     """A side that leans on another's noun ("recent ones") with that noun in its place."""
     *words_before, last = side.split()
     if last.lower() not in ("one", "ones"):
@@ -273,7 +281,7 @@ def _whole(side: str, sides: Sequence[str]) -> str:
     return " ".join([*words_before, noun])
 
 
-def _shared_topic(analysis: Analysis) -> str:
+def shared_topic(analysis: Analysis) -> str:
     """The terms of the question that belong to no side and do not just ask to compare."""
     named = {stem for side in analysis.sides for stem in parse(side).stems} | _COMPARING
     return " ".join(term for term in analysis.terms if not named.issuperset(parse(term).stems))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
-from wellread.text.english_questions import STANDS_FOR
+from wellread.text.english_questions import PRESENTED, STANDS_FOR
 from wellread.text.english_types import (
     A_COUNT,
     A_DATE,
@@ -66,9 +66,15 @@ def expected_of(question: str) -> Expected:
     return next((kind for kind in kinds[:-1] if ASKS_FOR[kind].search(question)), "other")
 
 
+def subject_of(question: str) -> str:
+    """The thing that ``question`` asks to be told what it is; empty where it asks for no such."""
+    asked = ASKS_WHAT.search(question)
+    return asked["what"].strip() if asked else ""
+
+
 def asks_what(question: str) -> bool:
     """Whether ``question`` asks what something is."""
-    return ASKS_WHAT.search(question) is not None
+    return bool(subject_of(question))
 
 
 def defines(question: str, sentence: str) -> bool:
@@ -79,16 +85,22 @@ def defines(question: str, sentence: str) -> bool:
     short = STANDS_FOR.search(question)
     if short is not None and is_acronym(short["short"]):
         return spells(short["short"], sentence)
-    asked = ASKS_WHAT.search(question)
-    if asked is None:
+    subject = subject_of(question)
+    return bool(subject) and says_what(subject, sentence)
+
+
+def says_what(subject: str, sentence: str) -> bool:
+    """Whether ``sentence`` says what ``subject`` is."""
+    name = r"\W+".join(re.escape(word) for word in parse(subject).words).removesuffix("s")
+    if not name:
         return False
-    name = r"\W+".join(re.escape(word) for word in parse(asked["what"]).words).removesuffix("s")
-    letters = asked["what"].strip("\"'“”‘’?!. ")
+    letters = subject.strip("\"'“”‘’?!. ")
     if is_acronym(letters) and f"({letters})" in sentence and spells(letters, sentence):
         return True
-    lead = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?"
-    said = rf"{lead}{name}s?(?:\s*\([^)]*\))?(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
-    return re.search(said, sentence, re.IGNORECASE) is not None
+    called = rf"(?:{name}s?(?:\s*\([^)]*\))?|[^.,;:()]{{1,60}}\({name}s?\))"
+    said = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?{called}(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
+    beside = rf"{PRESENTED}{called},\s+an?\s"
+    return re.search(rf"{said}|{beside}", sentence, re.IGNORECASE) is not None
 
 
 def spells(short: str, text: str) -> bool:
@@ -187,7 +199,7 @@ def _in_units(sentence: str, units: frozenset[str]) -> bool:
 def _counted(what: str) -> str:
     """The stem of the noun that is counted: the first plural, else the first word."""
     words = [word for word in parse(what).words if parse(word).stems]
-    several = next((word for word in words if singular(word.lower()) != word.lower()), "")
+    several = next((word for word in words if singular(word.lower())), "")
     return next(iter(parse(several or what).stems), "")
 
 

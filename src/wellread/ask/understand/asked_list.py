@@ -58,7 +58,7 @@ def asked_list(question: str) -> AskedList | None:
     what = found["what"].split() if found else []
     noun = what[-1].lower() if what else ""
     several = len(noun) > 3 and noun not in NO_PLURALS
-    several = several and (noun in PLURALS or singular(noun) != noun)
+    several = several and (noun in PLURALS or singular(noun) != "")
     steps = asks_how(question)
     if not (several or steps or ASKS_LIST_OF.search(question)):
         return None

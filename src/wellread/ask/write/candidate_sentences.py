@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.reported_speech import is_theirs, sentences_of
+from wellread.ask.understand.answer_kind import says_what
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.text.english import CONNECTIVES, LEANING, OPEN_ENDS
+from wellread.text.english_questions import REFERENCE
+from wellread.text.names import bracketed_forms
 from wellread.text.parsed import parse
 from wellread.types import Span
 
 SHORTEST_WORDS = 4
+SHORTEST_SENTENCE = 6  # words of an item that needs no lead
 LEADS = 1  # sentences at most that are brought along for one that leans on them
+OPENING = 200  # characters of a document within which its first sentence begins
+LONGEST_TITLE = 12  # words that may stand before it
 LONGEST_LINE = 14  # words of a line of its own that is no sentence
 
 # What only the sentence before explains. Connectives ("However", "Also") read well by themselves.
@@ -101,7 +108,12 @@ def options_of(evidence: Sequence[Evidence], voices: Sequence[str] = ()) -> list
 
 def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
     bare = text.rstrip("\"'”’)")
-    if bare.endswith(("?", ":")) or _CAPTION.match(text) or text.lstrip().startswith("|"):
+    if (
+        bare.endswith(("?", ":"))
+        or _CAPTION.match(text)
+        or REFERENCE.search(text)
+        or text.lstrip().startswith("|")
+    ):
         return False
     if " | " in text and " | " not in before.rstrip().rpartition("\n")[2]:
         return False  # the first row of a table says what the columns are
@@ -114,6 +126,27 @@ def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
     # The last line of a paragraph without a full stop: a heading, or what stands below one.
     alone = not before or before.endswith("\n\n")
     return not alone and not (before.endswith("\n") and len(text.split()) <= LONGEST_LINE)
+
+
+def introduces(names: Sequence[str], option: Option, evidence: Sequence[Evidence]) -> bool:
+    """Whether a sentence says what the thing of these names is, or opens the document about it."""
+    if any(says_what(name, option.text) for name in names):
+        return True
+    piece = evidence[option.evidence]
+    title = piece.hit.document.title
+    called = {parse(name).stems for name in (title, *bracketed_forms(title))}
+    return any(parse(name).stems in called for name in names) and _opens(option, piece)
+
+
+def _opens(option: Option, piece: Evidence) -> bool:
+    """Whether it is the first sentence of a document below its title."""
+    before = piece.text[: option.span.start - piece.span.start]
+    return (
+        option.readable
+        and piece.hit.document.kind != "transcript"
+        and piece.span.start + len(before) <= OPENING
+        and len(before.split()) <= LONGEST_TITLE
+    )
 
 
 @dataclass(slots=True)
@@ -175,6 +208,19 @@ class Page:
             self.say(option, bullet=bullet)
 
 
+def is_sentence(option: Option) -> bool:
+    """Whether it reads as a sentence by itself."""
+    ended = option.text.rstrip("\"'”’)").endswith((".", "!", "…"))
+    return ended and option.text[:1].isupper() and len(option.text.split()) >= SHORTEST_SENTENCE
+
+
+def plain_label(name: str) -> str:
+    """A name for a label, without what Markdown would read as more than a name."""
+    plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
+    plain = " ".join(plain.split())
+    return plain[:1].upper() + plain[1:]
+
+
 def in_order(picked: Sequence[Option], options: Sequence[Option]) -> list[Option]:
     """Reading order: the best sentence's source leads, then the others, each as it stands there.
 
@@ -182,12 +228,14 @@ def in_order(picked: Sequence[Option], options: Sequence[Option]) -> list[Option
     a list the line that introduces it.
     """
     by_place = {(option.evidence, option.place): option for option in options}
+    lists = Counter((option.evidence, option.lead) for option in picked if option.item)
+    alone = {lead for lead, items in lists.items() if items == 1}
     first_seen: dict[int, int] = {}
     for rank, option in enumerate(picked):
         first_seen.setdefault(option.evidence, rank)
     wanted: dict[tuple[int, int], Option] = {}
     for option in picked:
-        for each in (*_before(option, by_place), option):
+        for each in (*_before(option, by_place, alone), option):
             wanted[each.evidence, each.place] = each
     groups = sorted(first_seen, key=lambda number: first_seen[number])
     ordered: list[Option] = []
@@ -197,17 +245,24 @@ def in_order(picked: Sequence[Option], options: Sequence[Option]) -> list[Option
             key=lambda option: option.place,
         )
     lead = picked[0]
-    if not _before(lead, by_place) and ordered[0] is not lead and not ordered[0].item:
+    if not _before(lead, by_place, alone) and ordered[0] is not lead and not ordered[0].item:
         # What answers best is read first, unless what stands before it is needed to read it.
         ordered.remove(lead)
         ordered.insert(0, lead)
     return ordered
 
 
-def _before(option: Option, by_place: dict[tuple[int, int], Option]) -> list[Option]:
-    """The sentences that ``option`` cannot be read without, in order."""
+def _before(
+    option: Option, by_place: dict[tuple[int, int], Option], alone: Collection[tuple[int, int]]
+) -> list[Option]:
+    """The sentences that ``option`` cannot be read without, in order.
+
+    Args:
+        alone: lists of which one item only is told; it needs no lead where it is a sentence.
+    """
     if option.item and option.lead >= 0:
-        return [by_place[option.evidence, option.lead]]
+        whole = (option.evidence, option.lead) in alone and is_sentence(option)
+        return [] if whole else [by_place[option.evidence, option.lead]]
     found: list[Option] = []
     place = option
     while place.leaning and len(found) < LEADS:

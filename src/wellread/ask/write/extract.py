@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
-from wellread.ask.understand.answer_kind import guide_of
+from wellread.ask.retrieve.own_documents import names_of
+from wellread.ask.understand.answer_kind import guide_of, subject_of
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
-from wellread.ask.write.candidate_sentences import Option, Page, in_order, options_of
+from wellread.ask.write.candidate_sentences import (
+    Option,
+    Page,
+    in_order,
+    introduces,
+    options_of,
+    plain_label,
+)
+from wellread.ask.write.compare_sides import compare_sides
 from wellread.ask.write.leading_sentence import chosen_of
 from wellread.ask.write.passage_reading import Chooser
-from wellread.ask.write.sentence_choice import repeats, whole_list
+from wellread.ask.write.sentence_choice import whole_list
 from wellread.ask.write.sentence_score import (
     Scored,
     SentenceFeatures,
     features_of,
-    promising,
     read_or_promising,
     score,
 )
@@ -42,9 +50,6 @@ _MUST = re.compile(rf"\b(?:{'|'.join(DUTIES)})\b", re.IGNORECASE)
 _LIST_OF_NEEDS = re.compile(r"\b(?:has|have|needs?|requires?|must|should)\b[^.]*$")
 # "Ask the sewing circle", "Plan with 600 euros": a bare verb, and what it acts on or with.
 _ORDER = re.compile(rf"^(?P<verb>[A-Z][a-z]{{1,14}})\s+(?:{'|'.join(AFTER_ORDERS)})\b")
-OF_THE_TWO = 3  # sentences of each side of a comparison that are embedded
-OF_A_SIDE = 2  # sentences that are told of each side
-TOGETHER = 2  # sentences about several sides that are embedded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +107,21 @@ def extract(
     if not options:
         return Extract()
     if len(analysis.sides) > 1 and not listed:
-        sides, several = _sides_of(analysis.sides, material)
-        if sum(bool(places) for _, places in sides) > 1:
-            return _compared(analysis, material, sides, several, chooser)
+        compared = compare_sides(analysis, evidence, options, features, chooser)
+        if compared is not None:
+            page, scored = compared
+            return Extract(
+                text=page.text,
+                claims=tuple(page.claims),
+                best_score=scored[0].score,
+                best_similarity=max(each.similarity for each in scored),
+                arranged=True,
+            )
     places = read_or_promising(options, features, chooser)
+    first = [] if listed or sections else _introducing(analysis, material)
+    places += [place for place in first if place not in places]
     scored = score(analysis, material.evidence, options, features, places, chooser)
+    scored = _led_by([options[place] for place in first], scored, material.evidence)
     if listed:
         return _whole_list(listed, evidence, scored)
     if sections:
@@ -124,6 +139,33 @@ def extract(
         best_odds=max(each.odds for each in picked) if chooser.readings else None,
         material=material,
     )
+
+
+def _introducing(analysis: Analysis, material: Material) -> list[int]:
+    """Numbers of the sentences that say what is asked about as a whole, or what a guide does."""
+    names = names_of(subject_of(analysis.question), analysis)
+    documents = [piece.hit.document for piece in material.evidence]
+    guide = guide_of(analysis.question, " ".join(analysis.terms), documents)
+    names = (guide.title,) if guide else names
+    return [
+        place
+        for place, option in enumerate(material.options)
+        if option.readable and introduces(names, option, material.evidence)
+    ]
+
+
+def _led_by(
+    first: Sequence[Option], scored: Sequence[Scored], evidence: Sequence[Evidence]
+) -> list[Scored]:
+    """The best of ``first`` leads, with the score of the best; no talk follows a text."""
+    lead = next((each for each in scored if each.option in first), None)
+    if lead is None:
+        return list(scored)
+    spoken = {at for at, one in enumerate(evidence) if one.hit.document.kind == "transcript"}
+    if lead.option.evidence in spoken:
+        spoken = set()
+    rest = [each for each in scored if each is not lead and each.option.evidence not in spoken]
+    return [replace(lead, score=scored[0].score), *rest]
 
 
 def _whole_list(
@@ -145,7 +187,7 @@ def _whole_list(
         )
         lead, items = (pieces[0][1], pieces[1:]) if opened else (None, pieces)
     if lead is None and heading:
-        page.label(f"**{_plain(heading).rstrip(':')}:**")
+        page.label(f"**{plain_label(heading).rstrip(':')}:**")
     elif lead is not None:
         page.say(_part(listed[0], lead, evidence, place=-1))
     for place, (at, item) in enumerate(items):
@@ -181,7 +223,7 @@ def _stepwise(
     """What a guide tells to do, a paragraph for each of its sections under its heading."""
     page = Page(evidence=evidence)
     for section in sections:
-        page.label(f"**{_plain(section.heading)}:**" if section.heading else "")
+        page.label(f"**{plain_label(section.heading)}:**" if section.heading else "")
         page.say_all(section.told)
     return Extract(
         text=page.text.lstrip("\n"),
@@ -190,82 +232,6 @@ def _stepwise(
         best_similarity=scored[0].similarity,
         arranged=True,
     )
-
-
-def _compared(
-    analysis: Analysis,
-    material: Material,
-    sides: Sequence[tuple[str, Sequence[int]]],
-    several: Sequence[int],
-    chooser: Chooser,
-) -> Extract:
-    """A paragraph for what names both sides, then one for each side under its name."""
-    options, features = material.options, material.features
-    groups = [promising(options, features, within=held, most=OF_THE_TWO) for _, held in sides]
-    both = promising(options, features, within=several, most=TOGETHER) if several else []
-    places = [*both, *(place for group in groups for place in group)]
-    scored = score(analysis, material.evidence, options, features, places, chooser)
-    by_option = {(each.option.evidence, each.option.place): each for each in scored}
-    page = Page(evidence=material.evidence)
-    together = [by_option[options[place].evidence, options[place].place] for place in both]
-    shown = [each for each in _best(together) if each.score >= scored[0].score / 2][:TOGETHER]
-    if shown:
-        page.say_all(in_order([each.option for each in shown], options))
-    for (name, _), group in zip(sides, groups, strict=True):
-        members = _best([by_option[options[p].evidence, options[p].place] for p in group])
-        kept: list[Scored] = []
-        for each in members:
-            said = [other.option for other in (*shown, *kept)]
-            if len(kept) < OF_A_SIDE and not any(repeats(each.option, o) for o in said):
-                kept.append(each)
-        kept = [each for each in kept if each.score >= kept[0].score / 2]
-        if kept:
-            page.label(f"**{_plain(name)}:**")
-            page.say_all(in_order([each.option for each in kept], options))
-    return Extract(
-        text=page.text,
-        claims=tuple(page.claims),
-        best_score=scored[0].score,
-        best_similarity=max(each.similarity for each in scored),
-        arranged=True,
-    )
-
-
-def _best(scored: Sequence[Scored]) -> list[Scored]:
-    return sorted(scored, key=lambda each: -each.score)
-
-
-def _plain(name: str) -> str:
-    """A side's name without what Markdown would read as more than a name."""
-    plain = "".join(" " if sign in "*_`[]<>\n" else sign for sign in name)
-    plain = " ".join(plain.split())
-    return plain[:1].upper() + plain[1:]
-
-
-def _sides_of(
-    names: Sequence[str], material: Material
-) -> tuple[list[tuple[str, list[int]]], list[int]]:
-    """For each side numbers of the options about it alone, and of those that name more than one.
-
-    A sentence that names no side is about the one that its title or heading names.
-    """
-    stems = [parse(name).stem_set for name in names]
-    titles = [piece.heading.stem_set for piece in material.evidence]
-    alone: list[list[int]] = [[] for _ in names]
-    several: list[int] = []
-    for place, option in enumerate(material.options):
-        if not option.readable:
-            continue
-        named = [number for number, side in enumerate(stems) if side and side <= option.stems]
-        if len(named) > 1:
-            several.append(place)
-            continue
-        if not named:
-            above = titles[option.evidence]
-            named = [number for number, side in enumerate(stems) if side and side <= above]
-        if len(named) == 1:
-            alone[named[0]].append(place)
-    return list(zip(names, alone, strict=True)), several
 
 
 # --- a guide's steps -------------------------------------------------------------------------
@@ -287,13 +253,18 @@ def sections_of(analysis: Analysis, evidence: Sequence[Evidence]) -> list[Sectio
         return []
     options = options_of(evidence, analysis.voices)
     places = [at for at, piece in enumerate(evidence) if piece.hit.document.id == guide.id]
-    told: list[Section] = []
-    for at in sorted(places, key=lambda place: evidence[place].span.start):
-        told += _told_in(evidence[at], [option for option in options if option.evidence == at])
-    return told[:MOST] if len({section.heading for section in told}) >= FEWEST else []
+    held = [
+        (evidence[at], [option for option in options if option.evidence == at])
+        for at in sorted(places, key=lambda place: evidence[place].span.start)
+    ]
+    told = [one for piece, own in held for one in _told_in(piece, own, OF_A_SECTION)]
+    if len({section.heading for section in told}) >= FEWEST:
+        return told[:MOST]
+    short = [one for piece, own in held for one in _told_in(piece, own, MANY_STEPS)]
+    return short if len(short) == 1 and len(short[0].told) >= FEWEST else []
 
 
-def _told_in(piece: Evidence, options: Sequence[Option]) -> Iterator[Section]:
+def _told_in(piece: Evidence, options: Sequence[Option], most: int) -> Iterator[Section]:
     """The sections of one piece; lines that are headings divide it."""
     heading = without_orders(piece.locator.heading[-1]).strip() if piece.locator.heading else ""
     runs: list[tuple[str, list[Option]]] = [(heading, [])]
@@ -308,7 +279,7 @@ def _told_in(piece: Evidence, options: Sequence[Option]) -> Iterator[Section]:
         for option in held:
             lead = next((each.text for each in held if each.place == option.lead), "")
             telling = option.readable and (_tells(option) or _LIST_OF_NEEDS.search(lead))
-            if not telling or len(told) >= OF_A_SECTION:
+            if not telling or len(told) >= most:
                 continue
             whole = [
                 each for each in held if option.item and each.item and each.lead == option.lead

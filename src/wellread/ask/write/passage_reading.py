@@ -24,7 +24,13 @@ PASSAGES = 8  # of the evidence, best first
 WINDOW = 80  # words of a run
 MOST = 7  # runs that are read
 MOST_ODDS = 8.0
-MANY_SOURCES = ("synthesis", "persona", "exploratory", "meta")  # questions that no passage answers
+MANY_SOURCES = (
+    "comparative",
+    "synthesis",
+    "persona",
+    "exploratory",
+    "meta",
+)  # many texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

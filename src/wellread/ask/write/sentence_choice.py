@@ -48,7 +48,7 @@ def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP
             continue
         if each.score < KEEP_LEANING * best.score and _needs_another(each.option, picked):
             continue
-        if _is_fragment(each.option) and not best.option.item:
+        if is_fragment(each.option) and not best.option.item:
             continue
         if not any(repeats(each.option, other.option) for other in picked):
             picked.append(each)
@@ -68,7 +68,7 @@ def _needs_another(option: Option, picked: Sequence[Scored]) -> bool:
     )
 
 
-def _is_fragment(option: Option) -> bool:
+def is_fragment(option: Option) -> bool:
     """Whether it is an item of a list that is no sentence: it says little beside sentences."""
     return option.item and not option.text.rstrip("\"'”’)").endswith((".", "!", "…"))
 

@@ -16,24 +16,26 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from wellread.answers import Evidence
+from wellread.ask.retrieve.own_documents import names_of
 from wellread.ask.understand.answer_kind import (
-    asks_what,
     defines,
     expected_of,
     fits_of,
     holds,
+    subject_of,
 )
 from wellread.ask.write.asked_names import share_named, things_asked
-from wellread.ask.write.candidate_sentences import Option
+from wellread.ask.write.candidate_sentences import Option, introduces
 from wellread.ask.write.passage_reading import Chooser
 from wellread.models.reader import excerpts
 from wellread.questions import Analysis
 from wellread.text.english import OF_ONESELF, SMALL_TALK
-from wellread.text.english_questions import POINTING_BACK
+from wellread.text.english_questions import GOING_ON, POINTING_BACK
 from wellread.text.parsed import parse
 
 KIND = 0.15  # what the asked kind counts in the choice of sentences that are embedded
 EMBEDDED = 8  # sentences that are embedded at question time; 24 choose hardly better
+EXPLAINED = ("reason", "way")  # kinds of answer that stand on their own
 BIAS = -9.0
 TERMS, ABOVE, PAIRS = 1.5, 1.4, 0.8
 PASSAGE = 5.0
@@ -58,7 +60,7 @@ READ = {
 }
 
 _SMALL_TALK = re.compile(rf"\W*{SMALL_TALK}", re.IGNORECASE)
-_NO_DEFINITION = re.compile(rf"\W*(?:{SMALL_TALK}|{OF_ONESELF})", re.IGNORECASE)
+_NO_EXPLANATION = re.compile(rf"\W*(?:{SMALL_TALK}|{OF_ONESELF}|{GOING_ON})", re.IGNORECASE)
 _POINTING = re.compile(rf"\b(?:{'|'.join(POINTING_BACK)})\b", re.IGNORECASE)
 
 
@@ -75,8 +77,8 @@ class SentenceFeatures:
         lacking: a person, date, number or reason is asked for, and it holds none.
         fits: 1 where it gives the amount or the definition that is asked for, -1 where only
             other amounts, else 0.
-        chatter: it is of a talk and opens it, greets or hands over; where a definition is asked
-            for, also what only tells of who speaks.
+        chatter: it is of a talk and opens it, greets or hands over; where something is to be
+            explained, also what tells of who speaks or goes on from what was said before.
         named: share of the things that the question names which it is about: they are named in it,
             in the sentence before it, or in the title or heading above.
     """
@@ -156,7 +158,9 @@ def features_of(
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
     kind = expected_of(analysis.question)
     fits = fits_of(analysis.question)
-    chatter = _NO_DEFINITION if asks_what(analysis.question) else _SMALL_TALK
+    names = names_of(subject_of(analysis.question), analysis)
+    explained = names or kind in EXPLAINED or analysis.type in ("comparative", "synthesis")
+    chatter = _NO_EXPLANATION if explained and not analysis.voices else _SMALL_TALK
     things = things_asked(analysis)
     features = []
     for number, option in enumerate(options):
@@ -171,7 +175,9 @@ def features_of(
                 passage=max(0.0, evidence[option.evidence].hit.score / best),
                 expected=held,
                 lacking=not held and kind in ("person", "date", "number", "place", "reason"),
-                fits=fits(option.text) or defines(analysis.question, option.text),
+                fits=fits(option.text)
+                or defines(analysis.question, option.text)
+                or introduces(names, option, evidence),
                 chatter=evidence[option.evidence].hit.document.kind == "transcript"
                 and chatter.match(option.text) is not None,
                 named=share_named(things, evidence[option.evidence], *_read_with(options, number)),
