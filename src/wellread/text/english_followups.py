@@ -163,7 +163,8 @@ PLEASED = frozenset(
 BESIDE_A_COURTESY = frozenset(
     """
     a all again and day for got gotcha have i it is lot much now see so that thats the then there
-    this to very was well you your help answer answers right really s oh ah
+    this to very was well you your help answer answers right really s oh ah how are doing going
+    today everything
     """.split()
 )
 

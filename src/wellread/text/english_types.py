@@ -222,7 +222,10 @@ SAYS_WHAT = (
     r"|are (?:[\w-]+ ){0,2}[\w-]+s (?:that|which|who|used|for|of|in)\b)"
 )
 ASKS_FOR = {  # the first form that fits counts
-    "person": _form(r"\b(?:who|whom|whose)\b"),
+    "person": _form(  # not of "those who": there it only leads on
+        r"(?:^\W*|[,;:]\s*|\b(?:and|or|but|by|to|of|with|for|from|on|about|tell|me|us|know|say|show"
+        r"|find out|remember)\s+)(?:who|whom|whose)\b"
+    ),
     "date": _form(
         r"\bwhen\b|\b(?:what|which|in what|by what) (?:year|day|date|month|time|century|decade)\b"
     ),

@@ -53,7 +53,8 @@ def share_named(things: Sequence[Thing], piece: Evidence, *texts: str) -> float:
     """The share of ``things`` named in ``texts``, or above them in ``piece``; 1 without any."""
     if not things:
         return 1.0
-    text = " ".join([piece.hit.document.title, *piece.locator.heading, *texts])
+    speakers = [one.speaker for one in piece.turns]
+    text = " ".join([piece.hit.document.title, *piece.locator.heading, *speakers, *texts])
     return sum(thing.named_in(text) for thing in things) / len(things)
 
 
@@ -74,7 +75,8 @@ def _around(piece: Evidence, claim: Claim) -> str:
     start = claim.source.start - piece.span.start if claim.source else len(piece.text)
     before = piece.text[max(0, start - BEFORE) : max(0, start)]
     document = piece.hit.document
-    above = (document.title, *piece.locator.heading, document.uri, document.url, *document.authors)
+    names = (*document.authors, *(one.speaker for one in piece.turns))
+    above = (document.title, *piece.locator.heading, document.uri, document.url, *names)
     return f"{' '.join(above)} {before} {claim.text}"
 
 

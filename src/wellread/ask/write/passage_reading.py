@@ -95,6 +95,7 @@ class _Run:
     piece: int
     first: int
     sentences: tuple[str, ...]
+    speakers: tuple[str, ...]
     promise: float
 
 
@@ -122,7 +123,7 @@ def read_evidence(
         run for place, piece in enumerate(evidence[:PASSAGES]) for run in _runs(place, piece, asked)
     ]
     runs = sorted(runs, key=lambda run: (-run.promise, run.piece, run.first))[:MOST]
-    titles = [_title(evidence[run.piece], asked) for run in runs]
+    titles = [_above(run, evidence[run.piece], asked) for run in runs]
     texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
     found = reader.read(question, texts)
     sentences = {
@@ -136,14 +137,15 @@ def read_evidence(
     return PassageReadings(sentences=sentences, best=float(best))
 
 
-def _title(piece: Evidence, asked: frozenset[str]) -> list[str]:
-    """The document's title as a sentence before the others, where the question speaks of it."""
-    title = piece.hit.document.title
-    return [title] if asked & parse(title).stem_set else []
+def _above(run: _Run, piece: Evidence, asked: frozenset[str]) -> list[str]:
+    """The document's title and who speaks, before the sentences, where the question names them."""
+    told = [piece.hit.document.title, *(f"{name} says:" for name in run.speakers)]
+    return [one for one in told if asked & parse(one.removesuffix(" says:")).stem_set]
 
 
 def _runs(place: int, piece: Evidence, asked: frozenset[str]) -> list[_Run]:
-    texts = [" ".join(span.of(piece.text).split()) for _, span in sentences_of(piece)]
+    told = list(sentences_of(piece))
+    texts = [" ".join(span.of(piece.text).split()) for _, span in told]
     sizes = [len(text.split()) for text in texts]
     above = len(asked & piece.heading.stem_set)
     meaning = 0.5 * (piece.hit.similarity or 0.0)
@@ -154,10 +156,17 @@ def _runs(place: int, piece: Evidence, asked: frozenset[str]) -> list[_Run]:
         while end < len(texts) and (end == start or size + sizes[end] <= WINDOW):
             size += sizes[end]
             end += 1
-        held = asked & parse(" ".join(texts[start:end])).stem_set
+        speakers = tuple(dict.fromkeys(name for name, _ in told[start:end] if name))
+        held = asked & parse(" ".join([*speakers, *texts[start:end]])).stem_set
         promise = (len(held) + 0.5 * above) / max(1, len(asked)) - 0.05 * place + meaning
         found.append(
-            _Run(piece=place, first=start, sentences=tuple(texts[start:end]), promise=promise)
+            _Run(
+                piece=place,
+                first=start,
+                sentences=tuple(texts[start:end]),
+                speakers=speakers,
+                promise=promise,
+            )
         )
         start = end
     return found
