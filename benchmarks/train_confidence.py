@@ -7,8 +7,10 @@
 A logistic regression of "the material answers, and the answer shows it" on the readings. Each set
 counts alike; in each, ``ANSWERABLE`` of the weight is on answerable questions, since people mostly
 ask their material what it can answer, the rest on those that are foreign to it, unanswerable, or
-whose answer was withheld. No reading of a place in a list is used: where the right passages are
-withheld, the others' places tell.
+whose answer was withheld. The log odds are then made ``SLOPE`` as steep: the questions of the sets
+are nearer to their texts than a user's, and the exam's development half asks for .65 of what they
+give. No reading of a place in a list is used: where the right passages are withheld, the others'
+places tell.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from wellread.evaluation.bootstrap import auroc
 
 ANSWERABLE = 0.6
 SHARES = {"answerable": ANSWERABLE, "foreign": 0.24, "unanswerable": 0.16, WITHHELD: 0.16}
+SLOPE = 0.7
 PENALTY = 1.0
 ROUNDS = 50
 
@@ -53,8 +56,8 @@ def main() -> None:
         "about": "logistic regression over wellread.ask.verify.confidence_features; "
         "written by benchmarks/train_confidence.py",
         "embedder": default_embedder().identity.partition("/")[0],
-        ("read" if read else "whole"): learn(kept, whole),
-        ("read_by_words" if read else "by_words"): learn(kept, plain),
+        ("read" if read else "whole"): flatter(learn(kept, whole)),
+        ("read_by_words" if read else "by_words"): flatter(learn(kept, plain)),
         "trained_on": known["trained_on"]
         | {
             f"{name}{' read' if read else ''}": n
@@ -109,6 +112,11 @@ def learn(rows: Sequence[Row], names: Sequence[str]) -> dict[str, float]:
         return {"bias": again["bias"], **{name: again.get(name, 0.0) for name in names}}
     numbers = [round(float(each), 3) for each in found]
     return {"bias": numbers[-1], **dict(zip(names, numbers, strict=False))}
+
+
+def flatter(weights: dict[str, float]) -> dict[str, float]:
+    """``SLOPE`` of each weight."""
+    return {name: round(SLOPE * weight, 3) for name, weight in weights.items()}
 
 
 def predict(rows: Sequence[Row], weights: dict[str, float]) -> Floats:

@@ -221,13 +221,16 @@ SAYS_WHAT = (
     r"(?:(?:is|are|was|were) (?:an?|the|one|any|some)\b|refers? to|means?\b|describes?\b"
     r"|are (?:[\w-]+ ){0,2}[\w-]+s (?:that|which|who|used|for|of|in)\b)"
 )
+# Before a word that asks; elsewhere it only leads on: "those who", "what happens when".
+_ASKING = (
+    r"(?:^\W*|[,;:]\s*|\b(?:and|or|but|by|to|of|with|for|from|on|about|since|until|till|tell|me|us"
+    r"|know|say|show|find out|remember)\s+)"
+)
 ASKS_FOR = {  # the first form that fits counts
-    "person": _form(  # not of "those who": there it only leads on
-        r"(?:^\W*|[,;:]\s*|\b(?:and|or|but|by|to|of|with|for|from|on|about|tell|me|us|know|say|show"
-        r"|find out|remember)\s+)(?:who|whom|whose)\b"
-    ),
+    "person": _form(rf"{_ASKING}(?:who|whom|whose)\b"),
     "date": _form(
-        r"\bwhen\b|\b(?:what|which|in what|by what) (?:year|day|date|month|time|century|decade)\b"
+        rf"{_ASKING}when\b"
+        r"|\b(?:what|which|in what|by what) (?:year|day|date|month|time|century|decade)\b"
     ),
     "number": _form(
         r"\bhow (?:many|much|long|far|often|old|large|big|high|fast|tall|deep|heavy|warm|hot"

@@ -48,7 +48,7 @@ class Cap:
 LIMIT_LEFT_OUT = Cap(most=RELAXED, why="a limit of the question had to be left out")
 DISPUTED = Cap(most=RELAXED, why="the sources differ")
 NAMELESS = Cap(most=0.45, why="no passage has the name that is asked about")
-KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for", share=0.5)
+KINDLESS = Cap(most=0.45, why="no sentence gives the kind of thing that is asked for", share=0.6)
 UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.7)
 
 
