@@ -72,7 +72,9 @@ class Layer(nn.Module):
             .view(pairs, tokens, 3, self.heads, width // self.heads)
             .permute(2, 0, 3, 1, 4)
         )
-        met = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        # Written out: on a processor the fused one's way back is three times as slow here.
+        near = (q * (width // self.heads) ** -0.5) @ k.transpose(-1, -2) + mask.to(q.dtype)
+        met = near.softmax(-1).to(v.dtype) @ v
         x = self.norm1(
             x + self.dropout(self.out(met.transpose(1, 2).reshape(pairs, tokens, width)))
         )

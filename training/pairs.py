@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from training.reworded import Thesaurus, reworded
 from wellread.text.sentences import sentence_spans
 
 ENTAILED, OPEN, CONTRADICTED, NOT_ENTAILED = range(4)
@@ -49,6 +50,26 @@ SHARES: Mapping[str, float] = {
     "claims_qamr_dev_test": 4,
 }
 """How much of all pairs each source gives, at most all that it has."""
+READING: Mapping[str, float] = {
+    "squadshifts_new_wiki": 24,
+    "squadshifts_reddit": 26,
+    "squadshifts_amazon_reviews": 22,
+    "qamr_dev_test": 8,
+    "selqa_dev_test": 8,
+    "medquad": 6,
+    "boolq_part": 5,
+    "timeqa_human": 3,
+    "fairytaleqa": 10,
+    "mnli_dev": 6,
+    "counterfactual_nli": 2,
+    "fever_dev_part": 5,
+    "foolmetwice_dev_test": 3,
+    "sufficient_facts": 2,
+    "scifact_train": 3,
+}
+"""The same for a reader that knows claims already and is to read passages for questions."""
+REWORDED = 0.4  # of the questions are asked in other words than the text's
+ELSEWHERE = 0.4  # of the passages that answer also give a part that does not
 MADE_FROM = ("squadshifts_new_wiki", "squadshifts_reddit", "boolq_part", "timeqa_human")
 NOISY = 0.5  # the weight of a pair that a rule made
 AMONG_OTHERS = 0.35  # of the texts of one sentence get others around it
@@ -80,22 +101,35 @@ class Pair:
     source: str = ""
 
 
-def pairs(folder: Path, count: int, seed: int, *, licensed: bool = True) -> list[Pair]:
-    """About ``count`` pairs in the mixture of ``SHARES``, a fifth of them made, shuffled."""
+def pairs(
+    folder: Path,
+    count: int,
+    seed: int,
+    *,
+    shares: Mapping[str, float] = SHARES,
+    thesaurus: Thesaurus | None = None,
+    licensed: bool = True,
+) -> list[Pair]:
+    """About ``count`` pairs in the mixture of ``shares``, a fifth of them made, shuffled.
+
+    With a ``thesaurus``, part of the questions is asked in other words, and the other parts of
+    passages that answer are given as texts that do not.
+    """
     rng = random.Random(seed)
-    total = sum(SHARES.values())
+    total = sum(shares.values())
     found: list[Pair] = []
     known: set[tuple[str, str]] = set()
-    for source, share in SHARES.items():
+    for source, share in shares.items():
         if licensed and source in UNLICENSED:
             continue
         rows = [row for row in _rows(folder, source) if _new(row, known)]
         rng.shuffle(rows)
+        rows = rows[: int(0.75 * count * share / total)]
         weight = NOISY if source.startswith("claims_") else 1.0
-        own = [
-            replace(_pair(row, source, rng), weight=weight)
-            for row in rows[: int(0.75 * count * share / total)]
-        ]
+        own = [replace(_pair(row, source, rng), weight=weight) for row in rows]
+        if thesaurus is not None:
+            own += elsewhere(rows, source, rng)
+            own = [in_other_words(one, thesaurus, rng) for one in own]
         found += among_others(own, rng)
     made = list(_altered([one for one in found if _alterable(one)], rng))
     made += near_misses([one for one in found if one.chosen is not None], rng)
@@ -173,6 +207,40 @@ def window(
             last += 1
             size += sizes[last]
     return tuple(whole[first : last + 1]), None if held is None else held - first
+
+
+def elsewhere(
+    rows: Sequence[Mapping[str, object]], source: str, rng: random.Random
+) -> Iterator[Pair]:
+    """Parts of passages that answer a question which do not hold the sentence that does."""
+    for row in rows:
+        text, span = str(row["p"]), row.get("s")
+        if not isinstance(span, list) or not row["y"] or rng.random() > ELSEWHERE:
+            continue
+        spans = sentence_spans(text)
+        held = next((one for one in spans if one.start <= int(span[0]) < one.end), None)
+        if held is None:
+            continue
+        before, after = text[: held.start].strip(), text[held.end :].strip()
+        rest = max(before, after, key=len)
+        if len(rest.split()) < 2 * WINDOW[0]:
+            continue
+        sentences, _ = window(rest, str(row["q"]), None, rng)
+        yield Pair(
+            task="qa",
+            asked=str(row["q"]),
+            sentences=sentences,
+            label=0,
+            weight=NOISY,
+            source=source,
+        )
+
+
+def in_other_words(one: Pair, thesaurus: Thesaurus, rng: random.Random) -> Pair:
+    """``one``, or its question in other words than its text's."""
+    if one.task != "qa" or rng.random() > REWORDED:
+        return one
+    return replace(one, asked=reworded(one.asked, " ".join(one.sentences), thesaurus, rng))
 
 
 def among_others(rows: Sequence[Pair], rng: random.Random) -> Iterator[Pair]:

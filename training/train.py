@@ -18,7 +18,8 @@ from torch.nn import functional
 
 from training.encode import Batch, batches, encoded
 from training.model import Output, Reader, Size, load_encoder
-from training.pairs import NOT_ENTAILED, pairs
+from training.pairs import NOT_ENTAILED, READING, SHARES, pairs
+from training.reworded import Thesaurus
 
 HEADS_RATE = 5.0  # the heads start from nothing and learn faster than the encoder
 WARM = 0.05
@@ -29,9 +30,16 @@ def main() -> None:
     options = asked()
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
-    rows = [encoded(pair) for pair in pairs(options.data, options.pairs, options.seed)]
+    made = pairs(
+        options.data,
+        options.pairs,
+        options.seed,
+        shares=READING if options.reading else SHARES,
+        thesaurus=Thesaurus(options.wordnet) if options.wordnet else None,
+    )
+    rows = [encoded(pair) for pair in made]
     print(f"{len(rows)} pairs, {sum(len(row.ids) for row in rows) / len(rows):.0f} tokens each")
-    reader = Reader(Size())
+    reader = Reader(Size(layers=options.layers))
     load_encoder(reader, load_file(options.weights))
     if options.start:
         reader.load_state_dict(torch.load(options.start))
@@ -88,6 +96,9 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=8192, help="of a batch, with padding")
     parser.add_argument("--rate", type=float, default=1.2e-4)
     parser.add_argument("--start", type=Path, help="go on from a stopped run's state")
+    parser.add_argument("--layers", type=int, default=6, help="of the encoder, the lowest ones")
+    parser.add_argument("--reading", action="store_true", help="mostly passages with questions")
+    parser.add_argument("--wordnet", type=Path, help="ask part of the questions in other words")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
