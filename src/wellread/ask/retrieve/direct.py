@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from wellread.ask.retrieve.bridge import LedOn, led_on
-from wellread.ask.retrieve.own_documents import with_opening
+from wellread.ask.retrieve.further_passages import DEEPER, with_opening, with_promising
 from wellread.ask.retrieve.ranking import merged, varied
 from wellread.ask.retrieve.relax import search_within
 from wellread.ask.retrieve.retrieval import Retrieval
@@ -43,7 +43,7 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     settings = kb.settings.retrieval
     text = analysis.searched
     defining = subject_of(analysis.question)
-    limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else 0)
+    limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else DEEPER)
     found = search_within(kb, analysis, text, limit)
     candidates = _own_first(kb, analysis, found.hits)
     candidates = _dated_first(candidates) if analysis.type == "temporal" else candidates
@@ -51,6 +51,8 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
         candidates = _defining_first(defining, candidates)
         candidates = with_opening(kb, analysis, defining, candidates)
     hits, dropped = varied(candidates, settings.top_k, settings.diversity)
+    if not analysis.voices:
+        hits = with_promising(analysis.question, candidates, hits)
     further = LedOn(hits=hits)
     if analysis.type in ONE_THING and not defining:
         further = led_on(kb, text, found.filters, hits)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.direct import shared_topic, whole_side
-from wellread.ask.retrieve.own_documents import HEADED, names_of
+from wellread.ask.retrieve.further_passages import HEADED, names_of
 from wellread.ask.understand.answer_kind import says_what
 from wellread.ask.write.candidate_sentences import Option, Page, in_order, introduces, plain_label
 from wellread.ask.write.passage_reading import Chooser

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
-from wellread.ask.retrieve.own_documents import names_of
+from wellread.ask.retrieve.further_passages import names_of
 from wellread.ask.understand.answer_kind import guide_of, subject_of
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
@@ -41,7 +41,7 @@ from wellread.text.english import AFTER_ORDERS, DUTIES, STOP_WORDS
 from wellread.text.parsed import parse
 from wellread.types import Span
 
-PASSAGES = 8  # of the evidence, best first, whose sentences are looked at
+PASSAGES = 16  # of the evidence, best first, whose sentences are looked at
 FEWEST, MOST = 2, 7  # sections that are told
 OF_A_SECTION = 2  # sentences; a list counts as it is
 LONGEST_HEADING = 9  # words

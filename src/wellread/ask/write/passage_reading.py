@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from wellread.answers import Evidence
+from wellread.ask.retrieve.further_passages import Stretch, promising, stretches_of
 from wellread.ask.retrieve.reported_speech import sentences_of
 from wellread.ask.understand.question_parts import parts_of
 from wellread.models.reader import PassageReader, Ranking
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
-PASSAGES = 8  # of the evidence, best first
-WINDOW = 80  # words of a run
-MOST = 7  # runs that are read
 MOST_ODDS = 8.0
 MANY_SOURCES = (
     "comparative",
@@ -96,7 +94,7 @@ class _Run:
     first: int
     sentences: tuple[str, ...]
     speakers: tuple[str, ...]
-    promise: float
+    looks: Stretch
 
 
 def for_reader(analysis: Analysis) -> bool:
@@ -119,22 +117,21 @@ def read_evidence(
         ModelError: the reader cannot be run.
     """
     asked = parse(question).stem_set
-    runs = [
-        run for place, piece in enumerate(evidence[:PASSAGES]) for run in _runs(place, piece, asked)
-    ]
-    runs = sorted(runs, key=lambda run: (-run.promise, run.piece, run.first))[:MOST]
+    best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
+    found = [run for at, piece in enumerate(evidence) for run in _runs(at, piece, asked, best)]
+    runs = [found[at] for at in promising(asked, [run.looks for run in found])]
     titles = [_above(run, evidence[run.piece], asked) for run in runs]
     texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
-    found = reader.read(question, texts)
+    read = reader.read(question, texts)
     sentences = {
         (run.piece, run.first + at): SentenceReading(
             answers=reading.answers, chosen=float(reading.sentences[len(title) + at])
         )
-        for run, title, reading in zip(runs, titles, found, strict=True)
+        for run, title, reading in zip(runs, titles, read, strict=True)
         for at in range(len(run.sentences))
     }
-    best = max((reading.answers for reading in found), default=-np.inf)
-    return PassageReadings(sentences=sentences, best=float(best))
+    likeliest = max((reading.answers for reading in read), default=-np.inf)
+    return PassageReadings(sentences=sentences, best=float(likeliest))
 
 
 def _above(run: _Run, piece: Evidence, asked: frozenset[str]) -> list[str]:
@@ -143,30 +140,22 @@ def _above(run: _Run, piece: Evidence, asked: frozenset[str]) -> list[str]:
     return [one for one in told if asked & parse(one.removesuffix(" says:")).stem_set]
 
 
-def _runs(place: int, piece: Evidence, asked: frozenset[str]) -> list[_Run]:
+def _runs(at: int, piece: Evidence, asked: frozenset[str], best: float) -> list[_Run]:
     told = list(sentences_of(piece))
     texts = [" ".join(span.of(piece.text).split()) for _, span in told]
-    sizes = [len(text.split()) for text in texts]
-    above = len(asked & piece.heading.stem_set)
-    meaning = 0.5 * (piece.hit.similarity or 0.0)
     found: list[_Run] = []
-    start = 0
-    while start < len(texts):
-        end, size = start, 0
-        while end < len(texts) and (end == start or size + sizes[end] <= WINDOW):
-            size += sizes[end]
-            end += 1
-        speakers = tuple(dict.fromkeys(name for name, _ in told[start:end] if name))
-        held = asked & parse(" ".join([*speakers, *texts[start:end]])).stem_set
-        promise = (len(held) + 0.5 * above) / max(1, len(asked)) - 0.05 * place + meaning
-        found.append(
-            _Run(
-                piece=place,
-                first=start,
-                sentences=tuple(texts[start:end]),
-                speakers=speakers,
-                promise=promise,
-            )
+    first = 0
+    for run in stretches_of(texts):
+        named = [name for name, _ in told[first : first + len(run)] if name]
+        speakers = tuple(dict.fromkeys(named))
+        looks = Stretch(
+            held=asked & parse(" ".join([*speakers, *run])).stem_set,
+            above=asked & piece.heading.stem_set,
+            near=piece.hit.similarity or 0.0,
+            found=piece.hit.score / best,
         )
-        start = end
+        found.append(
+            _Run(piece=at, first=first, sentences=tuple(run), speakers=speakers, looks=looks)
+        )
+        first += len(run)
     return found

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from wellread.answers import Evidence
-from wellread.ask.retrieve.own_documents import names_of
+from wellread.ask.retrieve.further_passages import names_of
 from wellread.ask.understand.answer_kind import (
     defines,
     expected_of,
