@@ -72,3 +72,16 @@ def test_what_something_costs_is_an_amount_of_money() -> None:
         assert expected_of(question) == "number"
         assert fits_of(question)("A berth costs 8 euros.") == 1
         assert lacking(question, ["There are 12 berths."]) == "number"
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("Why should nobody say whom they prefer?", "reason"),
+        ("How many came when it rained?", "number"),
+        ("Where does the timber come from?", "other"),
+        ("Where did the timber come ashore?", "place"),
+    ],
+)
+def test_the_first_word_that_asks_says_what_is_asked_for(question: str, kind: str) -> None:
+    assert expected_of(question) == kind

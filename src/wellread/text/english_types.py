@@ -244,7 +244,8 @@ ASKS_FOR = {  # the first form that fits counts
         r"|duration|time|age|diameter|capacity|share|rate|distance)s? of\b"
     ),
     "place": _form(
-        r"\bwhere\b|\b(?:what|which) (?:place|country|city|town|state|village|island)\b"
+        r"\bwhere\b(?!.*\b(?:comes?|came|coming|taken|drawn|derived?|stems?|originates?)\s+from\W*$)"
+        r"|\b(?:what|which) (?:place|country|city|town|state|village|island)\b"
     ),
     "reason": _form(r"\bwhy\b|\breasons?\b|\bwhat (?:causes?|caused|led)\b|\bpurpose\b"),
     "way": _form(r"\bhow (?:do|does|did|can|could|is|are|was|were|should|to)\b"),

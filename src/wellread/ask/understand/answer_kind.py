@@ -61,9 +61,16 @@ _TOLD_BY = {"place": A_PLACE, "reason": A_REASON, "way": A_WAY, "definition": A_
 
 
 def expected_of(question: str) -> Expected:
-    """The kind of thing that answers ``question``; the first that its words ask for."""
+    """The kind of thing that answers ``question``: the first that its words ask for.
+
+    "Why must nobody say whom they prefer?" asks for a reason.
+    """
     kinds: tuple[Expected, ...] = get_args(Expected)
-    return next((kind for kind in kinds[:-1] if ASKS_FOR[kind].search(question)), "other")
+    asked = {kind: ASKS_FOR[kind].search(question) for kind in kinds[:-1]}
+    places = {kind: one.start() for kind, one in asked.items() if one and kind != "definition"}
+    if places:
+        return min(places, key=lambda kind: places[kind])
+    return "definition" if asked["definition"] else "other"
 
 
 def subject_of(question: str) -> str:
