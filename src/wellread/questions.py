@@ -69,6 +69,7 @@ class Analysis:
         filters: the limits that the asker set; those of ``constraints`` are not among them.
         subject: the question without the words of its constraints: what is searched for.
         context: an earlier question of the conversation, searched with this one; may be empty.
+        told: sentences that the question before it was answered with, where this one leans on it.
         sides: of a comparison, what each side is called; empty otherwise.
         reasons: why this type and this mode, in words.
         respelt: which words were read in another spelling, in words.
@@ -89,6 +90,7 @@ class Analysis:
     reasons: tuple[str, ...] = field(default=())
     max_clusters: int | None = None
     context: str = ""
+    told: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     persona: tuple[str, ...] = ()
 

@@ -35,6 +35,10 @@ REPORTED = Turn(question="What was reported about the tool library in 2021?", an
 SAID = Turn(
     question="What did Tom Hale say about solar panels?", answer="He said they pay in nine years."
 )
+KILN = Turn(
+    question="Why did Mill Street Kitchen sell its Raku kilns?", answer="They were too small."
+)
+FAIR = Turn(question="What are the parts of a repair fair?", answer="Doors, tables, tea.")
 FERRY = Turn(question="Is the ferry or the bus cheaper?", answer="The ferry.")
 
 
@@ -52,6 +56,10 @@ def rewritten(question: str, *earlier: Turn) -> Rewritten:
         ("And what did he say about tides?", SAID, "What did Tom Hale say about tides?"),
         ("How do they work?", WORK, "How do tool libraries work?"),
         ("What happened then?", HOMES, "What happened in 2021?"),
+        ("Who owns them?", KILN, "Who owns the Raku kilns?"),
+        ("How often should one be held?", FAIR, "How often should the repair fair be held?"),
+        ("How do I join one?", FAIR, "How do I join the repair fair?"),
+        ("How does one join?", FAIR, "How does one join?"),
     ],
 )
 def test_pronouns_get_the_name_they_stand_for(question: str, earlier: Turn, text: str) -> None:

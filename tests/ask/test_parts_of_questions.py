@@ -88,6 +88,16 @@ async def test_each_part_has_its_answer_and_citations(kb: KnowledgeBase) -> None
     assert all(f"[{one.id}]" in given.text for one in given.citations)
 
 
+async def test_a_part_that_names_nothing_is_about_what_the_first_named(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "When was the Corn Mill built, and who owns it?")
+    assert "1821" in given.text
+    assert "Ines Holm" in given.text.partition("owns")[2]
+    given = await ask(kb, "How many passengers does the Ferry Heron carry, and how was it painted?")
+    assert "painted green" in given.text
+    last = given.text.rpartition("**")[2]
+    assert "forty" not in last
+
+
 async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:
     given = await ask(
         kb, "How many documents mention the ferry and what is quantum chromodynamics?"

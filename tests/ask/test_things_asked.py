@@ -39,6 +39,17 @@ def test_an_answer_whose_sources_do_not_name_the_thing_is_not_sure(tmp_path: Pat
     assert wrong.confidence.score < min(0.46, right.confidence.score)
 
 
+def test_what_was_told_is_not_told_again_to_the_next_question(tmp_path: Path) -> None:
+    page = tmp_path / "yard.md"
+    page.write_text(YARD)
+    with open_kb(tmp_path / "home", overrides=LOW, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(page)])
+        first = asyncio.run(final(answer(kb, Question(text="Who built the winch Marta?"))))
+        assert "Ida Foss" in first.text
+        asked = Question(text="And what does it lift?", session_id=first.session_id)
+        assert "40 tonnes" in asyncio.run(final(answer(kb, asked))).text
+
+
 def test_nothing_is_added_to_a_sentence_that_gives_what_is_asked_for(tmp_path: Path) -> None:
     answered = said(tmp_path, "When was the winch Marta built?")
     assert [one.span.of(answered.text) for one in answered.sentences] == [

@@ -46,7 +46,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
-from wellread.ask.understand.question_parts import questions_in
+from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.answered_before import Before, answered_before
@@ -171,14 +171,17 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     if text == turn.question.text:
         return turn
     told = [Turn(question=part.analysis.question, answer=part.reply.text) for part in before]
-    read = standalone(text, told, known, date.today()).text if told else text
-    return replace(turn, question=replace(turn.question, text=read))
+    asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
+    read = standalone(asked, told, known, date.today()) if told else None
+    text = read.text if read and read.reasons else text
+    said = tuple(one.text for part in before for one in part.reply.sentences)
+    return replace(turn, question=replace(turn.question, text=text), told=said)
 
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
     read, changed = respelt(kb, turn.question, known)
     analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    return replace(analysis, context=turn.context, respelt=changed)
+    return replace(analysis, context=turn.context, told=turn.told, respelt=changed)
 
 
 def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:

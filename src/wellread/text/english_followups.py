@@ -85,6 +85,11 @@ ALONE = (
     r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
     r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
 )
+# Before "one" that stands for a thing: "should one be held", "how do I join one".
+BEFORE_ONE = _form(
+    r"\b(?:do|does|did|can|could|should|must|may|might|will|would)\s+(?:(?=one\s+be\s+\w)"
+    r"|(?:i|we|you|they|people)\s+\w+\s+(?=one\W*$))|\bto\s+\w+\s+(?=one\W*$)"
+)
 POINTING = _form(
     rf"\b(?:(?:the|your)\s+(?:"
     rf"(?P<edge>first|last)\s+(?P<count>{'|'.join(LIST_COUNTS)})(?:\s+{LIST_NOUN}|{ALONE})"

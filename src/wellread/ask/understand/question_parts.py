@@ -68,6 +68,17 @@ def questions_in(text: str) -> tuple[str, ...]:
     return (text,)
 
 
+def goes_on(part: str, before: str) -> bool:
+    """Whether ``part`` speaks of the things of the question ``before`` it and of no own ones.
+
+    "And how much slower do letters travel?" behind a question about letters, not "who owns the
+    ferry?".
+    """
+    read = parse(part)
+    own = any(phrase.definite for phrase in read.phrases)
+    return not own and not read.stem_set.isdisjoint(parse(before).stem_set)
+
+
 def without(text: str, cuts: Sequence[Span]) -> str:
     """``text`` without the cut words and what they leave behind."""
     kept, place = [], 0

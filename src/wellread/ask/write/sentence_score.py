@@ -42,6 +42,7 @@ PASSAGE = 5.0
 EXPECTED, LACKING, LEANING = 0.65, -0.25, -0.2
 FITTING, MISFITTING = 0.6, -0.3
 UNNAMED = -0.6  # for a sentence that is not about the things that the question names
+TOLD = -1.5  # for a sentence that the question before it was answered with
 CHATTER = -1.2  # for a sentence of a talk that opens it, greets or hands over
 MEANING = 3.4
 UNREAD = -5.0  # log odds of a sentence that the reader was not given
@@ -79,6 +80,7 @@ class SentenceFeatures:
             other amounts, else 0.
         chatter: it is of a talk and opens it, greets or hands over; where something is to be
             explained, also what tells of who speaks or goes on from what was said before.
+        told: it was given to the question that this one follows.
         named: share of the things that the question names which it is about: they are named in it,
             in the sentence before it, or in the title or heading above.
     """
@@ -91,6 +93,7 @@ class SentenceFeatures:
     lacking: bool
     fits: int
     chatter: bool = False
+    told: bool = False
     named: float = 1.0
 
 
@@ -162,6 +165,7 @@ def features_of(
     explained = names or kind in EXPLAINED or analysis.type in ("comparative", "synthesis")
     chatter = _NO_EXPLANATION if explained and not analysis.voices else _SMALL_TALK
     things = things_asked(analysis)
+    told = frozenset(analysis.told)
     features = []
     for number, option in enumerate(options):
         own = asked & option.stems
@@ -180,6 +184,7 @@ def features_of(
                 or introduces(names, option, evidence),
                 chatter=evidence[option.evidence].hit.document.kind == "transcript"
                 and chatter.match(option.text) is not None,
+                told=option.text in told,
                 named=share_named(things, evidence[option.evidence], *_read_with(options, number)),
             )
         )
@@ -240,6 +245,7 @@ def _by_reading(features: SentenceFeatures, option: Option, chooser: Chooser) ->
     values = asdict(features) | {"read": _odds(option, chooser)}
     logit = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
     logit += CHATTER * (features.chatter and features.fits <= 0) + UNNAMED * (1 - features.named)
+    logit += TOLD * features.told
     return 1 / (1 + math.exp(-logit))
 
 
@@ -266,6 +272,7 @@ def _likely(features: SentenceFeatures, option: Option, similarity: float) -> fl
         + LEANING * option.leaning
         + CHATTER * (features.chatter and features.fits <= 0)
         + UNNAMED * (1 - features.named)
+        + TOLD * features.told
     )
     return 1 / (1 + math.exp(-logit))
 

@@ -11,6 +11,7 @@ from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.mentions import entities_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
+from wellread.text.english_catalogue import DETERMINERS
 from wellread.text.english_followups import IS_A
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
 from wellread.text.parsed import parse
@@ -39,6 +40,9 @@ _PHRASE_OF = re.compile(
     r"\babout\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
     r"(?P<what>[A-Z][^?.!,]*\w))"
 )
+# "its Java bindings", where "Java" says which bindings are meant.
+_OF_A_NAME = re.compile(r"\s(?P<what>[a-z]{4,})\b")
+_DETERMINED = re.compile(rf"\b(?:{'|'.join(DETERMINERS)})\s$", re.IGNORECASE)
 _HE_WORD = re.compile(r"\b(?:he|him|his|himself)\b", re.IGNORECASE)
 _SHE_WORD = re.compile(r"\b(?:she|her|hers|herself)\b", re.IGNORECASE)
 
@@ -179,6 +183,10 @@ def _mentions(text: str, vocabulary: Vocabulary) -> list[tuple[str, bool]]:
             if part and not _ADJECTIVE.fullmatch(part) and _free(found, start, part):
                 led = "the " if text[max(0, start - 4) : start] == "the " else ""
                 found.append((start, start + len(part), f"{led}{part}", True))
+                several = _OF_A_NAME.match(text, start + len(part))
+                if several and _plural(several["what"]) and _DETERMINED.search(text, 0, start):
+                    whole = f"{part} {several['what']}"
+                    found.append((start, start + len(whole), f"the {whole}", True))
     for phrase in parse(text).phrases:
         whole, bare = phrase.span.of(text), phrase.bare.of(text)
         if _free(found, phrase.bare.start, bare):

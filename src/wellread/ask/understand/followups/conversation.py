@@ -59,6 +59,7 @@ class Opened:
         reasons: what was put in for what, in words; empty when nothing was.
         failures: a model that failed to rewrite it, in words.
         context: an earlier question that is searched with this one; it is part of nothing else.
+        told: the sentences of the answer that it follows; none where it stands alone.
         usage: what it cost to rewrite the question.
     """
 
@@ -67,6 +68,7 @@ class Opened:
     reasons: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     context: str = ""
+    told: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     @property
@@ -112,8 +114,14 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
         reasons=rewritten.reasons,
         failures=failures,
         context=context_of(rewritten, earlier),
+        told=sentences_of(earlier[-1].answer) if rewritten.reasons else (),
         usage=usage,
     )
+
+
+def sentences_of(text: str) -> tuple[str, ...]:
+    """The sentences of an answer, as they stand."""
+    return tuple(span.of(text) for span in sentence_spans(text))
 
 
 def _session(kb: KnowledgeBase, question: Question) -> tuple[str, list[Turn]]:

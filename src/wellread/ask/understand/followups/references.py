@@ -18,6 +18,7 @@ from wellread.ask.understand.followups.turns import Edit, Turn, name_spans, put
 from wellread.text.english import AUXILIARIES, BE, PREPOSITIONS, STOP_WORDS
 from wellread.text.english_followups import (
     AFTER_THERE,
+    BEFORE_ONE,
     BEFORE_THIS,
     EMPTY_IT,
     LIST_COUNTS,
@@ -68,9 +69,10 @@ def references_of(text: str) -> list[Reference]:
     """The pronouns that nothing in the question explains."""
     tokens = parse(text).tokens
     empty = [match.span() for match in EMPTY_IT.finditer(text)]
+    ones = {match.end() for match in BEFORE_ONE.finditer(text)}
     found = []
     for place, token in enumerate(tokens):
-        sort = PRONOUNS.get(token.plain)
+        sort = "it" if token.start in ones else PRONOUNS.get(token.plain)
         if sort is None or _stands_for_clause(tokens, place, sort) or _is_other(text, token):
             continue
         if sort == "it" and any(start <= token.start < end for start, end in empty):
