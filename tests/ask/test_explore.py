@@ -125,13 +125,36 @@ def test_each_row_has_a_line_and_counts_who_names_it(kb: KnowledgeBase) -> None:
 
 
 def test_other_words_rank_by_search_and_by_who_is_named(kb: KnowledgeBase) -> None:
-    found = ask(kb, "Which tools or methods helped in the drought?")
+    found = ask(kb, "Which tools or methods are about the drought?")
     listed = list(rows(found))
     assert "Rain barrel" in listed  # its own text does not say drought: the note names it
     assert "Mulching" in listed
     assert "Seed swap" not in listed
     assert isinstance(found, AggregateResult)
     assert "ranked by search" in found.method
+
+
+def test_what_is_ranked_by_search_is_less_sure_than_what_is_known(kb: KnowledgeBase) -> None:
+    known = ask(kb, "Which tools are there for water?")
+    ranked = ask(kb, "Which tools deal with the drought?")
+    assert isinstance(known, AggregateResult)
+    assert isinstance(ranked, AggregateResult)
+    assert ranked.certainty < 0.7 < known.certainty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What buckets do gardeners use to keep water?",  # no type is called so
+        "Which kinds of beetles does the note describe?",
+        "Which methods does the Rain barrel build on?",  # no relation is called so
+        "Which tools do gardeners lend to each other?",
+        "Which tools help against drought?",
+        "What could we try if the beans dry out?",
+    ],
+)
+def test_a_condition_that_only_the_texts_tell_lists_nothing(kb: KnowledgeBase, text: str) -> None:
+    assert explore(kb, read(kb, text)) is None
 
 
 def test_hits_are_of_the_listed_entities_first(kb: KnowledgeBase) -> None:

@@ -15,9 +15,9 @@ BEFORE_A_TOPIC = _runs(
     speaks about, speak of, speaks of, spoke of, tell of, tells of, write about, wrote about,
     writes about, report on, reports on, deal with, deals with, dealt with, dealing with,
     touch on, touches on, touched on, touch upon, look at, looks at, look into,
-    about, regarding, concerning, discuss, discusses, discussed, discussing, cover, covers,
-    covered, covering, coverage of, coverage on, address, addresses, addressed, addressing, treat,
-    treats, treated
+    about, regarding, concerning, concern, concerns, discuss, discusses, discussed, discussing,
+    cover, covers, covered, covering, coverage of, coverage on, address, addresses, addressed,
+    addressing, treat, treats, treated
     """
 )
 BEFORE_A_NAME = _runs(

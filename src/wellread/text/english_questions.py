@@ -247,7 +247,7 @@ FRAMING = """
     kind kinds sort sorts type types example examples explore show find entity entities entry
     entries list overview relevant interesting different various work working exist available
     scale level sector field area topic topics project projects thing things collection know look
-    involved concerned deal around
+    involved concerned deal around belong belongs
     """.split()
 ASKING_ON = """
     who whom whose what when where why which how is are was were does do did can has have

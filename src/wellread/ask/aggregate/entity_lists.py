@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.ask.aggregate.queries.query import CatalogueQuery, EntityKey
-from wellread.ask.aggregate.queries.result import AggregateResult, Row, Scope
+from wellread.ask.aggregate.queries.result import (
+    CATALOGUE_SURE,
+    AggregateResult,
+    Row,
+    Scope,
+)
 from wellread.ask.aggregate.walk_result import listing
 from wellread.ask.retrieve.relax import Within, both, search_within
 from wellread.kb import KnowledgeBase
@@ -26,6 +31,7 @@ DEEP = 40  # passages looked at, of entities and of everything
 MOST_LISTED = 25  # when they are ranked; those with a type or value that is asked for are all
 LEAST_FOUND = 0.5  # of the best score of an entity, for one that is only found by search
 LEAST_NAMED = 0.5  # of what being named says for the one most named, for one that is only named
+RANKED = 0.6  # how sure it is that what is ranked high by search is what was asked for
 NAMED_WEIGHT = 0.5  # of being named by passages for the question, beside being found
 ABOUT_LENGTH = 160  # characters of the line about an entity
 
@@ -61,12 +67,12 @@ def entity_list(
         return None
     assigned = _assigned(kb, nodes)
     values = _values(query)
-    exhaustive = bool(values) or bool(query.of.names and not query.about)
+    exhaustive = bool(values or query.of.names) and not query.about
     asked = asked or Analysis(
         question=_words(query), type="exploratory", terms=(), names=(), filters=_filters(scope)
     )
     text = asked.subject or asked.question
-    if query.about and not values:
+    if query.about:
         text = query.about.names[0].phrase
     ranked, within, others = _ranked(kb, asked, nodes, text)
     if exhaustive:
@@ -82,6 +88,7 @@ def entity_list(
     grouped = _grouped(listed, assigned, {dimension for dimension, _ in values})
     return replace(
         _result(kb, grouped, _method(query, values, exhaustive=exhaustive)),
+        certainty=CATALOGUE_SURE if exhaustive else RANKED,
         hits=(*hits, *others[: most // 3])[:most],
         relaxed=within[-1].relaxed,
         failures=within[-1].failures,

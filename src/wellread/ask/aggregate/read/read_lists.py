@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from wellread.ask.aggregate.queries.holding import documents_about
 from wellread.ask.aggregate.queries.query import (
@@ -32,7 +33,7 @@ from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.english_questions import FRAMING
 from wellread.text.english_types import OUR_COVERAGE
 from wellread.text.stems import stem
-from wellread.text.tokens import tokens_of
+from wellread.text.tokens import Token, tokens_of
 from wellread.types import Filters, Span
 
 Pair = tuple[str, str]  # dimension and value
@@ -42,9 +43,11 @@ _FRAMING = frozenset(map(stem, FRAMING))
 
 
 def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
-    """The entity types and taxonomy values in the question's words, and the words that are left.
+    """The entities of the types and values in the question's words; none where more is asked.
 
-    Longer values are read before shorter ones.
+    The words that are left have to name a topic ("about food", "dealing with the sea") or say
+    nothing: what else things have to be or do ("rely on eltoo") only the texts tell. Longer values
+    are read before shorter ones.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
@@ -75,17 +78,23 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         for place in places_of([noun_of(token.plain) for token in tokens_of(name)], tokens):
             asked.add(name)
             left[place] = False
-    rest = [
-        token.plain
-        for token, free in zip(tokens_of(analysis.question), left, strict=True)
-        if free and token.plain not in STOP_WORDS
-    ]
+    said_by_limits = [constraint.span for constraint in analysis.constraints]
     dimensions = {noun_of(pair[0]) for pair in pairs}
     telling = [
-        word for word in rest if stem(word) not in _FRAMING and noun_of(word) not in dimensions
+        token
+        for token, free in zip(tokens_of(analysis.question), left, strict=True)
+        if free
+        and token.plain not in STOP_WORDS
+        and stem(token.plain) not in _FRAMING
+        and noun_of(token.plain) not in dimensions
+        and not _inside(token, said_by_limits)
     ]
+    topic = _topic_places(analysis, types)
+    if not (asked or values) or not all(_inside(token, topic) for token in telling):
+        return
     of = Noun(what="entities", one="entity", names=tuple(sorted(asked)))
-    about = Topic(names=(Name(phrase=" ".join(telling)),)) if telling else None
+    words = " ".join(token.plain for token in telling)
+    about = Topic(names=(Name(phrase=words),)) if words else None
     # A node may be a newsletter or a recording; to explore is to look for things with an entry.
     kinds = ("kind", "source_type")
     yield CatalogueQuery(
@@ -96,6 +105,22 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         soft=tuple(limit for limit in analysis.constraints if limit.kind not in kinds),
         order="relevance",
     )
+
+
+def _inside(token: Token, places: Iterable[Span]) -> bool:
+    return any(place.start < token.end and token.start < place.end for place in places)
+
+
+def _topic_places(analysis: Analysis, types: Iterable[str]) -> list[Span]:
+    """Where the words stand that say what things are about, and those right before their noun."""
+    items = items_of(analysis, _NOWHERE)
+    asked = {noun_of(name) for name in types}
+    places = [item.span for item, after in pairwise(items) if noun_of(after.plain) in asked]
+    for strong in (True, False):
+        topic, left = read_topic(analysis.question, items, strong=strong)
+        if topic and topic.clear:
+            return [*places, *(item.span for item in items if item not in left)]
+    return places
 
 
 _MISSING = re.compile(
