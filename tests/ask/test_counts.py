@@ -92,6 +92,29 @@ def first(tally: AggregateResult) -> list[str]:
     return [row.cells[0] for row in tally.rows]
 
 
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        ("How many transcripts and articles are there?", 5),
+        ("List all bulletins and transcripts", 5),  # a source type beside a kind
+        ("Which transcripts or bulletins mention the Osprey?", 2),
+        ("How many articles, bulletins or transcripts mention the Osprey?", 2),
+    ],
+)
+def test_of_kinds_side_by_side_any_will_do(kb: KnowledgeBase, question: str, titles: int) -> None:
+    tally = ask(kb, question)
+    assert tally.number == titles
+
+
+def test_kinds_side_by_side_limit_passages_too(kb: KnowledgeBase) -> None:
+    both = read(kb, "What do articles and transcripts say of ferries?", Filters())
+    assert [one.value for one in both.constraints] == ["article or transcript"]
+    assert set(both.constraints[0].filters.kinds) == {"article", "transcript"}
+    mixed = read(kb, "What do bulletins or transcripts say of ferries?", Filters())
+    assert len(mixed.constraints) == 1
+    assert mixed.constraints[0].filters.kinds == ("article", "transcript")
+
+
 # --- documents and entities ------------------------------------------------------------------
 
 

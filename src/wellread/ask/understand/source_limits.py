@@ -73,6 +73,50 @@ def source_plurals(vocabulary: Vocabulary) -> list[str]:
 
 
 def _kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
+    """The limits on kinds; of nouns side by side ("papers and transcripts") any will do."""
+    found = list(_named_kinds(text, vocabulary))
+    while found:
+        first, *found = found
+        limits = [first]
+        while found and _BESIDE.fullmatch(text[_end(limits[-1]) : _start(found[0])]):
+            limits.append(found.pop(0))
+        yield first if len(limits) == 1 else _any_of(limits, vocabulary)
+
+
+_BESIDE = re.compile(r"\s*(?:,|/|,?\s*\b(?:and|or|and/or)\b)\s*(?:(?:all|the)\s+)*", re.IGNORECASE)
+
+
+def _start(one: Limit) -> int:
+    return one.constraint.span.start
+
+
+def _end(one: Limit) -> int:
+    return one.constraint.span.end
+
+
+def _any_of(limits: Sequence[Limit], vocabulary: Vocabulary) -> Limit:
+    """The limit that each of ``limits`` meets.
+
+    Where kinds stand beside source types, both are named: the kinds of all, and their types.
+    """
+    asked = [one.constraint.filters for one in limits]
+    kinds = {kind for one in asked for kind in one.kinds}
+    types = {name for one in asked for name in one.source_types}
+    mixed = bool(kinds and types)
+    if mixed:
+        sorts = [pair for pair in vocabulary.sorts if pair[0] in kinds or pair[1] in types]
+        kinds, types = {kind for kind, _ in sorts}, {name for _, name in sorts}
+    first, last = limits[0], limits[-1]
+    span = Span(start=_start(first), end=_end(last))
+    filters = Filters(kinds=tuple(sorted(kinds)), source_types=tuple(sorted(types)))
+    value = " or ".join(dict.fromkeys(one.constraint.value for one in limits))
+    led = first.cut if first.cut and len(first.cut) else None
+    cut = Span(start=led.start if led else span.end, end=span.end)
+    return limit("source_type" if types and not mixed else "kind", span, value, filters, cut)
+
+
+def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
+    """Each noun for a kind or a source type, in the order of the text."""
     types = _types(vocabulary.source_types)
     patterns = _patterns(vocabulary.kinds, vocabulary.source_types)
     found = [match for pattern in patterns for match in pattern.finditer(text)]

@@ -24,6 +24,7 @@ from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
 from wellread.text.tokens import ARTICLES, key_of, key_of_words, tokens_of
+from wellread.types import Kind
 
 MOST_TITLE_WORDS = 8  # of a document whose date a question may refer to
 
@@ -38,6 +39,7 @@ class Vocabulary:
         speakers, authors: key of a full name, or of a part that only one person has, to names as
             the documents have them.
         source_types: as the documents have them.
+        sorts: pairs of a kind and a source type that a document has.
         taxonomy: key of a value to the pairs of dimension and value that it may mean.
         dimensions: as the documents have them.
         relations: words with which relations are asked for, lower case, the longest first.
@@ -51,6 +53,7 @@ class Vocabulary:
     collections: tuple[str, ...] = ()
     kinds: frozenset[str] = frozenset()
     source_types: frozenset[str] = frozenset()
+    sorts: frozenset[tuple[Kind, str]] = frozenset()
     languages: frozenset[str] = frozenset()
     speakers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     authors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -105,6 +108,7 @@ def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabular
         collections=tuple(scope),
         kinds=frozenset(kind for one in words for kind in one.kinds),
         source_types=frozenset(name for one in words for name in one.source_types),
+        sorts=frozenset(pair for one in words for pair in one.sorts),
         languages=frozenset(name for one in words for name in one.languages),
         speakers=people(name for one in words for name in one.speakers),
         authors=people(name for one in words for name in one.authors),

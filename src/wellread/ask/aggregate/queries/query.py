@@ -84,10 +84,9 @@ class Noun:
     @property
     def many(self) -> str:
         """What several are called."""
-        for joint in (" of ", " and "):
-            first, found, rest = self.one.partition(joint)
-            if found:
-                return f"{plural(first)}{joint}{plural(rest)}"
+        for joint in (" or ", " of ", " and "):
+            if joint in self.one:
+                return joint.join(map(plural, self.one.split(joint)))
         return plural(self.one)
 
 

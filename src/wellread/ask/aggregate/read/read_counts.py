@@ -141,7 +141,7 @@ def _read_whole(
     for lead in leads:
         found = _noun_after(analysis.question, lead.end(), known)
         if found is not None:
-            noun, span = found
+            noun, span = _with_others(*found, analysis)
             start = _Read(
                 listed=lead["count"] is None,
                 noun=noun,
@@ -153,7 +153,8 @@ def _read_whole(
     found = _noun_after(analysis.question, opening.end(), known) if opening else None
     if opening is None or found is None or found[1].start != opening.end():
         return None
-    start = _Read(listed=True, noun=found[0], span=found[1], place=found[1])
+    noun, span = _with_others(*found, analysis)
+    start = _Read(listed=True, noun=noun, span=span, place=span)
     read = _read(analysis, vocabulary, relations, start)
     named = read and (read.topic or any(limit.kind == "author" for limit in analysis.constraints))
     return read if named else None
@@ -270,6 +271,16 @@ def _noun_after(text: str, start: int, known: Mapping[str, Noun]) -> tuple[Noun,
         if word in BESIDE_A_COUNT - BEFORE_A_COUNTED_NOUN:
             return None
     return None
+
+
+def _with_others(noun: Noun, place: Span, analysis: Analysis) -> tuple[Noun, Span]:
+    """The noun with those that stand beside it ("papers or transcripts"), where they are meant."""
+    for one in analysis.constraints:
+        wider = one.span.start <= place.start and place.end < one.span.end
+        if noun.what == "documents" and wider and one.kind in ("kind", "source_type"):
+            called = " or ".join(map(said, one.value.split(" or ")))
+            return replace(noun, one=called, filters=one.filters), one.span
+    return noun, place
 
 
 def _noun_right_after(text: str, end: int, known: Mapping[str, Noun]) -> tuple[Noun, Span] | None:

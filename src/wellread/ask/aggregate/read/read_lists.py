@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from wellread.ask.aggregate.queries.holding import documents_about
@@ -78,17 +78,9 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         for place in places_of([noun_of(token.plain) for token in tokens_of(name)], tokens):
             asked.add(name)
             left[place] = False
-    said_by_limits = [constraint.span for constraint in analysis.constraints]
     dimensions = {noun_of(pair[0]) for pair in pairs}
-    telling = [
-        token
-        for token, free in zip(tokens_of(analysis.question), left, strict=True)
-        if free
-        and token.plain not in STOP_WORDS
-        and stem(token.plain) not in _FRAMING
-        and noun_of(token.plain) not in dimensions
-        and not _inside(token, said_by_limits)
-    ]
+    free = [token for token, own in zip(tokens_of(analysis.question), left, strict=True) if own]
+    telling = [token for token in free if _tells(token, analysis, dimensions)]
     topic = _topic_places(analysis, types)
     if not (asked or values) or not all(_inside(token, topic) for token in telling):
         return
@@ -105,6 +97,13 @@ def read_list(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]
         soft=tuple(limit for limit in analysis.constraints if limit.kind not in kinds),
         order="relevance",
     )
+
+
+def _tells(token: Token, analysis: Analysis, dimensions: Collection[str]) -> bool:
+    """Whether a word says what is asked for, and not only that something is, or within what."""
+    frame = token.plain in STOP_WORDS or stem(token.plain) in _FRAMING
+    limits = [constraint.span for constraint in analysis.constraints]
+    return not (frame or noun_of(token.plain) in dimensions or _inside(token, limits))
 
 
 def _inside(token: Token, places: Iterable[Span]) -> bool:

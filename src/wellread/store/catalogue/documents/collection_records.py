@@ -49,6 +49,7 @@ class CollectionWords:
     Attributes:
         stamp: another one means that the words may have changed.
         speakers, authors: name as written to how many passages or documents have it.
+        sorts: pairs of a kind and a source type that a document has.
         taxonomy: dimension to its values, each with the number of its documents.
         dated: (title or alias of an entity, or title of a document) to its date of publication;
             left out where two documents disagree.
@@ -59,6 +60,7 @@ class CollectionWords:
     stamp: str
     kinds: Mapping[Kind, int]
     source_types: Mapping[str, int]
+    sorts: frozenset[tuple[Kind, str]]
     languages: Mapping[str, int]
     authors: Mapping[str, int]
     speakers: Mapping[str, int]
@@ -136,11 +138,15 @@ def _load(connection: Connection, collection: str, stamp: str) -> CollectionWord
         .group_by(entities.c.entity_type)
         .order_by(entities.c.entity_type)
     )
+    sorts = connection.execute(
+        select(documents.c.kind, documents.c.source_type).where(inside).distinct()
+    )
     return CollectionWords(
         collection=collection,
         stamp=stamp,
         kinds=counted(documents.c.kind),
         source_types=counted(documents.c.source_type),
+        sorts=frozenset((kind, name) for kind, name in sorts),
         languages=counted(documents.c.language),
         authors=_unfolded(counted(cast(documents.c.authors, Text)).items()),
         speakers=_unfolded((names, count) for names, count in speakers),
