@@ -62,14 +62,49 @@ def test_captions_are_no_list() -> None:
 def test_paragraphs_with_titles_under_a_colon() -> None:
     text = (
         "It is a mixture of sources:\n\nRivers [60%]. Taken in May.\n\nWells [30%]. Dug deep.\n\n"
-        "Rain. Caught on roofs.\n\nAfter that nothing was added"
+        "Rain [10%]. Caught on roofs.\n\nPipes. They are new.\n\nAfter that nothing was added"
     )
     (found,) = listings_of(text)
     assert found.lead is not None
     assert [item.of(text).split(".")[0] for item in found.items] == [
         "Rivers [60%]",
         "Wells [30%]",
-        "Rain",
+        "Rain [10%]",
+    ]
+
+
+def test_a_table_amid_a_page_does_not_end_a_list() -> None:
+    text = (
+        "It is a mixture of sources:\n\nRivers [60%]. Taken in May, from the upper\n\n"
+        "Source Share Depth\n\nRivers 60 2 m\n\nTable 1: Sources. With their depths.\n\n"
+        "and the lower course.\n\nWells [30%]. Dug deep.\n\nRain [10%]. Caught on roofs.\n\nEnd."
+    )
+    (found,) = listings_of(text)
+    assert [item.of(text)[:5] for item in found.items] == ["River", "Wells", "Rain "]
+
+
+def test_paragraphs_that_each_say_what_another_thing_is() -> None:
+    text = (
+        "Three ovens are left.\n\nNORTH (Norman Oven, 1931) is a stone oven. It smokes.\n\n"
+        "The South Oven is an iron one. It is warm.\n\nWEST (Westfield) burns gas.\n\n"
+        "They are swept in May."
+    )
+    (found,) = listings_of(text)
+    assert [item.of(text) for item in found.items] == [
+        "NORTH (Norman Oven, 1931) is a stone oven.",
+        "The South Oven is an iron one.",
+        "WEST (Westfield) burns gas.",
+    ]
+
+
+def test_two_that_are_numbered_are_a_list_with_its_lead() -> None:
+    text = "The oven is lit in two steps:\n\nStep #1: Open the flue\n\nSlowly.\n\nStep #2: Light it"
+    (found,) = listings_of(text)
+    assert found.lead is not None
+    assert found.lead.of(text) == "The oven is lit in two steps:"
+    assert [item.of(text) for item in found.items] == [
+        "Step #1: Open the flue",
+        "Step #2: Light it",
     ]
 
 

@@ -306,7 +306,7 @@ NO_PLURALS = frozenset(
     " class series happens means bias gas loss focus cause".split()
 )
 PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
-OF = _form(r"\b(?:of|for|in|about|on|with)\b")
+OF = _form(r"\b(?:of|for|in|about|on|with|to|from)\b")
 LEADING_TO = _form(
     r"\bfollowing\s+(?P<what>[^,:;]+?)(?=\s+(?:of|in|for|on|to|that|which)\b|[,:;]|$)"
 )

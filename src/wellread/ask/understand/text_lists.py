@@ -15,6 +15,7 @@ from wellread.types import Span
 
 FEWEST = 2  # items of bullets and rows
 FEWEST_PARALLEL = 3  # of paragraphs that only begin alike
+LONGEST_CELL = 12  # words of a line of a table or a figure that stands between two paragraphs
 LONGEST_LEAD = 60  # words
 LONGEST_TITLE = 16  # words of a numbered line that stand for the item
 
@@ -22,9 +23,18 @@ _BLOCK = re.compile(r"[^\n]+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•‣▪–]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
 _ROW = re.compile(r"[^|\n]*\S[^|\n]* \| ")
 _NUMBERED = re.compile(
-    r"(?P<word>(?!(?:Table|Figure|Fig)\b)[A-Z][a-z]+)\s+(?P<number>\d{1,2})\s*[.:–—-]\s+\S"
+    r"(?P<word>(?!(?:Table|Figure|Fig)\b)[A-Z][a-z]+)\s+#?(?P<number>\d{1,2})\s*[.:–—-]\s+\S"
 )
-_TITLED = re.compile(r"(?P<word>[A-Z][\w’'-]*)[^.:\n]{0,48}?(?:\s\[[^\]\n]{1,20}\])?[.:](?:\s|$)")
+_TITLED = re.compile(
+    r"(?P<word>[A-Z][\w’'-]*)[^.:\n]{0,48}?(?P<mark>\s\[[^\]\n]{1,20}\])?[.:](?:\s|$)"
+)
+# "Rye (a grain that ...) is the", "The long oven is a": what the paragraph is about, by its name.
+_NAMED = re.compile(
+    r"(?!(?:This|That|These|Those|It|There|He|She|They|We|Here|What|Each|Such|One|Another)\b)"
+    r"(?:The\s)?(?P<word>[A-Z][\w’'-]*)(?:\s[A-Z][\w’'-]*){0,4}"
+    r"\s(?:\([A-Z][^()\n]{1,80}\)\s|(?:is|are)\s(?:an?|the)\s)"
+)
+_CAPTION = re.compile(r"(?:Table|Figure|Fig\.?)\s+\d+\s*[.:]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,7 @@ def listings_of(text: str) -> tuple[Listing, ...]:
     """The lists of ``text`` in order of their beginnings."""
     lines = list(_lines(text))
     found = [*_bullets(lines), *_tables(lines), *_numbered(lines), *_parallel(lines)]
+    found += _named(lines)
     return tuple(sorted(found, key=lambda one: one.span.start))
 
 
@@ -136,17 +147,20 @@ def _tables(lines: Sequence[_Line]) -> Iterator[Listing]:
 
 def _numbered(lines: Sequence[_Line]) -> Iterator[Listing]:
     """ "Step 1: ...", "Phase 2 – ...": what counts up under one word, whatever lies between."""
-    runs: dict[str, list[_Line]] = {}
-    for line in lines:
+    runs: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
         match = _NUMBERED.match(line.text)
         if match is None:
             continue
         run = runs.setdefault(match["word"], [])
         if int(match["number"]) == len(run) + 1:
-            run.append(line)
+            run.append(place)
     for run in runs.values():
-        if len(run) >= FEWEST_PARALLEL:
-            yield _listing(run[0], tuple(map(_title, run)), None, spread=True)
+        if len(run) >= FEWEST:
+            opened = run[0] > 0 and lines[run[0] - 1].text.endswith(":")
+            items = tuple(_title(lines[place]) for place in run)
+            lead = _lead(lines, run[0]) if opened else None
+            yield _listing(lines[run[0]], items, lead, spread=True)
 
 
 def _title(line: _Line) -> Span:
@@ -161,22 +175,54 @@ def _parallel(lines: Sequence[_Line]) -> Iterator[Listing]:
     """Paragraphs that begin with a title each, under a line with a colon or with the same word."""
     run: list[_Line] = []
     words: list[str] = []
-    first = 0
+    first, marked = 0, False
     for place, line in enumerate([*lines, None]):
         titled = _TITLED.match(line.text) if line and line.after_gap and line.bullet < 0 else None
-        if line and titled and not _NUMBERED.match(line.text):
-            first = first if run else place
+        titled = titled if not run or not marked or (titled and titled["mark"]) else None
+        if line and titled and not _NUMBERED.match(line.text) and not _CAPTION.match(line.text):
+            first, marked = (first, marked) if run else (place, titled["mark"] is not None)
             run.append(line)
             words.append(titled["word"])
             continue
-        if run and line and line.after_gap and line.text[0].islower():
-            continue  # a page ended within an item
+        if run and line and _aside(line):
+            continue
         opened = first > 0 and lines[first - 1].text.endswith(":")
         if opened and len(run) >= FEWEST_PARALLEL:
             yield _listing(run[0], tuple(map(_title, run)), _lead(lines, first), spread=True)
         elif len(run) >= FEWEST_PARALLEL and len(set(words)) == 1:
             yield _listing(run[0], tuple(map(_title, run)), None, spread=True)
         run, words = [], []
+
+
+def _aside(line: _Line) -> bool:
+    """Whether a line does not end a list: the rest of a paragraph, or a table amid the page."""
+    rest = line.text[0].islower() or _cell(line.text)
+    return line.after_gap and (rest or _CAPTION.match(line.text) is not None)
+
+
+def _cell(text: str) -> bool:
+    return len(text.split()) <= LONGEST_CELL and not text.endswith((".", ":", "!", "?"))
+
+
+def _named(lines: Sequence[_Line]) -> Iterator[Listing]:
+    """Paragraphs that each say what another thing is, by its name."""
+    run: list[_Line] = []
+    names: set[str] = set()
+    for line in [*lines, None]:
+        named = _NAMED.match(line.text) if line and line.after_gap and line.bullet < 0 else None
+        if line and named and named["word"] not in names and not _cell(line.text):
+            run.append(line)
+            names.add(named["word"])
+        elif not (run and line and _aside(line) and len(line.text.split()) > 1):
+            if len(run) >= FEWEST_PARALLEL:
+                yield _listing(run[0], tuple(map(_opening, run)), None, spread=True)
+            run, names = [], set()
+
+
+def _opening(line: _Line) -> Span:
+    """The first sentence of a paragraph."""
+    first = sentence_spans(line.text)[0]
+    return Span(start=line.start + first.start, end=line.start + first.end)
 
 
 def _listing(
