@@ -307,6 +307,10 @@ NO_PLURALS = frozenset(
 )
 PLURALS = frozenset("criteria people children data corpora phenomena media men women".split())
 OF = _form(r"\b(?:of|for|in|about|on|with|to|from)\b")
+# With these a sentence begins that goes on about something, and names nothing.
+POINTING_WORDS = """
+    This That These Those It There He She They We Here What Each Such One Another
+    """.split()
 LEADING_TO = _form(
     r"\bfollowing\s+(?P<what>[^,:;]+?)(?=\s+(?:of|in|for|on|to|that|which)\b|[,:;]|$)"
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from wellread.text.english_questions import POINTING_WORDS
 from wellread.text.sentences import sentence_spans
 from wellread.types import Span
 
@@ -30,7 +31,7 @@ _TITLED = re.compile(
 )
 # "Rye (a grain that ...) is the", "The long oven is a": what the paragraph is about, by its name.
 _NAMED = re.compile(
-    r"(?!(?:This|That|These|Those|It|There|He|She|They|We|Here|What|Each|Such|One|Another)\b)"
+    rf"(?!(?:{'|'.join(POINTING_WORDS)})\b)"
     r"(?:The\s)?(?P<word>[A-Z][\w’'-]*)(?:\s[A-Z][\w’'-]*){0,4}"
     r"\s(?:\([A-Z][^()\n]{1,80}\)\s|(?:is|are)\s(?:an?|the)\s)"
 )
