@@ -75,16 +75,17 @@ def verdicts_of(cases: Sequence[ClaimCase], *, trained: bool) -> tuple[list[Verd
     embedder = KnownVectors()
     lexical = LexicalReader(lambda: embedder)
     checker = TrainedReader(lexical, TrainedModel()) if trained else lexical
-    verdicts = [_verdict(case, checker) for case in cases]  # embeds what is new
+    verdicts = [verdict_of(case, checker) for case in cases]  # embeds what is new
     started = time.perf_counter()
     for case in cases:
-        _verdict(case, checker)
+        verdict_of(case, checker)
     spent = time.perf_counter() - started
     embedder.keep()
     return verdicts, round(1000 * spent / len(cases), 1)
 
 
-def _verdict(case: ClaimCase, checker: Checking) -> Verdict:
+def verdict_of(case: ClaimCase, checker: Checking) -> Verdict:
+    """What ``verify`` says of the claim as a sentence that cites its evidence."""
     evidence = evidence_of(*case.passages, title=case.title)
     claim = Claim(text=case.claim, keys=tuple(piece.key for piece in evidence))
     return verify([claim], evidence, checker)[0]

@@ -19,6 +19,7 @@ from rapidfuzz import fuzz
 
 from wellread.answers import Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Part, about
+from wellread.ask.understand.answer_kind import spells
 from wellread.ask.verify.alignment import objection
 from wellread.ask.verify.clauses import states
 from wellread.models.reader import Case, Checking, Entailment
@@ -33,6 +34,7 @@ FRAGMENT = "the passage has the words, but by themselves they state nothing"
 ROUNDED = 0.1  # how far a number said to be rough may be from the passage's, of its value
 ENDING = 3  # letters in which a name and its adjective differ: Canada, Canadian
 LEAST_STEM = 4
+LEAST_CAPITALS, LEAST_SPELT = 2, 3  # letters of a short form; two are spelt anywhere by chance
 
 _LETTERS = LETTERS | {"m": 1e6}
 _SCALED = re.compile(
@@ -165,7 +167,11 @@ def missing_fact(claim: str, passage: str, about: str = "") -> Missing | None:
         words = f"number stands there with another unit: {other[1]}, not {other[0]}"
         return Missing(kind="number", words=words)
     lower = around.lower()
-    absent = [name for name in parse(claim).names if not _named(name, lower)]
+    absent = [
+        name
+        for name in parse(claim).names
+        if not _named(name, lower) and not _said_in_full(name, claim, around)
+    ]
     if not absent:
         return None
     return Missing(kind="name", words=f"{', '.join(absent)} is not named in the cited passage")
@@ -218,6 +224,16 @@ def _named(name: str, lower: str) -> bool:
         return True
     joined = _joined(name)  # BERT-large, BERT large, BERTLARGE
     return len(joined) >= LEAST_STEM and joined in _joined(lower)
+
+
+def _said_in_full(name: str, claim: str, around: str) -> bool:
+    """Whether a short form says nothing more: the claim gives it in brackets behind what it is
+    short for, or the passage says all its words ("MRI" for "magnetic resonance imaging").
+    """
+    if " " in name or sum(char.isupper() for char in name) < LEAST_CAPITALS:
+        return False
+    letters = name.removesuffix("s")
+    return f"({name})" in claim or (len(letters) >= LEAST_SPELT and spells(letters, around))
 
 
 def _joined(text: str) -> str:

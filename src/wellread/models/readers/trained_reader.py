@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,10 +20,12 @@ from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 
 WEIGHTS = "trained_weights.json"
-RELATIONS = ("entailed", "refuted")
+ENTAILS = "entailed"
+MOST_ODDS = 6.0
+BORNE_OUT = -0.5  # log odds, from which words that seem opposed or denied are taken for misread
 WINDOW = 80  # words that are read at once, as in training
 WINDOWS = 3  # of one text, read with one question or claim: those that share most words with it
-ENTAILED, CONTRADICTED = 0, 2  # places among the network's three relations
+ENTAILED = 0  # its place among the network's three relations
 
 
 class TrainedReader:
@@ -94,17 +97,24 @@ class TrainedReader:
         found = support(case.claim, case.passages, self._lexical.embedder)
         if found.source is None or not read:
             return entailment_of(found, found.score, learned())
-        score = weigh({**found.readings, **relations(read)}, learned())
-        return entailment_of(found, score, learned())
+        known = with_relations(found.readings, read)
+        score = weigh(known, learned())
+        return entailment_of(replace(found, readings=known), score, learned())
+
+
+def with_relations(readings: Mapping[str, float], read: Sequence[PairReading]) -> dict[str, float]:
+    """What words say of a claim with what the network says; words that only seem to deny go."""
+    known = {**readings, **relations(read)}
+    if known[ENTAILS] > BORNE_OUT:
+        known |= {"denied": 0.0, "opposed": 0.0}
+    return known
 
 
 def relations(read: Sequence[PairReading]) -> dict[str, float]:
-    """How likely a claim is entailed by one of some texts, and contradicted by that one, 0-1."""
-    best = max(read, key=lambda each: each.entails[ENTAILED])
-    return {
-        "entailed": float(np.exp(best.entails[ENTAILED])),
-        "refuted": float(np.exp(best.entails[CONTRADICTED])),
-    }
+    """The log odds that a claim is entailed by one of some texts, the one that does most."""
+    best = max(read, key=lambda each: each.entails[ENTAILED]).entails
+    others = float(np.logaddexp.reduce(np.delete(best, ENTAILED)))
+    return {ENTAILS: min(MOST_ODDS, max(-MOST_ODDS, float(best[ENTAILED]) - others))}
 
 
 def network_pairs(case: Case) -> list[tuple[str, list[str]]]:
