@@ -52,3 +52,20 @@ def test_what_stands_beside_a_number() -> None:
         (8.0, ""),
         (3.0, ""),  # an age
     ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "absent"),
+    [
+        ("Dockside crews (DCs) mend nets.", "Dockside crews mend nets.", None),
+        ("An MRI was made of the bone.", "Magnetic resonance imaging showed the bone.", None),
+        ("An MRI was made of the bone.", "An image was made of the bone.", "MRI"),
+        ("The WTO mends nets.", "Dockside crews mend nets.", "WTO"),
+        ("The crew of Ostrow (Lindholm) mends nets.", "The crew of Ostrow.", "Lindholm"),
+    ],
+)
+def test_a_short_form_that_is_said_in_full_is_no_missing_name(
+    claim: str, passage: str, absent: str | None
+) -> None:
+    found = missing_fact(claim, passage)
+    assert (found.words.split()[0] if found else None) == absent

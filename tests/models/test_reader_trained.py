@@ -14,8 +14,13 @@ from wellread.models.reader import Case, Excerpt, Reader, excerpts
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, open_reader
 from wellread.models.readers.pair_encoding import MOST_ASKED, MOST_TOKENS, encode_pair
-from wellread.models.readers.trained_model import TrainedModel
-from wellread.models.readers.trained_reader import TrainedReader, network, windows
+from wellread.models.readers.trained_model import PairReading, TrainedModel
+from wellread.models.readers.trained_reader import (
+    TrainedReader,
+    network,
+    windows,
+    with_relations,
+)
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.reader_contract import ReaderContract
 
@@ -148,3 +153,16 @@ def test_the_network_is_asked_for_an_order_only_where_it_is_named() -> None:
 
     assert heads(relevance="trained") == {"relevance"}
     assert heads() == frozenset()
+
+
+def test_a_denial_counts_unless_the_network_finds_the_claim_borne_out() -> None:
+    words = {"near": 0.5, "denied": 1.0, "opposed": 1.0}
+
+    def said(*chances: float) -> PairReading:
+        return PairReading(answers=0.0, chosen=np.zeros(1), entails=np.log(np.array(chances)))
+
+    open_, borne_out = said(0.2, 0.7, 0.1), said(0.9, 0.05, 0.05)
+    kept = with_relations(words, [open_])
+    assert kept["denied"] == kept["opposed"] == 1.0
+    assert kept["entailed"] < 0 < with_relations(words, [open_, borne_out])["entailed"]
+    assert with_relations(words, [open_, borne_out])["denied"] == 0.0
