@@ -143,7 +143,7 @@ async def write(
     if written is None:
         most = kb.settings.qa.max_sentences
         reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
-        chooser = Chooser(sentences=reader, readings=drafting.readings)
+        chooser = Chooser(sentences=reader, meaning=kb.lexical, readings=drafting.readings)
         written = await to_thread.run_sync(by_extraction, analysis, evidence, chooser, most)
     if drafting.readings:
         drafting.readings = replace(drafting.readings, given=written.odds)

@@ -74,10 +74,12 @@ class Chooser:
 
     Attributes:
         sentences: reads them one by one; asked where nobody read whole passages.
+        meaning: says how near the best of those that were read in their passages are by meaning.
         readings: what was said of the passages, where somebody read them.
     """
 
     sentences: Ranking
+    meaning: Ranking | None = None
     readings: PassageReadings | None = None
 
     @property

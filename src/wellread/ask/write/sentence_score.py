@@ -49,6 +49,7 @@ UNREAD = -5.0  # log odds of a sentence that the reader was not given
 # Where the reader read the passages (benchmarks/train_choice.py). The passage's place counts for
 # less and the reader for more than fitted, since the fitted sets have one right passage each.
 READ_BIAS = -4.0
+READ_MEANING, USUAL = 3.0, 0.55  # what the cosine counts, and that of a usual best sentence
 READ = {
     "terms": 1.91,
     "above": 2.43,
@@ -103,7 +104,8 @@ class Scored:
 
     Attributes:
         score: by everything known of it, 0-1.
-        similarity: its cosine to the question; 0 where the reader read it.
+        similarity: its cosine to the question; where the reader read it and others were better,
+            at most that of the farthest of these.
         odds: the reader's log odds that it answers.
     """
 
@@ -132,8 +134,7 @@ def score(
             for place, similarity in zip(places, similarities, strict=True)
         ]
     else:
-        similarities = [0.0] * len(places)
-        likely = [_by_reading(features[place], options[place], chooser) for place in places]
+        likely, similarities = _by_reading(analysis, options, features, places, chooser)
     scored = [
         Scored(
             option=options[at],
@@ -241,12 +242,39 @@ def _odds(option: Option, chooser: Chooser) -> float:
     return found.odds if found else UNREAD
 
 
-def _by_reading(features: SentenceFeatures, option: Option, chooser: Chooser) -> float:
+def _by_reading(
+    analysis: Analysis,
+    options: Sequence[Option],
+    features: Sequence[SentenceFeatures],
+    places: Sequence[int],
+    chooser: Chooser,
+) -> tuple[list[float], list[float]]:
+    """The chances of the options at ``places``, and their cosines.
+
+    Only the best few are embedded; the others count as no nearer than the farthest of these.
+    """
+    odds = [_read_odds(features[place], options[place], chooser) for place in places]
+    best = sorted(range(len(places)), key=lambda at: -odds[at])[:EMBEDDED]
+    near = [0.0] * len(places)
+    if chooser.meaning is not None and best:
+        texts = [options[places[at]].text for at in best]
+        found = chooser.meaning.answers(analysis.wanted, excerpts(*texts)).tolist()
+        near = [min(found)] * len(places)
+        for at, cosine in zip(best, found, strict=True):
+            near[at] = cosine
+    chances = [
+        1 / (1 + math.exp(-(one + READ_MEANING * (cosine - USUAL))))
+        for one, cosine in zip(odds, near, strict=True)
+    ]
+    return chances, near
+
+
+def _read_odds(features: SentenceFeatures, option: Option, chooser: Chooser) -> float:
+    """The log odds of a sentence that was read, but for its meaning."""
     values = asdict(features) | {"read": _odds(option, chooser)}
-    logit = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
-    logit += CHATTER * (features.chatter and features.fits <= 0) + UNNAMED * (1 - features.named)
-    logit += TOLD * features.told
-    return 1 / (1 + math.exp(-logit))
+    odds = READ_BIAS + math.fsum(weight * values[name] for name, weight in READ.items())
+    odds += CHATTER * (features.chatter and features.fits <= 0) + UNNAMED * (1 - features.named)
+    return odds + TOLD * features.told
 
 
 def _in_context(option: Option, evidence: Sequence[Evidence], asked: frozenset[str]) -> str:
