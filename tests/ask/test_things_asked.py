@@ -39,6 +39,21 @@ def test_an_answer_whose_sources_do_not_name_the_thing_is_not_sure(tmp_path: Pat
     assert wrong.confidence.score < min(0.46, right.confidence.score)
 
 
+def test_an_answer_of_another_year_is_not_sure(tmp_path: Path) -> None:
+    right = said(tmp_path / "a", "Who built the winch Marta in 1931?")
+    wrong = said(tmp_path / "b", "Who built the winch Marta in 1958?")
+    assert "Ida Foss" in right.text
+    assert wrong.confidence.score < min(0.46, right.confidence.score)
+
+
+def test_a_number_that_is_a_name_is_no_amount() -> None:
+    asked = "What is the phone number of the yard?"
+    assert fits_of(asked)("There are 12 berths.") == -1
+    assert fits_of(asked)("You can phone the yard at 555 0172.") == 1
+    assert lacking(asked, ["There are 12 berths."]) == "number"
+    assert lacking(asked, ["Phone 555 0172."]) is None
+
+
 def test_what_was_told_is_not_told_again_to_the_next_question(tmp_path: Path) -> None:
     page = tmp_path / "yard.md"
     page.write_text(YARD)

@@ -274,6 +274,11 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
         ),
     )
 )
+# A number that is a name: what it is of has to be said with it.
+IDENTIFIER = _form(
+    r"\b(?P<what>phone|telephone|mobile|fax|account|bank|registration|serial|order|passport|licence"
+    r"|license|house|room|flight|tracking|invoice|customer|member|policy|ticket|tax)\s+number\b"
+)
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
 A_COUNT = _form(
     rf"(?<![\w#.,-])(?:\d[\d,]*(?:\.\d+)?(?:[kmgt]b|[kmbt]|x)?|(?:{_NUMBERS}))\b(?!-\d)"

@@ -25,6 +25,7 @@ from wellread.text.english_types import (
     DOING,
     GIVING,
     HOW_MANY,
+    IDENTIFIER,
     INSIDE_A_NAME,
     OPENING_A_SENTENCE,
     SAYS_WHAT,
@@ -189,6 +190,9 @@ def fits_of(question: str) -> Fits:
     1: it does; -1: it gives amounts of other kinds, or none; 0: the question asks for none whose
     kind is known.
     """
+    name = IDENTIFIER.search(question)
+    if name is not None:
+        return lambda sentence: 1 if _numbered(sentence, name["what"]) else -1
     many = HOW_MANY.search(question)
     if many is not None:
         counted = _counted(many["what"])
@@ -197,6 +201,12 @@ def fits_of(question: str) -> Fits:
         if form.search(question):
             return lambda sentence: 1 if _in_units(sentence, units) else -1
     return lambda _: 0
+
+
+def _numbered(sentence: str, what: str) -> bool:
+    """Whether a sentence says ``what`` and holds digits."""
+    said = not parse(what).stem_set.isdisjoint(parse(sentence).stem_set)
+    return said and any(char.isdigit() for char in sentence)
 
 
 def _in_units(sentence: str, units: frozenset[str]) -> bool:

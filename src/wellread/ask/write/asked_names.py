@@ -6,6 +6,7 @@ length of another boat, the captain of another ship.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from wellread.text.english_types import A_DATE, A_MONTH
 from wellread.text.names import is_acronym
 from wellread.text.parsed import parse
 
+_YEAR = re.compile(r"(?<![\w.,#-])(?:19|20)\d\d(?![\w,-]|\.\d)")
 BEFORE = 200  # characters before a sentence in which what it tells of may be named
 
 
@@ -69,6 +71,24 @@ def unnamed_in(analysis: Analysis, evidence: Sequence[Evidence], claims: Sequenc
         one.name for one in things_asked(analysis) if not any(one.named_in(text) for text in told)
     )
     return next(missing, "")
+
+
+def tells_another_year(
+    question: str, evidence: Sequence[Evidence], claims: Sequence[Claim]
+) -> bool:
+    """Whether a year is asked about and the sources of ``claims`` are of other years only.
+
+    A source is of the years that it names around the sentence, and of that of its publication.
+    """
+    asked = set(_YEAR.findall(question))
+    pieces = {piece.key: piece for piece in evidence}
+    told: set[str] = set()
+    for claim in claims:
+        for piece in (pieces[key] for key in claim.keys if key in pieces):
+            published = piece.hit.document.published_at
+            told |= {*_YEAR.findall(_around(piece, claim))}
+            told |= {f"{published:%Y}"} if published else set()
+    return bool(asked and told) and asked.isdisjoint(told)
 
 
 def _around(piece: Evidence, claim: Claim) -> str:
