@@ -32,6 +32,9 @@ class Thing:
         """Whether ``text`` holds a word of its name, or what its letters are short for."""
         if not self.stems.isdisjoint(parse(text).stem_set):
             return True
+        coined = any(sign.isdigit() for sign in self.name) or not self.name[1:].islower()
+        if coined and len(self.name) > 2 and self.name.casefold() in text.casefold():
+            return True  # CO2 in "tCO2eq"
         return is_acronym(self.name) and spells(self.name, text)
 
 

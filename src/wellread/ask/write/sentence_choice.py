@@ -88,13 +88,16 @@ def repeats(one: Option, other: Option) -> bool:
 
 
 def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Option]:
-    """The items of the list that two picked sentences stand in; empty when there is none."""
+    """The items of the list that a picked sentence leads to, or two picked ones stand in."""
     lists = [
         (each.option.evidence, each.option.lead)
         for each in picked
         if each.option.item and each.option.lead >= 0
     ]
+    leads = {(each.option.evidence, each.option.place) for each in picked}
+    led = [(each.evidence, each.lead) for each in options if each.item]
     doubled = next((each for each in lists if lists.count(each) > 1), None)
+    doubled = next((each for each in led if each in leads), doubled)
     if doubled is None:
         return []
     items = [

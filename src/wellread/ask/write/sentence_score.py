@@ -233,7 +233,8 @@ def read_or_promising(
         return promising(options, features)
     known = chooser.readings.sentences
     read = [at for at, one in enumerate(options) if (one.evidence, one.place) in known]
-    return [at for at in read if options[at].readable] or read or promising(options, features)
+    telling = [at for at in read if options[at].readable or features[at].fits > 0]
+    return telling or read or promising(options, features)
 
 
 def _odds(option: Option, chooser: Chooser) -> float:
