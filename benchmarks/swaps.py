@@ -1,7 +1,7 @@
 """Swapped claims: is a true sentence still called supported when one thing in it was made false?
 
     python -m benchmarks.swaps
-    python -m benchmarks.swaps --show 20
+    python -m benchmarks.swaps --show 20 --reader trained
 
 Some 500 claims that are called supported by their own passage (``sets/swapped.py`` says which) are
 each given another number, name or subject, or a negation more or less, by rule. Measured is the
@@ -26,6 +26,8 @@ from benchmarks.sets.swapped import Swap, TrueClaim, swaps, true_claims
 from wellread.answers import Claim, Verdict, VerdictName
 from wellread.ask.verify.check_claims import verify
 from wellread.models.readers.lexical import LexicalReader
+from wellread.models.readers.trained_model import TrainedModel
+from wellread.models.readers.trained_reader import TrainedReader
 
 MOST = {"WiCE": 60, "SciFact": 140, "XQuAD": 220, "Optech": 160, "sample": 120}
 
@@ -56,24 +58,26 @@ def main() -> None:
     parser.add_argument(
         "--show", type=int, default=0, help="failures of each kind of the half read"
     )
+    parser.add_argument("--reader", choices=("trained", "lexical"), default="lexical")
     options = parser.parse_args()
-    tried = _tried()
+    tried = _tried(trained=options.reader == "trained")
     for kind in ("number", "name", "subject", "negation"):
         _show(tried, kind, options.show)
     for one in [one for one in tried if one.read and not one.kept][: 2 * options.show]:
         verdict = one.verdict
         print(f"LOST {one.true.source} {verdict.method} {verdict.reason}: {one.true.claim}")
     found = {half: figures([one for one in tried if one.read == read]) for half, read in _HALVES}
-    save("swaps", found)
+    save(f"swaps{'-trained' * (options.reader == 'trained')}", found)
     print("\n".join(table(found)))
 
 
 _HALVES = (("read", True), ("held out", False))
 
 
-def _tried() -> list[Tried]:
+def _tried(*, trained: bool) -> list[Tried]:
     embedder = KnownVectors()
-    reader = LexicalReader(lambda: embedder)
+    words = LexicalReader(lambda: embedder)
+    reader = TrainedReader(words, TrainedModel()) if trained else words
 
     def verdict(true: TrueClaim, claim: str) -> Verdict:
         evidence = evidence_of(*true.passages, title=true.title)
