@@ -22,7 +22,15 @@ QuestionType = Literal[
     "counting",
 ]
 ConstraintKind = Literal[
-    "time", "speaker", "author", "kind", "source_type", "language", "taxonomy", "collection"
+    "time",
+    "speaker",
+    "author",
+    "kind",
+    "source_type",
+    "language",
+    "taxonomy",
+    "collection",
+    "document",
 ]
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent, TokenEvent
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import search
+from wellread.ask.write.sentence_score import EMBEDDED
 from wellread.errors import ModelError, RequestError, UnknownCollectionError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -275,12 +276,15 @@ async def test_a_reader_that_fails_shows_in_the_answer(
         assert "gone.onnx" in given.failures[0]
 
 
-async def test_a_plain_question_embeds_itself_alone(home: Path) -> None:
+async def test_a_plain_question_embeds_itself_and_the_best_sentences_once(home: Path) -> None:
     embedder = CountingEmbedder()
     with open_kb(home, overrides=LENIENT, embedder=embedder) as kb:
         given = await ask(kb, "When does the ferry leave the harbour?")
         assert given.answered_by == "extractive"
-        assert embedder.calls == [("query", 1)]
+        (query, read) = embedder.calls
+        assert query == ("query", 1)
+        assert read[0] == "passage"
+        assert 1 < read[1] <= EMBEDDED
 
 
 async def test_by_words_a_question_embeds_its_sentences_once(home: Path) -> None:

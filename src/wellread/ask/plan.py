@@ -143,6 +143,8 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "factual": (documents_named, facts, digest, news, guides, clearly_related),
     "temporal": (facts, digest, news),
 }
+# What tells of the catalogue at large, and nothing of what stands in one document.
+OF_MANY = (documents_named, counts, digest, gaps, coverage, trends, explore)
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "counting": (read_counts, read_news),
     "gap_finding": (read_news, read_gaps),
@@ -174,8 +176,9 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
+    one = any(limit.kind == "document" for limit in analysis.constraints)
     for strategy in STRATEGIES.get(analysis.type, ()):
-        found = strategy(kb, analysis)
+        found = None if one and strategy in OF_MANY else strategy(kb, analysis)
         if found is not None:
             break
     else:

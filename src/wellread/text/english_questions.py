@@ -347,3 +347,4 @@ REFERENCE = _form(
     r"\barxiv\s+preprint\b|\bin\s+proceedings\s+of\b|\bpages\s+\d+\s*[–-]\s*\d+"
     r"|\bcorr,\s*abs/|\bdoi:\s*10\."
 )
+LOOKING_INTO = r"in|from|of|within|inside|by|according\s+to|do|does|did"  # "what does letter 8 say"

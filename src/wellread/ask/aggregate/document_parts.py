@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
 
-from wellread.text.english_questions import BACK_MATTER
+from wellread.headlines import lead_of, shortened
+from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import tokens_of
 from wellread.types import Document, HeadingMark, Span
 
 FRONT = 8_000  # characters in which a fact of the front page stands
+LONGEST = 260  # characters of a line from a text
+SHORTEST = 25  # characters of a sentence; "We release our code. 1" is cut at its note
 PROSE = 5  # words of a sentence, at least
 
+_ITEM = re.compile(r"^(?:[-*•] |\d{1,2}[.)] )(?P<text>\S.*)", re.MULTILINE)
 _NUMBERED = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z])[.)]?\s+(?=\w)")
 
 
@@ -50,6 +56,23 @@ class Parts:
         ]
         return min(later, default=len(self._document.text))
 
+    def items(self, mark: HeadingMark) -> list[Span]:
+        """The items of the list under a heading, those inside others left out."""
+        body = Span(start=mark.start, end=self.end(mark))
+        return [
+            Span(start=body.start + one.start("text"), end=body.start + one.end("text"))
+            for one in _ITEM.finditer(body.of(self._document.text))
+        ]
+
+    def called(self, stems: Set[str], least: float) -> HeadingMark | None:
+        """The section made of items whose heading has the most of ``stems``, ``least`` of them."""
+        best, most = None, 0
+        for mark in self.headings():
+            held = len(stems & parse(bare(mark.path[-1])).stem_set)
+            if held > most and held >= least and self.items(mark):
+                best, most = mark, held
+        return best
+
     def after(self, mark: HeadingMark) -> Span | None:
         """The first sentence under a heading."""
         text, end = self._document.text, self.end(mark)
@@ -64,6 +87,29 @@ class Parts:
         """The first sentences of prose."""
         text = self._document.text
         return [one for one in sentence_spans(text[:FRONT]) if prose(one.of(text))][:most]
+
+    def key(self, most: int) -> list[Span]:
+        """The sentences of the abstract that say what the paper brings."""
+        span = self.abstract()
+        if span is None:
+            return []
+        text = self._document.text
+        sentences = [
+            Span(start=span.start + one.start, end=span.start + one.end)
+            for one in sentence_spans(span.of(text))
+            if len(one) >= SHORTEST
+        ]
+        chosen = [one for one in sentences if _presenting().search(one.of(text))][:most]
+        results = [one for one in sentences if _resulting().search(one.of(text))]
+        for others in (results if chosen else (), sentences[1:] if not chosen else ()):
+            chosen += [one for one in others if one not in chosen][: most - len(chosen)]
+        return sorted(chosen or sentences[:most], key=lambda one: one.start)
+
+    def abstract(self) -> Span | None:
+        """Where the summary stands in the text; None when it is not a part of it."""
+        summary, text = self._document.summary.strip(), self._document.text
+        start = text.find(summary) if summary else -1
+        return Span(start=start, end=start + len(summary)) if start >= 0 else None
 
     def front(self, needle: str) -> Span | None:
         """The sentence or line of the front in which ``needle`` stands."""
@@ -87,3 +133,36 @@ def prose(text: str) -> bool:
 def bare(heading: str) -> str:
     """A heading without its number."""
     return _NUMBERED.sub("", heading)
+
+
+def lead_of_item(item: str) -> str:
+    """What an item is called."""
+    lead = lead_of(item)
+    return f"{lead}?" if item[len(lead) : len(lead) + 1] == "?" else lead
+
+
+def first_of(item: str) -> str:
+    """The first sentence of an item."""
+    spans = sentence_spans(item)
+    return one_line(spans[0].of(item) if spans else item)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, cut at the end of a word."""
+    return shortened(" ".join(text.split()), LONGEST)
+
+
+def joined(names: Sequence[str]) -> str:
+    """The names as a list in a sentence."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+@cache
+def _resulting() -> re.Pattern[str]:
+    return re.compile(RESULTING, re.IGNORECASE)
+
+
+@cache
+def _presenting() -> re.Pattern[str]:
+    return re.compile(PRESENTING, re.IGNORECASE)

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 
-from wellread.ask.aggregate.document_parts import Parts, bare
-from wellread.ask.aggregate.queries.result import AggregateResult, Place, Row, amount, day
+from wellread.ask.aggregate.document_parts import (
+    Parts,
+    bare,
+    first_of,
+    joined,
+    lead_of_item,
+    one_line,
+)
+from wellread.ask.aggregate.queries.result import (
+    AggregateResult,
+    Place,
+    Row,
+    amount,
+    day,
+    limits_of,
+    scope_of,
+)
 from wellread.ask.aggregate.read.read_facts import OF_A_TEXT, Fact, FactAsked, read_fact
 from wellread.ask.understand.answer_kind import defines
-from wellread.ask.understand.document_names import LIKELY
-from wellread.headlines import lead_of, shortened
+from wellread.ask.understand.asked_list import asked_list
+from wellread.ask.understand.document_names import LIKELY, SURE, Meant
+from wellread.ask.understand.question_parts import without
 from wellread.kb import KnowledgeBase
 from wellread.locators import format_time
 from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english_questions import PRESENTING, RESULTING
+from wellread.text.english_catalogue import FACTS_ASKED
+from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import ARTICLES, key_of
 from wellread.types import Document, PageMark, Span, TimeMark
@@ -26,11 +42,8 @@ STRATEGY = "facts of the catalogue"
 MOST_TOLD = 25  # documents, one line each
 KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
-SHORTEST = 25  # characters of a sentence; "We release our code. 1" is cut at its note
-LONGEST = 260  # characters of a line from a text
+NAMING = 0.5  # of the words asked for, in the heading of the section that is meant
 MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
-
-_ITEM = re.compile(r"^(?:[-*•] |\d{1,2}[.)] )(?P<text>\S.*)", re.MULTILINE)
 
 
 def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
@@ -40,23 +53,38 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
+    section = _section(kb, analysis)
+    if section is not None:
+        return section
     asked = read_fact(kb, analysis)
     if asked is None or (asked.fact == "definition" and kb.model is not None):
         return None  # a model defines from several passages
     entries = asked.meant.entries[:MOST_TOLD]
-    live = kb.catalogue.facts([entry.id for entry in entries])
-    documents = [kb.catalogue.document(entry.id) for entry in entries]
-    tellers = [
-        _Teller(kb, document, entry, live[entry.id].version, Parts(document))
-        for entry, document in zip(entries, documents, strict=True)
-        if document is not None and entry.id in live
-    ]
+    tellers = _tellers(kb, entries)
     if asked.fact == "definition":
         return _defined(asked, tellers)
     if len(entries) > 1:
         return _of_several(analysis, asked, tellers)
     rows, listed = tellers[0].whole(asked.fact) if tellers else ([], False)
     return _told(asked, rows, _heading(asked.meant.entries, 1) if listed else "")
+
+
+def _section(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
+    """The items of a section of the one document that the question looks into."""
+    limit = next((one for one in analysis.constraints if one.kind == "document"), None)
+    if limit is None or len(limit.filters.document_ids) != 1:
+        return None
+    question = without(analysis.question, [limit.span])
+    asked = asked_list(question)
+    if asked is None or asked.steps:
+        return None
+    said = parse(question).stem_set - _any_items()
+    needed = NAMING * len(asked.stems - _any_items())
+    scope = scope_of(kb, limits_of(analysis))
+    entries = tuple(scope.entries())
+    meant = Meant(entries=entries, certainty=SURE, exact=True)
+    rows = [row for one in _tellers(kb, entries) for row in one.section(said, needed)]
+    return _told(FactAsked(fact="items", meant=meant), rows, _heading(entries, 1) if rows else "")
 
 
 def _defined(asked: FactAsked, tellers: Sequence[_Teller]) -> AggregateResult | None:
@@ -134,13 +162,13 @@ class _Teller:
         title = self.document.title
         if fact not in OF_A_TEXT:
             return self._plainly(fact)
-        spans = self._key_spans(1) or self.parts.opening(1)
+        spans = self.parts.key(1) or self.parts.opening(1)
         parts = [bare(mark.path[-1]) for mark in self.parts.headings()][:6]
-        if parts and not self._abstract():
+        if parts and not self.parts.abstract():
             return [self._row(f"{title}: {'; '.join(parts)}", None)]
         if not spans:
             return []
-        return [self._row(f"{title}: {_line(spans[0].of(self.document.text))}", spans[0])]
+        return [self._row(f"{title}: {one_line(spans[0].of(self.document.text))}", spans[0])]
 
     # --- facts in few words ---
 
@@ -150,9 +178,9 @@ class _Teller:
         if fact == "authors" and document.authors:
             names = document.authors
             many = f" ({len(names)} authors)" if len(names) > 3 else ""
-            said, shown = f"is by {_and(names)}{many}", self.parts.front(names[0])
+            said, shown = f"is by {joined(names)}{many}", self.parts.front(names[0])
         elif fact == "speakers" and (names := self._speakers()):
-            said, shown = f"has {_and(names)} speaking", self.parts.front(names[0])
+            said, shown = f"has {joined(names)} speaking", self.parts.front(names[0])
         elif fact == "date" and document.published_at:
             when = document.published_at
             said = f"is dated {when.day} {when:%B %Y}"
@@ -229,7 +257,7 @@ class _Teller:
         """
         asked, text = f"What is {name}?", self.document.text
         paper, entity = (self.document.kind == kind for kind in ("paper", "entity"))
-        spans = self._key_spans(KEY_SENTENCES) if paper else self.parts.opening(DEFINED_WITHIN)
+        spans = self.parts.key(KEY_SENTENCES) if paper else self.parts.opening(DEFINED_WITHIN)
         said = [one for one in spans if defines(asked, one.of(text))][:1]
         if entity:
             return self._sentences(said or spans[:DEFINING])
@@ -238,43 +266,21 @@ class _Teller:
 
     def _key(self, most: int) -> list[Row]:
         """The sentences of the abstract that say what the paper brings."""
-        return self._sentences(self._key_spans(most))
+        return self._sentences(self.parts.key(most))
 
     def _sentences(self, spans: Sequence[Span]) -> list[Row]:
         text = self.document.text
         return [self._row(" ".join(span.of(text).split()), span) for span in spans]
-
-    def _key_spans(self, most: int) -> list[Span]:
-        span = self._abstract()
-        if span is None:
-            return []
-        text = self.document.text
-        sentences = [
-            Span(start=span.start + one.start, end=span.start + one.end)
-            for one in sentence_spans(span.of(text))
-            if len(one) >= SHORTEST
-        ]
-        chosen = [one for one in sentences if _presenting().search(one.of(text))][:most]
-        results = [one for one in sentences if _resulting().search(one.of(text))]
-        for others in (results if chosen else (), sentences[1:] if not chosen else ()):
-            chosen += [one for one in others if one not in chosen][: most - len(chosen)]
-        return sorted(chosen or sentences[:most], key=lambda one: one.start)
 
     def _summary_text(self, most: int = 0) -> list[Row]:
         """The abstract, or what its source says that it is about; ``most`` sentences of it."""
         summary = self.document.summary.strip()
         if not summary:
             return []
-        span = self._abstract()
+        span = self.parts.abstract()
         if most:
             summary = summary[: sentence_spans(summary)[:most][-1].end]
         return [replace(self._row(" ".join(summary.split()), span), shown=span is not None)]
-
-    def _abstract(self) -> Span | None:
-        """Where the summary stands in the text; None when it is not a part of it."""
-        summary, text = self.document.summary.strip(), self.document.text
-        start = text.find(summary) if summary else -1
-        return Span(start=start, end=start + len(summary)) if start >= 0 else None
 
     def _items(self) -> list[Row]:
         """The items of each section, where it is made of items; else its first sentence."""
@@ -284,15 +290,20 @@ class _Teller:
         text = self.document.text
         found: list[tuple[str, Span]] = []
         for mark in marks:
-            body = Span(start=mark.start, end=self.parts.end(mark))
-            items = [
-                Span(start=body.start + one.start("text"), end=body.start + one.end("text"))
-                for one in _ITEM.finditer(body.of(text))
-            ]
             after = self.parts.after(mark)
-            found += [(bare(mark.path[0]), one) for one in items or ([after] if after else [])]
-        tell = _lead if len(found) > MOST_ITEMS else _first
+            items = self.parts.items(mark) or ([after] if after else [])
+            found += [(bare(mark.path[0]), one) for one in items]
+        tell = lead_of_item if len(found) > MOST_ITEMS else first_of
         return [self._row(f"{section}: {tell(span.of(text))}", span) for section, span in found]
+
+    def section(self, stems: Set[str], least: float) -> list[Row]:
+        """The items of the section that is asked for: "the code changes in newsletter 80"."""
+        mark = self.parts.called(stems, least)
+        if mark is None:
+            return []
+        text, items = self.document.text, self.parts.items(mark)
+        tell = lead_of_item if len(items) > MOST_ITEMS else first_of
+        return [self._row(tell(span.of(text)), span) for span in items]
 
     def _row(self, line: str, span: Span | None) -> Row:
         place = Place(document_id=self.entry.id, version=self.version, span=span) if span else None
@@ -309,32 +320,18 @@ def _named(line: str) -> bool:
     return line.split(maxsplit=1)[0].casefold() in ARTICLES
 
 
-@cache
-def _resulting() -> re.Pattern[str]:
-    return re.compile(RESULTING, re.IGNORECASE)
+def _tellers(kb: KnowledgeBase, entries: Sequence[Entry]) -> list[_Teller]:
+    live = kb.catalogue.facts([entry.id for entry in entries])
+    documents = [kb.catalogue.document(entry.id) for entry in entries]
+    return [
+        _Teller(kb, document, entry, live[entry.id].version, Parts(document))
+        for entry, document in zip(entries, documents, strict=True)
+        if document is not None and entry.id in live
+    ]
 
 
 @cache
-def _presenting() -> re.Pattern[str]:
-    return re.compile(PRESENTING, re.IGNORECASE)
-
-
-def _lead(item: str) -> str:
-    """What an item is called."""
-    lead = lead_of(item)
-    return f"{lead}?" if item[len(lead) : len(lead) + 1] == "?" else lead
-
-
-def _first(item: str) -> str:
-    """The first sentence of an item."""
-    spans = sentence_spans(item)
-    return _line(spans[0].of(item) if spans else item)
-
-
-def _line(text: str) -> str:
-    return shortened(" ".join(text.split()), LONGEST)
-
-
-def _and(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+def _any_items() -> frozenset[str]:
+    """The stems of the words for the items of any text."""
+    things = next(words for name, words, _, _ in FACTS_ASKED if name == "summary")
+    return parse(" ".join(sorted(things))).stem_set

@@ -89,6 +89,7 @@ LET_GO: tuple[ConstraintKind, ...] = (
     "author",
     "time",
     "speaker",
+    "document",
     "collection",
 )
 

@@ -12,6 +12,7 @@ from datetime import date
 
 from wellread.answers import Question
 from wellread.ask.understand.answer_kind import asks_what
+from wellread.ask.understand.document_names import numbered_of
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
@@ -95,6 +96,8 @@ def analyse(
 
 def _guessed(guess: Guess, clues: Clues, subject: str) -> QuestionType:
     """The type by the meaning of a question, as far as its words do not speak against it."""
+    if any(one.kind == "document" for one in clues.constraints):
+        return PLAIN  # the text of one document is asked about
     sort = guess(clues.text, subject)
     if sort == "meta" and (parse(subject).names or not of_base(clues.text, clues.vocabulary)):
         return PLAIN  # who asks about something else wants no table of the base itself
@@ -118,7 +121,8 @@ def named_in(text: str, vocabulary: Vocabulary, today: date) -> NamedIn:
     entities = entities_of(text, vocabulary, [one.span for one in people])
     sources = list(sources_of(text, vocabulary))
     windows = windows_of(text, entities, vocabulary, today, of_sources=bool(sources))
-    return NamedIn(people, entities, [*windows, *sources, *taxonomy_of(text, vocabulary)])
+    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *numbered_of(text, vocabulary)]
+    return NamedIn(people, entities, limits)
 
 
 def _inside(limits: Iterable[Limit], asking: Sequence[Span]) -> list[Limit]:

@@ -2,21 +2,25 @@
 a file's name, an alias of an entity, or words that only one title holds.
 
 A name that fits several is told as such: the fewer it fits and the more of the title it says, the
-surer it is.
+surer it is. One of a series that a question looks into ("in newsletter 80") is a limit.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
+from wellread.ask.understand.question_parts import Limit, limit
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english import STOP_WORDS
+from wellread.text.english_questions import ASKED_OF, LOOKING_INTO
 from wellread.text.names import singular
-from wellread.text.tokens import key_of, key_of_words, tokens_of
+from wellread.text.tokens import key_of, key_of_words, plain, tokens_of
+from wellread.types import Filters, Span
 
 EXACT, SHORT, WORDS = 3.0, 2.5, 1.0  # a whole title, the short name of one, words of one
 KIND_FITS = 0.6  # for a document that is of the kind that the question says
@@ -145,3 +149,34 @@ def titles_in(question: str, entries: Iterable[Entry], least: int = 2) -> tuple[
             found.setdefault(len(whole), []).append(entry)
     longest: Sequence[Entry] = found[max(found)] if found else ()
     return tuple(longest)
+
+
+SERIES = 3  # documents of one noun with numbers of their own, from which they are a series
+_LOOKED_INTO = re.compile(
+    rf"(?P<before>\b(?:{LOOKING_INTO})\s+)(?:[\w’'-]+\s+){{0,3}}?"
+    r"(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b(?!\s*[%.,]\d)",
+    re.IGNORECASE,
+)
+
+
+def numbered_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
+    """The limit to documents of a series that ``text`` looks into: "in newsletter 80".
+
+    Of those with the same number the ones count whose titles have further words of the question
+    ("the recap of newsletter 80"), else those whose titles have the fewest words beside it.
+    """
+    asked = {token.plain for token in tokens_of(text)}
+    for match in _LOOKED_INTO.finditer(text):
+        noun = plain(match["noun"])
+        name = singular(noun) or noun
+        those = vocabulary.numbered.get((name, match["number"].lstrip("0")), ())
+        if not those or sum(one == name for one, _ in vocabulary.numbered) < SERIES:
+            continue
+        best = max((len(one.others & asked), -len(one.others)) for one in those)
+        meant = [one for one in those if (len(one.others & asked), -len(one.others)) == best]
+        span = Span(start=match.start("noun"), end=match.end("number"))
+        led = match["before"].strip().lower() not in ASKED_OF
+        cut = Span(start=match.start() if led else span.start, end=span.end)
+        ids = tuple(sorted({one.document_id for one in meant}))
+        value = " or ".join(f"“{title}”" for title in dict.fromkeys(one.title for one in meant))
+        yield limit("document", span, value, Filters(document_ids=ids), cut)

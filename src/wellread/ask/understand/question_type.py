@@ -120,7 +120,7 @@ _OF_ENTITY = re.compile(
 def _relational(clues: Clues) -> str:
     """Relation words; those that mean other things as well count beside an entity only."""
     text, relations = clues.text, clues.vocabulary.relations
-    if any(one.kind == "taxonomy" for one in clues.constraints):
+    if any(one.kind in ("taxonomy", "document") for one in clues.constraints):
         return ""
     strong = _STRONG.search(text)
     if strong or not clues.entities:

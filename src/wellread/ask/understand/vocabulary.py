@@ -23,7 +23,7 @@ from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS
 from wellread.text.english_questions import EVERYDAY
 from wellread.text.names import bracketed_forms, is_acronym, plural, singular
-from wellread.text.tokens import ARTICLES, key_of, key_of_words, tokens_of
+from wellread.text.tokens import ARTICLES, key_of, key_of_words, plain, tokens_of
 from wellread.types import Kind
 
 MOST_TITLE_WORDS = 8  # of a document whose date a question may refer to
@@ -45,6 +45,8 @@ class Vocabulary:
         relations: words with which relations are asked for, lower case, the longest first.
         entity_types: as the graph has them.
         dated: key of a title or alias to the date of its document.
+        numbered: (noun, number) of a title ("Weekly Letter #80: Tides") to the documents that
+            have it, each with the other words of its title.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
@@ -62,7 +64,17 @@ class Vocabulary:
     relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
     dated: Mapping[str, date] = field(default_factory=dict)
+    numbered: Mapping[tuple[str, str], tuple[Numbered, ...]] = field(default_factory=dict)
     published: tuple[date, date] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """A document that a noun and a number name, and the other words of its title, plain."""
+
+    document_id: str
+    title: str
+    others: frozenset[str]
 
 
 _Stamps = tuple[str, ...]
@@ -117,6 +129,7 @@ def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabular
         relations=_relations(graph, scope),
         entity_types=frozenset(name for one in words for name in one.entity_types),
         dated=_dated(words),
+        numbered=_numbered(words),
         published=(min(one[0] for one in published), max(one[1] for one in published))
         if published
         else None,
@@ -159,6 +172,24 @@ def _dated(words: Sequence[CollectionWords]) -> dict[str, date]:
         if len(title.split()) <= MOST_TITLE_WORDS and found.setdefault(key, day) != day:
             disputed.add(key)
     return {key: day for key, day in found.items() if key and key not in disputed}
+
+
+_IN_TITLE = re.compile(
+    r"\b(?P<noun>[^\W\d_]{3,})\s+(?:#|(?:no\.?|number)\s*)?(?P<number>\d{1,6})\b"
+)
+
+
+def _numbered(words: Sequence[CollectionWords]) -> dict[tuple[str, str], tuple[Numbered, ...]]:
+    found: dict[tuple[str, str], list[Numbered]] = {}
+    for title, known in chain.from_iterable(one.numbered.items() for one in words):
+        for match in _IN_TITLE.finditer(title):
+            noun = plain(match["noun"])
+            rest = title[: match.start()] + title[match.end() :]
+            others = frozenset(token.plain for token in tokens_of(rest))
+            found.setdefault((singular(noun) or noun, match["number"].lstrip("0")), []).extend(
+                Numbered(document_id=one, title=title, others=others) for one in known
+            )
+    return {key: tuple(those) for key, those in found.items()}
 
 
 MOST_WORDS = 12

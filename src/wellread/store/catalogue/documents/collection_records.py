@@ -53,6 +53,7 @@ class CollectionWords:
         taxonomy: dimension to its values, each with the number of its documents.
         dated: (title or alias of an entity, or title of a document) to its date of publication;
             left out where two documents disagree.
+        numbered: title that holds a number to the ids of the documents that are called so.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
@@ -67,6 +68,7 @@ class CollectionWords:
     taxonomy: Mapping[str, Mapping[str, int]]
     entity_types: Mapping[str, int]
     dated: Mapping[str, date]
+    numbered: Mapping[str, tuple[str, ...]]
     published: tuple[date, date] | None
 
 
@@ -153,6 +155,7 @@ def _load(connection: Connection, collection: str, stamp: str) -> CollectionWord
         taxonomy=_taxonomy(counted(cast(documents.c.taxonomy, Text))),
         entity_types={name: count for name, count in types if name},
         dated=_dated(connection, collection),
+        numbered=_numbered(connection, collection),
         published=_published(connection, collection),
     )
 
@@ -189,6 +192,17 @@ def _dated(connection: Connection, collection: str) -> dict[str, date]:
             if found.setdefault(name, moment.date()) != moment.date():
                 disputed.add(name)
     return {name: day for name, day in found.items() if name not in disputed}
+
+
+def _numbered(connection: Connection, collection: str) -> dict[str, tuple[str, ...]]:
+    statement = select(documents.c.title, documents.c.id).where(
+        documents.c.collection == collection
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    for title, known in connection.execute(statement.order_by(documents.c.id)):
+        if any(char.isdigit() for char in title):
+            found[title] = (*found.get(title, ()), known)
+    return found
 
 
 def _published(connection: Connection, collection: str) -> tuple[date, date] | None:

@@ -1,0 +1,109 @@
+"""One of a series of documents that a question looks into is a limit: "in letter 8"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from wellread.answers import CATALOGUE, Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.document_names import numbered_of
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+NETS = {7: ("two", "Eel", "nine"), 8: ("three", "Crab", "four"), 9: ("five", "Mussel", "six")}
+LETTER = """---
+title: 'Harbour Letter #{number}'
+---
+
+This letter tells what is new.
+
+## News
+
+- **Bigger nets:** Nets of {metres} metres are sold at the quay again.
+
+  They are dear.
+
+- **A prize:** It went to the {animal} fishers.
+
+## Notable repairs
+
+- The crane was down for {days} days.
+"""
+TALK = """---
+title: 'Harbour Letter #{number} Talk'
+---
+
+Ada Moss: 00:00:05
+
+The nets of {metres} metres are too wide for me, they tear at the {animal} rocks.
+"""
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("series")
+    folder = root / "material"
+    folder.mkdir()
+    for number, (metres, animal, days) in NETS.items():
+        for name, text in (("letter", LETTER), ("talk", TALK)):
+            told = text.format(number=number, metres=metres, animal=animal, days=days)
+            (folder / f"{name}-{number}.md").write_text(told)
+    (folder / "once.md").write_text("---\ntitle: Pier plan 4\n---\n\nThe pier plan is drawn.\n")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder)])
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, question: str) -> Answer:
+    return await final(answer(kb, Question(text=question, fresh=True)))
+
+
+def meant(kb: KnowledgeBase, question: str) -> list[str]:
+    return [one.constraint.value for one in numbered_of(question, vocabulary_of(kb))]
+
+
+@pytest.mark.parametrize(
+    ("question", "titles"),
+    [
+        ("How wide are the nets in letter 8?", ["“Harbour Letter #8”"]),
+        ("What does Harbour Letter #9 say about nets?", ["“Harbour Letter #9”"]),
+        ("According to the letters no. 7, how long was the crane down?", ["“Harbour Letter #7”"]),
+        ("What was said of the nets in the talk of letter 8?", ["“Harbour Letter #8 Talk”"]),
+        ("What is letter 8?", []),  # looks into none
+        ("What was cut in letter 12?", []),  # there is none
+        ("What is drawn in plan 4?", []),  # no series
+        ("How many boats are in harbour 8?", []),  # nothing is called so
+    ],
+)
+def test_which_of_a_series_is_meant(kb: KnowledgeBase, question: str, titles: list[str]) -> None:
+    assert meant(kb, question) == titles
+
+
+@pytest.mark.parametrize(("number", "metres"), [(7, "two"), (8, "three"), (9, "five")])
+async def test_only_the_named_one_is_cited(kb: KnowledgeBase, number: int, metres: str) -> None:
+    given = await ask(kb, f"How wide are the nets in letter {number}?")
+    assert {one.title for one in given.citations} == {f"Harbour Letter #{number}"}
+    assert f"{metres} metres" in given.text
+    assert not given.relaxed
+
+
+@pytest.mark.parametrize(
+    ("question", "items"),
+    [
+        ("Which news items are in letter 8?", ["Bigger nets: Nets of three", "A prize"]),
+        ("List the repairs in letter 9.", ["The crane was down for six days"]),
+    ],
+)
+async def test_the_items_of_a_section(kb: KnowledgeBase, question: str, items: list[str]) -> None:
+    given = await ask(kb, question)
+    assert given.answered_by == CATALOGUE
+    _, *told = given.text.splitlines()
+    assert len(told) == len(items)
+    assert all(item in line for item, line in zip(items, told, strict=True))
+    assert {one.title for one in given.citations} == {
+        question.split(" in ")[1].strip("?.").replace("letter ", "Harbour Letter #")
+    }
