@@ -7,7 +7,9 @@ size. Printed are the size and how far the numbers of some pairs are from the ne
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +29,9 @@ def main() -> None:
     parser.add_argument("reader", type=Path)
     parser.add_argument("out", type=Path)
     options = parser.parse_args()
-    reader = Reader(Size())
-    reader.load_state_dict(torch.load(options.reader))
+    state = torch.load(options.reader)
+    reader = Reader(Size(layers=layers_of(state)))
+    reader.load_state_dict(state)
     reader.eval()
     given = example(4, 40)
     axes = {name: {0: "pairs", 1: "tokens"} for name in INPUTS} | {
@@ -59,6 +62,12 @@ def main() -> None:
     for name, own, got in zip(OUTPUTS, wanted, session.run(None, feeds), strict=True):
         print(f"{name}: {np.abs(own - got).max():.3f} apart at most")
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
+
+
+def layers_of(state: Mapping[str, torch.Tensor]) -> int:
+    """How many layers the encoder of a trained reader has."""
+    places = [re.search(r"layers?\.(\d+)\.", name) for name in state]
+    return 1 + max(int(found[1]) for found in places if found)
 
 
 def example(count: int, tokens: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

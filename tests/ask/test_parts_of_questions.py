@@ -107,7 +107,9 @@ async def test_a_part_without_an_answer_is_said_so(kb: KnowledgeBase) -> None:
     assert "There is 1 document mentioning “ferry”" in given.text
 
 
-@pytest.mark.parametrize("text", ["thanks", "Hello!", "ok great", "Thank you very much"])
+@pytest.mark.parametrize(
+    "text", ["thanks", "Hello!", "ok great", "Thank you very much", "Thanks, that helped."]
+)
 async def test_who_asks_for_nothing_is_not_searched_for(kb: KnowledgeBase, text: str) -> None:
     given = await ask(kb, text)
     assert (given.citations, given.confidence.score, given.data_gaps) == ((), 0.0, ())
@@ -120,6 +122,13 @@ async def test_what_could_mean_anything_is_asked_back(kb: KnowledgeBase) -> None
     assert given.suggestions
     assert set(given.suggestions) <= {"When was Corn Mill built?", "When was Ferry Heron built?"}
     assert not given.citations
+
+
+@pytest.mark.parametrize("text", ["Which one is better?", "Which is cheaper?"])
+async def test_a_choice_between_nothing_is_asked_back(kb: KnowledgeBase, text: str) -> None:
+    given = await final(answer(kb, Question(text=text)))
+    assert given.text == "It is not said between what. Which things do you mean?"
+    assert given.citations == ()
 
 
 async def test_a_name_that_several_share_is_asked_back(kb: KnowledgeBase) -> None:

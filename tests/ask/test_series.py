@@ -1,4 +1,7 @@
-"""One of a series of documents that a question looks into is a limit: "in letter 8"."""
+"""One of a series of documents that a question looks into is a limit: "in letter 8".
+
+And which of them is the first, or the last, that mentions something.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from wellread.testing.embedding import ReadableEmbedder
 NETS = {7: ("two", "Eel", "nine"), 8: ("three", "Crab", "four"), 9: ("five", "Mussel", "six")}
 LETTER = """---
 title: 'Harbour Letter #{number}'
+date: 2024-0{number}-01
 ---
 
 This letter tells what is new.
@@ -35,6 +39,7 @@ This letter tells what is new.
 """
 TALK = """---
 title: 'Harbour Letter #{number} Talk'
+date: 2024-0{number}-09
 ---
 
 Ada Moss: 00:00:05
@@ -107,3 +112,28 @@ async def test_the_items_of_a_section(kb: KnowledgeBase, question: str, items: l
     assert {one.title for one in given.citations} == {
         question.split(" in ")[1].strip("?.").replace("letter ", "Harbour Letter #")
     }
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "first"),
+    [
+        ("In which document were nets first mentioned?", "the first 3", "#7"),
+        ("Which document last mentioned nets?", "the last 3", "#9 Talk"),
+        ("When were crab fishers last mentioned?", "", "#8"),
+        ("What is the latest document that mentions crab rocks?", "", "#8 Talk"),
+    ],
+)
+async def test_the_first_and_the_last_that_mention_it(
+    kb: KnowledgeBase, question: str, said: str, first: str
+) -> None:
+    given = await ask(kb, question)
+    assert given.answered_by == CATALOGUE
+    heading, row, *_ = given.text.splitlines()
+    assert said in heading
+    assert f"{first} (2024-" in row
+    assert given.confidence.score < 0.8 or not said
+
+
+async def test_when_a_thing_began_is_no_question_for_its_mention(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "When was the crane first used?")
+    assert given.answered_by != CATALOGUE

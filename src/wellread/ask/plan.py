@@ -17,6 +17,7 @@ from wellread.ask.aggregate.queries.query import CatalogueQuery
 from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
+from wellread.ask.aggregate.read.read_mentions import read_edge
 from wellread.ask.aggregate.read.read_walks import read_walk
 from wellread.ask.retrieve.asked_lists import with_asked_list
 from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
@@ -50,6 +51,7 @@ def from_catalogue(read: Reader) -> Counting:
 
 
 counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
+mentioned_first = from_catalogue(read_edge)
 gaps, coverage = from_catalogue(read_gaps), from_catalogue(read_coverage)
 trends, explore = from_catalogue(read_trend), from_catalogue(read_list)
 
@@ -144,7 +146,7 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "temporal": (facts, digest, news),
 }
 # What tells of the catalogue at large, and nothing of what stands in one document.
-OF_MANY = (documents_named, counts, digest, gaps, coverage, trends, explore)
+OF_MANY = (mentioned_first, documents_named, counts, digest, gaps, coverage, trends, explore)
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "counting": (read_counts, read_news),
     "gap_finding": (read_news, read_gaps),
@@ -165,7 +167,8 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    queries = (query for read in READERS.get(analysis.type, ()) for query in read(kb, analysis))
+    readers = (read_edge, *READERS.get(analysis.type, ()))
+    queries = (query for read in readers for query in read(kb, analysis))
     return next(queries, None)
 
 
@@ -177,7 +180,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     one = any(limit.kind == "document" for limit in analysis.constraints)
-    for strategy in STRATEGIES.get(analysis.type, ()):
+    for strategy in (mentioned_first, *STRATEGIES.get(analysis.type, ())):
         found = None if one and strategy in OF_MANY else strategy(kb, analysis)
         if found is not None:
             break

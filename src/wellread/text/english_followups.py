@@ -85,6 +85,10 @@ ALONE = (
     r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
     r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
 )
+# A choice between things that are not named: "which one is better?".
+WHICH_OF_WHAT = _form(
+    r"^\W*which(?:\s+ones?)?\s+(?:is|are|was|were|do|does|did|has|have|had)\s+(?!(?:the|an?)\b)"
+)
 # Before "one" that stands for a thing: "should one be held", "how do I join one".
 BEFORE_ONE = _form(
     r"\b(?:do|does|did|can|could|should|must|may|might|will|would)\s+(?:(?=one\s+be\s+\w)"
@@ -163,7 +167,7 @@ GREETINGS = frozenset("hello hi hey hiya morning evening afternoon greetings how
 PARTINGS = frozenset("bye goodbye farewell".split())
 PLEASED = frozenset(
     "ok okay great nice cool perfect awesome excellent fine good understood alright brilliant "
-    "lovely wonderful super wow helpful interesting".split()
+    "lovely wonderful super wow helpful helped helps useful handy interesting".split()
 )
 BESIDE_A_COURTESY = frozenset(
     """

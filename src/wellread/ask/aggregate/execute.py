@@ -38,6 +38,8 @@ from wellread.questions import Analysis
 from wellread.store.catalogue.documents.aggregates import FIELDS
 from wellread.types import Filters
 
+BY_THE_WORD = 0.75  # that the first text with a word is the first that is about the thing
+
 _FORMS = {
     "count": counted,
     "exists": exists,
@@ -74,7 +76,20 @@ def execute(
         relaxed=(*query.relaxed, *result.relaxed),
         notes=(*query.notes, *result.notes),
     )
-    return result if query.order == "newest" else _cut(_ordered(result, query.order), query.limit)
+    if query.order == "newest":
+        return result
+    return _edge(_cut(_ordered(result, query.order), query.limit), query)
+
+
+def _edge(result: AggregateResult, query: CatalogueQuery) -> AggregateResult:
+    """The result with the word for the rows that are left of those in the order of dates."""
+    told = {"oldest": "first", "latest": "last"}.get(query.order, "")
+    many = len(result.rows)
+    if not told or query.limit is None or (result.number or 0) <= many:
+        return result
+    these = f"the {told} is" if many == 1 else f"the {told} {many} are"
+    sure = min(result.certainty, BY_THE_WORD)
+    return replace(result, sentence=f"{result.sentence[:-1]}; {these}:", certainty=sure)
 
 
 def _worked_out(
@@ -96,6 +111,8 @@ def _ordered(result: AggregateResult, order: Order) -> AggregateResult:
         rows.sort(key=lambda row: row.cells[0].casefold())
     elif order in ("most", "fewest"):
         rows.sort(key=lambda row: len(row.document_ids), reverse=order == "most")
+    elif order == "latest":
+        rows.reverse()
     return replace(result, rows=tuple(rows))
 
 

@@ -12,7 +12,14 @@ from wellread.ask.understand.followups.conversation import Opened
 from wellread.ask.understand.followups.references import references_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.text.english_followups import BESIDE_A_COURTESY, GREETINGS, PARTINGS, PLEASED, THANKS
+from wellread.text.english_followups import (
+    BESIDE_A_COURTESY,
+    GREETINGS,
+    PARTINGS,
+    PLEASED,
+    THANKS,
+    WHICH_OF_WHAT,
+)
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 
@@ -49,8 +56,11 @@ def _asked_back(kb: KnowledgeBase, analysis: Analysis) -> Reply | None:
         readings = [question.replace(name, title, 1) for title in titles[:READINGS]]
         return _which(f"“{name}” is a name of {len(titles)} things here.", readings)
     pointing = references_of(analysis.question)
+    bare = not (analysis.entities or analysis.names)
+    if bare and len(analysis.terms) <= FEW and WHICH_OF_WHAT.search(analysis.question):
+        return Reply(text="It is not said between what. Which things do you mean?")
     told = [one for one in analysis.terms if one not in {ref.token.plain for ref in pointing}]
-    if not pointing or analysis.entities or analysis.names or len(told) > FEW:
+    if not pointing or not bare or len(told) > FEW:
         return None
     token = pointing[0].token
     head, tail = analysis.question[: token.start], analysis.question[token.end :]
