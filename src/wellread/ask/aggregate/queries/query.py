@@ -47,6 +47,7 @@ _KINDS: dict[Kind, str] = {
     "transcript": "transcript, recording, video, episode, podcast episode",
     "qa": "past question, past answer, stored question, question and answer",
 }
+_SPOKEN = "meeting, conversation, talk"  # that are recorded, where recordings are held
 _PLAIN: dict[What, str] = {
     "documents": "document, source, item, file, record, source document, text",
     "entities": "entity, entry, node",
@@ -132,6 +133,9 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
     for kind, words in _KINDS.items():
         for one in words.split(", ")[1:]:
             take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
+    if "transcript" in vocabulary.kinds:
+        for one in _SPOKEN.split(", "):
+            take([one], Noun(what="documents", one=one, filters=Filters(kinds=("transcript",))))
     for what, words in _PLAIN.items():
         first, *others = words.split(", ")
         take([first, *others], Noun(what=what, one=first))
