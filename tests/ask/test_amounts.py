@@ -35,6 +35,9 @@ from wellread.testing.embedding import ReadableEmbedder
         ("What share of homes has one?", "58 per cent have.", "58 homes have."),
         ("How warm was it?", "It was 12 degrees.", "It was 12 euros."),
         ("How heavy is it?", "80 kilos at most.", "80 people."),
+        ("How much power does it draw?", "It draws 3 kW.", "It draws 3 metres."),
+        ("How much electricity is made?", "About 2 gigawatt-hours.", "For 2,000 euros."),
+        ("How much money is left?", "There are 30 euros.", "There are 30 boats."),
     ],
 )
 def test_the_unit_tells(question: str, fitting: str, other: str) -> None:
@@ -50,7 +53,17 @@ def test_what_is_counted_stands_beside_its_number() -> None:
     assert fits("Of lost power, homes = 310M (all).") == 1
 
 
+def test_money_is_no_amount_of_a_thing() -> None:
+    fits = fits_of("How much hay did the barn hold?")
+    assert [fits(one) for one in ("It held 40 tonnes.", "It cost 40 euros.", "It held much.")] == [
+        0,
+        -1,
+        0,
+    ]
+
+
 def test_other_questions_ask_for_no_amount() -> None:
+    assert fits_of("How much is it?")("12 euros") == 0
     assert fits_of("Who sails it?")("12 minutes") == 0
 
 

@@ -252,6 +252,8 @@ ASKS_FOR = {  # the first form that fits counts
     "definition": _form(r"^\W*(?:what|who) (?:is|are|was|were) (?:an? |the )?(?:\S+ ?){1,4}\W*$"),
 }
 TIMES = frozenset("year month week day hour minute second".split())
+MONEY = frozenset({"dollar", "euro", "pound"})
+_WATTS = {f"{many}watt{held}" for many in ("kilo", "mega", "giga") for held in ("", " hour")}
 _LENGTHS = {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
 # How an amount is asked for, and its units.
 UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
@@ -268,12 +270,14 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
         (r"\bhow (?:hot|cold|warm)\b|\btemperature\b", {"degree"}),
         (r"\b(?:percentage|per cent|percent|share of)\b", {"per cent"}),
         (
-            r"\b(?:price|fee|budget)\b|\bhow much\b.*\b(?:costs?|pays?|paid|spen[dt])\b"
-            r"|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b",
-            {"dollar", "euro", "pound"},
+            r"\b(?:price|fee|budget)\b|\bhow much (?:(?:money|funding)\b|.*\b(?:costs?|pays?|paid"
+            r"|spen[dt])\b)|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b",
+            MONEY,
         ),
+        (r"\bhow much (?:\w+ )?(?:power|energy|electricity)\b(?!.*\bcosts?\b)", _WATTS),
     )
 )
+HOW_MUCH_OF = _form(r"\bhow much (?!(?:is|are|was|were|do|does|did|has|have|had|can|should)\b)\w+")
 # A number that is a name: what it is of has to be said with it.
 IDENTIFIER = _form(
     r"\b(?P<what>phone|telephone|mobile|fax|account|bank|registration|serial|order|passport|licence"

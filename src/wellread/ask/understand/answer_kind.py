@@ -25,8 +25,10 @@ from wellread.text.english_types import (
     DOING,
     GIVING,
     HOW_MANY,
+    HOW_MUCH_OF,
     IDENTIFIER,
     INSIDE_A_NAME,
+    MONEY,
     OPENING_A_SENTENCE,
     SAYS_WHAT,
     UNITS_ASKED,
@@ -200,7 +202,14 @@ def fits_of(question: str) -> Fits:
     for form, units in UNITS_ASKED:
         if form.search(question):
             return lambda sentence: 1 if _in_units(sentence, units) else -1
+    if HOW_MUCH_OF.search(question):
+        return lambda sentence: -_only_money(sentence)
     return lambda _: 0
+
+
+def _only_money(sentence: str) -> bool:
+    told = {quantity.unit for quantity in parse(sentence).quantities}
+    return bool(told) and told <= MONEY
 
 
 def _numbered(sentence: str, what: str) -> bool:

@@ -44,10 +44,10 @@ _KINDS: dict[Kind, str] = {
     "article": "article, news article, news item, blog post",
     "page": "page, web page",
     "paper": "paper, research paper, study, publication",
-    "transcript": "transcript, recording, video, episode, podcast episode",
+    "transcript": "transcript, recording, video, episode, podcast episode, meeting, talk",
     "qa": "past question, past answer, stored question, question and answer",
 }
-_SPOKEN = "meeting, conversation, talk"  # that are recorded, where recordings are held
+_EVENTS = frozenset({"meeting", "talk"})  # that are documents only where recordings are held
 _PLAIN: dict[What, str] = {
     "documents": "document, source, item, file, record, source document, text",
     "entities": "entity, entry, node",
@@ -116,8 +116,7 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
         one = words.partition(",")[0]
         take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
     for source_type in sorted(vocabulary.source_types - {"text"}):
-        one = said(source_type)
-        filters = Filters(source_types=(source_type,))
+        one, filters = said(source_type), Filters(source_types=(source_type,))
         take([one], Noun(what="documents", one=one, filters=filters))
     for entity_type in sorted(vocabulary.entity_types):
         one = said(entity_type)
@@ -132,10 +131,8 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
         take(["entry"], Noun(what="documents", one="entry"))
     for kind, words in _KINDS.items():
         for one in words.split(", ")[1:]:
-            take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
-    if "transcript" in vocabulary.kinds:
-        for one in _SPOKEN.split(", "):
-            take([one], Noun(what="documents", one=one, filters=Filters(kinds=("transcript",))))
+            if kind in vocabulary.kinds or one not in _EVENTS:
+                take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
     for what, words in _PLAIN.items():
         first, *others = words.split(", ")
         take([first, *others], Noun(what=what, one=first))

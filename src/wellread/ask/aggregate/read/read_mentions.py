@@ -14,7 +14,7 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.text.english_catalogue import EDGES_OF_MENTION, LATEST
+from wellread.text.english import EDGES_OF_MENTION, LATEST
 
 SHOWN = 3  # the next ones too: the first that has the word may mean something else by it
 _FORMS = [re.compile(rf"\W*{form}\W*", re.IGNORECASE) for form in EDGES_OF_MENTION]
