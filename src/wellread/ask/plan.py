@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts
 from wellread.ask.aggregate.newest import read_news
-from wellread.ask.aggregate.queries.query import CatalogueQuery
-from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.aggregate.queries.query import CatalogueQuery, Noun
+from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_mentions import read_edge
@@ -33,6 +34,8 @@ Strategy = Callable[[KnowledgeBase, Analysis], Found | None]
 Counting = Callable[[KnowledgeBase, Analysis], AggregateResult | None]
 Reader = Callable[[KnowledgeBase, Analysis], Iterator[CatalogueQuery]]
 
+DOCUMENTS: Literal["documents"] = "documents"
+OTHER_KINDS = 0.75  # that documents of other kinds are what is asked for
 SUBJECT_PASSAGES = 2  # of each document that a question about the graph names
 _TEXTS_TOO = (
     "no relation of the knowledge graph is called as the question says; texts were searched, "
@@ -44,10 +47,30 @@ def from_catalogue(read: Reader) -> Counting:
     """The strategy that works out the first query read from a question that has a result."""
 
     def strategy(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-        made = (execute(kb, query, analysis) for query in read(kb, analysis))
+        made = (_of_any_kind(kb, query, analysis) for query in read(kb, analysis))
         return next((result for result in made if result is not None), None)
 
     return strategy
+
+
+def _of_any_kind(
+    kb: KnowledgeBase, query: CatalogueQuery, analysis: Analysis
+) -> AggregateResult | None:
+    """The result; where no document of a kind is about it, with those of other kinds that are.
+
+    A paper may have come as a plain text, of which nobody can tell that it is one.
+    """
+    result = execute(kb, query, analysis)
+    kind = query.of.filters != Filters()
+    if result is None or result.number or not kind or not query.about or query.of.what != DOCUMENTS:
+        return result
+    every = execute(kb, replace(query, of=Noun(what=DOCUMENTS, one="document")), analysis)
+    if every is None or not every.number:
+        return result
+    found = (
+        f"{result.sentence[:-1]}, but {amount(every.number, 'other document', 'other documents')}:"
+    )
+    return replace(every, sentence=found, kind="list", certainty=min(every.certainty, OTHER_KINDS))
 
 
 counts, digest = from_catalogue(read_counts), from_catalogue(read_news)
@@ -66,7 +89,7 @@ def documents_named(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | 
         StoreError: the catalogue cannot be read.
     """
     for query in read_named(kb, analysis):
-        result = execute(kb, query, analysis)
+        result = _of_any_kind(kb, query, analysis)
         if result and (result.number or (query.about and query.about.naming)):
             return result
     return None

@@ -16,6 +16,7 @@ MONTHS = tuple(name.lower() for name in _LOCALE.months["format"]["wide"].values(
 MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbreviated"].values())
 WEEKDAYS = tuple(name.lower() for name in _LOCALE.days["format"]["wide"].values())
 SEASONS = ("spring", "summer", "autumn", "fall", "winter")
+DAYTIMES = frozenset("noon midnight midday morning afternoon evening night dawn dusk".split())
 
 # --- closed classes --------------------------------------------------------------------------
 

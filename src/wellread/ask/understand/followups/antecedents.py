@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.mentions import entities_of
 from wellread.ask.understand.vocabulary import Vocabulary
-from wellread.text.english import EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
+from wellread.text.english import DAYTIMES, EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
 from wellread.text.english_catalogue import DETERMINERS
 from wellread.text.english_followups import IS_A
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
@@ -32,12 +32,12 @@ _BRACKET_BEHIND = re.compile(r"\s*[(\[]([^()\[\]]*)[)\]]\s*$")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
-_NO_NAMES = STOP_WORDS.union(MONTHS, WEEKDAYS, SEASONS, {"christmas"})
+_NO_NAMES = STOP_WORDS.union(MONTHS, WEEKDAYS, SEASONS, DAYTIMES, {"christmas"})
 _KINDS = NO_PERSONS | GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
 # "about the microgrid on Skerrick" is not about Skerrick.
 _PHRASE_OF = re.compile(
-    r"\babout\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
+    r"\b(?:about|is|was|did|does)\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
     r"(?P<what>[A-Z][^?.!,]*\w))"
 )
 # "its Java bindings", where "Java" says which bindings are meant.

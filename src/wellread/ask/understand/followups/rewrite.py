@@ -105,7 +105,8 @@ def standalone(
         pointing = bool(references_of(whole))
         whole = applied(whole, edits)
         if not reasons and (pointing or connected(text)):
-            whole, reasons = _with_topic(whole, [one for one in candidates if one.named])
+            told = [one for one in candidates if one.named or one.text.startswith("the ")]
+            whole, reasons = _with_topic(whole, told)
     if not reasons:
         return Rewritten(text=question)
     whole = _CONNECTED.sub("", whole)
