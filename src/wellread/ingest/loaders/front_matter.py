@@ -15,6 +15,8 @@ import yaml
 from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
+_NAMED_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
+
 # The C loader is about ten times as fast; wheels without it exist. Both are safe ones.
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _OPENING = re.compile(r"---[ \t]*\n")
@@ -129,6 +131,12 @@ def web_address(text: str) -> str:
     except ValueError:
         return ""
     return text.strip() if parts.scheme in ("http", "https") and parts.netloc else ""
+
+
+def date_in_name(name: str) -> datetime | None:
+    """The one date that a file's name holds ("minutes-2025-05-13.txt"); None without."""
+    dates = {one.group() for one in _NAMED_DATE.finditer(name)}
+    return moment(dates.pop()) if len(dates) == 1 else None
 
 
 def moment(value: object) -> datetime | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
+from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.types import Document
 
 PARAGRAPH = "\n\n"
@@ -217,7 +218,8 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     write_paragraphs(blocks, decode(source), first_line=1)
     built = blocks.build()
     title = _title(built[0], source.name)
-    yield source.document(built, kind="page", title=title, source_type="text")
+    when = date_in_name(source.name)
+    yield source.document(built, kind="page", title=title, source_type="text", published_at=when)
 
 
 def write_paragraphs(blocks: Blocks, text: str, first_line: int | None = None) -> None:

@@ -20,6 +20,7 @@ from markdown_it.token import Token
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.loaders.front_matter import (
     FrontMatter,
+    date_in_name,
     entity_of,
     moment,
     split,
@@ -108,7 +109,6 @@ def _sentences(tag: str, indent: str) -> str:
     return shown + "\n" * tag.count("\n", place)
 
 
-_NAME_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REFERENCE = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{0,200}\]){1,400})\]\[([^\[\]]{0,200})\]")
 _LABEL = "\ue000"  # begins the address of a link whose reference is defined nowhere
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")  # inside HTML many site generators read Markdown too
@@ -165,11 +165,9 @@ def title_of(matter: FrontMatter, tokens: Sequence[Token], name: str) -> str:
 
 
 def date_of(matter: FrontMatter, name: str) -> datetime | None:
-    """The date of publication: a field, or the date that a post's file name begins with."""
-    named = _NAME_DATE.match(name)
+    """The date of publication: a field, or the date that the file's name holds."""
     given = [matter.fields.get(one) for one in ("published_at", "published", "date", "created")]
-    moments = map(moment, (*given, named and named.group()))
-    return next(filter(None, moments), None)
+    return next(filter(None, map(moment, given)), None) or date_in_name(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from webvtt.errors import MalformedCaptionError, MalformedFileError
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
-from wellread.ingest.loaders.front_matter import moment, strings, web_address
+from wellread.ingest.loaders.front_matter import date_in_name, moment, strings, web_address
 from wellread.ingest.loaders.plain import PARAGRAPH, decode, title_from_name
 from wellread.ingest.loaders.text.markdown_transcripts import LABEL_WORDS, seconds
 from wellread.types import Document
@@ -84,7 +84,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
         source_type=form,
         language=facts.get("language", "").lower(),
         authors=strings([name.strip() for name in facts.get("author", "").split(",")]),
-        published_at=moment(facts.get("date", "").replace("/", "-")),
+        published_at=moment(facts.get("date", "").replace("/", "-")) or date_in_name(source.name),
         media_url=web_address(facts.get("url", "")),
     )
 
