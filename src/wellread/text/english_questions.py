@@ -332,8 +332,8 @@ RESULTING = (
 # Parts of a text that say nothing of what it is about.
 BACK_MATTER = frozenset(
     """
-    abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices
-    bibliography contents introduction references toc transcription transcript footnotes
+    abstract acknowledgements acknowledgments acknowledgement acknowledgment appendix appendices toc
+    bibliography changelog contents introduction license licence references transcript footnotes
     """.split()
 )
 # Before what something else is compared with: "cheaper than the ferry".

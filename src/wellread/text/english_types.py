@@ -303,6 +303,7 @@ ASKS_HOW = _form(
     r"(?:how\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one|someone|somebody|people)\b"
     r"|how\s+to\b|what\s+(?:are\s+the\s+)?steps\b|what\s+do\s+(?:i|we|you)\s+need\b)"
 )
+ASKS_TO_DO = _form(r"\bwhat\s+(?:(?:should|must|shall|can|do)\s+(?:i|we|you|one)|to)\s+do\b")
 DOING = "start begin run make set up do create build organise organize host hold open get"
 
 # --- what is answered from many sources ----------------------------------------------------------

@@ -18,6 +18,7 @@ from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
 from wellread.text.english import MONTHS
+from wellread.text.english_questions import BACK_MATTER
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import key_of
@@ -45,7 +46,7 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
     defining = subject_of(analysis.question)
     limit = max(2 * settings.top_k, DEEP if defining or analysis.voices else DEEPER)
     found = search_within(kb, analysis, text, limit)
-    candidates = _own_first(kb, analysis, found.hits)
+    candidates = _own_first(kb, analysis, _telling(analysis, found.hits))
     candidates = _dated_first(candidates) if analysis.type == "temporal" else candidates
     if defining:
         candidates = _defining_first(defining, candidates)
@@ -64,6 +65,17 @@ def direct(kb: KnowledgeBase, analysis: Analysis) -> Retrieval:
         traces=(*found.traces, *further.traces),
         dropped=tuple(dropped),
     )
+
+
+def _telling(analysis: Analysis, hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits without those of a changelog or a licence, where the question names none."""
+    asked = frozenset(word.lower() for word in parse(analysis.question).words)
+    kept = []
+    for hit in hits:
+        titled = frozenset(word.lower() for word in parse(hit.document.title).words)
+        if not titled or not titled <= BACK_MATTER or titled & asked:
+            kept.append(hit)
+    return kept or hits
 
 
 def _own_first(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit]) -> list[Hit]:

@@ -19,6 +19,7 @@ from wellread.text.english_types import (
     AN_AMOUNT,
     ASKS_FOR,
     ASKS_HOW,
+    ASKS_TO_DO,
     ASKS_WHAT,
     BEFORE_A_PLACE,
     CITED,
@@ -244,6 +245,11 @@ def _counts(sentence: str, counted: str) -> bool:
 def asks_how(question: str) -> bool:
     """Whether ``question`` asks for what to do, step by step."""
     return ASKS_HOW.search(question) is not None
+
+
+def wants_steps(question: str) -> bool:
+    """Whether ``question`` asks what the asker is to do."""
+    return asks_how(question) or ASKS_TO_DO.search(question) is not None
 
 
 def guide_of(question: str, terms: str, found: Iterable[DocumentFacts]) -> DocumentFacts | None:

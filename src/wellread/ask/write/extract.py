@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
 from wellread.ask.retrieve.further_passages import names_of
-from wellread.ask.understand.answer_kind import guide_of, subject_of
+from wellread.ask.understand.answer_kind import guide_of, subject_of, wants_steps
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import (
@@ -27,7 +27,7 @@ from wellread.ask.write.candidate_sentences import (
 from wellread.ask.write.compare_sides import compare_sides
 from wellread.ask.write.leading_sentence import chosen_of
 from wellread.ask.write.passage_reading import Chooser
-from wellread.ask.write.sentence_choice import whole_list
+from wellread.ask.write.sentence_choice import steps_after, whole_list
 from wellread.ask.write.sentence_score import (
     Scored,
     SentenceFeatures,
@@ -129,6 +129,8 @@ def extract(
     picked = chosen_of(analysis.question, scored, most, read=chooser.readings is not None)
     chosen = [each.option for each in picked]
     chosen += [item for item in whole_list(picked, options) if item not in chosen]
+    if picked and wants_steps(analysis.question):
+        chosen += [each for each in steps_after(picked[0].option, options) if each not in chosen]
     page = Page(evidence=material.evidence)
     page.say_all(in_order(chosen, options))
     return Extract(

@@ -19,6 +19,7 @@ KEEP_LEANING = 0.75  # where it cannot be read without one that is not part of t
 SAME = 0.55  # share of words in common from which a sentence repeats another
 INSIDE = 0.85  # of the shorter one's words, from which it is part of the longer one
 MANY_ITEMS = 8  # of one list
+STEPS, STEP_WORDS = 3, 50  # sentences and words that go on with what is to be done
 
 
 def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP) -> list[Scored]:
@@ -104,3 +105,19 @@ def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Opti
         option for option in options if option.item and (option.evidence, option.lead) == doubled
     ]
     return items if len(items) <= MANY_ITEMS else []
+
+
+def steps_after(best: Option, options: Sequence[Option]) -> list[Option]:
+    """The next sentences of the paragraph, which go on with what is to be done."""
+    found: list[Option] = []
+    end, words = best.span.end, 0
+    for option in options:
+        if option.evidence != best.evidence or option.place <= best.place:
+            continue
+        words += len(option.text.split())
+        apart = option.span.start - end > 1 or not option.text.rstrip("\"'”’)").endswith((".", "!"))
+        if apart or option.item or option.speaker or len(found) == STEPS or words > STEP_WORDS:
+            break
+        found.append(option)
+        end = option.span.end
+    return found
