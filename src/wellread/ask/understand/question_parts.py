@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
-from wellread.text.english_questions import ANOTHER_QUESTION, ASKING_ON, OPENS_A_QUESTION
+from wellread.text.english_questions import (
+    ANOTHER_QUESTION,
+    ASKING_ON,
+    OPENS_A_QUESTION,
+    PRONOUNS,
+)
 from wellread.text.english_types import ASPECT, COMPARING, SIDE_LEADING, SIDE_TRAILING, SIDES
 from wellread.text.parsed import parse
 from wellread.types import Filters, Span
@@ -76,7 +81,8 @@ def goes_on(part: str, before: str) -> bool:
     """
     read = parse(part)
     own = any(phrase.definite for phrase in read.phrases)
-    return not own and not read.stem_set.isdisjoint(parse(before).stem_set)
+    points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in read.tokens)
+    return not own and (points or not read.stem_set.isdisjoint(parse(before).stem_set))
 
 
 def without(text: str, cuts: Sequence[Span]) -> str:

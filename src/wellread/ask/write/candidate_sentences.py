@@ -113,6 +113,7 @@ def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
         or _CAPTION.match(text)
         or REFERENCE.search(text)
         or text.lstrip().startswith("|")
+        or (text.isupper() and not bare.endswith((".", "!")))  # a heading in capitals
     ):
         return False
     if " | " in text and " | " not in before.rstrip().rpartition("\n")[2]:
