@@ -85,6 +85,10 @@ ALONE = (
     r"(?=\s*(?:$|[?.!,;]|(?:is|are|was|were|do|does|did|has|have|had|can|will|would|and|or|cost"
     r"|\w+er|costs|lend|open|sell|offer|run|say|take|use|work|works|mean|means|better|cheaper|with|from)\b))"
 )
+PHRASE_OF = re.compile(  # "about the microgrid on Skerrick" is not about Skerrick
+    r"\b(?:about|is|was|did|does)\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}"
+    r"(?:on|of|in|at|for|from)\s+(?:the\s+)?(?P<what>[A-Z][^?.!,]*\w))"
+)
 # A choice between things that are not named: "which one is better?".
 WHICH_OF_WHAT = _form(
     r"^\W*which(?:\s+ones?)?\s+(?:is|are|was|were|do|does|did|has|have|had)\s+(?!(?:the|an?)\b)"

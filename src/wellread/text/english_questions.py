@@ -78,7 +78,7 @@ IN_LANGUAGE = _form(
 )
 ANY_SOURCE = (
     "documents?|sources?|entries|items|materials?|texts?|posts?|publications?|reports?|notices?|"
-    "records?|issues|editions"
+    "records?|issues|editions|meetings?|minutes(?=\\s+(?:of|from)\\b)"
 )
 # Kind of source to what it is called.
 SOURCE_NOUNS: dict[Kind, list[str]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
 
@@ -38,6 +39,12 @@ class Parts:
             and bare(mark.path[-1]) != self._document.title
         ]
 
+    def sections(self) -> list[HeadingMark]:
+        """The headings of the first level that has several: a title alone is no section."""
+        depths = Counter(len(mark.path) for mark in self.headings())
+        level = min((depth for depth, count in depths.items() if count > 1), default=0)
+        return [mark for mark in self.headings() if len(mark.path) == level]
+
     def leaves(self) -> Iterator[HeadingMark]:
         """The headings under which no other stands."""
         marks = self.headings()
@@ -58,11 +65,9 @@ class Parts:
 
     def items(self, mark: HeadingMark) -> list[Span]:
         """The items of the list under a heading, those inside others left out."""
-        body = Span(start=mark.start, end=self.end(mark))
-        return [
-            Span(start=body.start + one.start("text"), end=body.start + one.end("text"))
-            for one in _ITEM.finditer(body.of(self._document.text))
-        ]
+        text, end = self._document.text, self.end(mark)
+        line = text.find("\n", mark.start, end)  # a numbered heading is no item
+        return items_in(text, Span(start=line if line >= 0 else mark.start, end=end))
 
     def called(self, stems: Set[str], least: float) -> HeadingMark | None:
         """The section made of items whose heading has the most of ``stems``, ``least`` of them."""
@@ -125,6 +130,15 @@ class Parts:
         return Span(start=start + found.start, end=start + found.end)
 
 
+def items_in(text: str, body: Span | None = None) -> list[Span]:
+    """The items of the lists in ``text``, or a part of it, those inside others left out."""
+    start = body.start if body else 0
+    return [
+        Span(start=start + one.start("text"), end=start + one.end("text"))
+        for one in _ITEM.finditer(body.of(text) if body else text)
+    ]
+
+
 def prose(text: str) -> bool:
     """Whether it is a sentence, and no heading or label."""
     return len(text.split()) >= PROSE and text.rstrip("\"'”’)").endswith((".", "!", "…"))
@@ -144,7 +158,8 @@ def lead_of_item(item: str) -> str:
 def first_of(item: str) -> str:
     """The first sentence of an item."""
     spans = sentence_spans(item)
-    return one_line(spans[0].of(item) if spans else item)
+    whole = next((one.end for one in spans if len(item[: one.end].split()) >= PROSE), len(item))
+    return one_line(item[:whole])
 
 
 def one_line(text: str) -> str:

@@ -10,6 +10,7 @@ from wellread.ask.aggregate.document_parts import (
     Parts,
     bare,
     first_of,
+    items_in,
     joined,
     lead_of_item,
     one_line,
@@ -43,6 +44,7 @@ MOST_TOLD = 25  # documents, one line each
 KEY_SENTENCES = 3  # of an abstract
 DEFINED_WITHIN, DEFINING = 6, 2  # sentences of an entity that are looked at, and told
 NAMING = 0.5  # of the words asked for, in the heading of the section that is meant
+FEWEST_POINTS = 3  # numbered, of a text without headings that consists of them
 MOST_ITEMS = 14  # that are told by a sentence each; of more only their names
 
 
@@ -284,15 +286,16 @@ class _Teller:
 
     def _items(self) -> list[Row]:
         """The items of each section, where it is made of items; else its first sentence."""
-        marks = [mark for mark in self.parts.headings() if len(mark.path) == 1]
+        marks, text = self.parts.sections(), self.document.text
+        if not self.parts.headings() and len(points := items_in(text)) >= FEWEST_POINTS:
+            return [self._row(one_line(span.of(text)), span) for span in points]
         if len(marks) < 2:
             return []
-        text = self.document.text
         found: list[tuple[str, Span]] = []
         for mark in marks:
             after = self.parts.after(mark)
             items = self.parts.items(mark) or ([after] if after else [])
-            found += [(bare(mark.path[0]), one) for one in items]
+            found += [(bare(mark.path[-1]), one) for one in items]
         tell = lead_of_item if len(found) > MOST_ITEMS else first_of
         return [self._row(f"{section}: {tell(span.of(text))}", span) for section, span in found]
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from wellread.ask.aggregate.queries.query import nouns, spelling
 from wellread.ask.aggregate.queries.result import Scope, limits_of, scope_of
 from wellread.ask.understand.document_names import (
+    LIKELY,
     SURE,
     IsKind,
     Meant,
@@ -158,6 +159,8 @@ class _Reading:
                 )
                 return found, False
         name, plural = self.name(tokens, used)
+        if name.nouns and self._of_its_time(tokens, name):
+            return Meant(entries=tuple(self._entries), certainty=LIKELY), False
         if name.words:  # "in the papers": many, in which what the words say is looked for
             said = [one for at, one in enumerate(tokens) if at not in used]
             said = [one for one in said if one.plain in (name.words[0], name.words[-1])]
@@ -174,11 +177,18 @@ class _Reading:
             return Meant(entries=fitting, certainty=SURE), True
         return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
 
+    def _of_its_time(self, tokens: Sequence[Token], name: Name) -> bool:
+        """Whether the one document of a time is to be summed up: "the meeting in May"."""
+        timed = any(one.kind == "time" for one in self._analysis.constraints)
+        summed = not SUMMING_UP.isdisjoint(one.plain for one in tokens)
+        return timed and (summed or not name.words) and len(self._entries) == 1
+
     def name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
         """What the document is called, and whether several are."""
         words, kinds, plural = [], [], False
         for at, token in enumerate(tokens):
             one = singular(token.plain) or token.plain
+            one = token.plain if token.plain in DOCUMENT_NOUNS else one
             if at not in used and (one in DOCUMENT_NOUNS or self._is_type(token.plain)):
                 kinds.append(one)
                 plural = plural or one != token.plain
@@ -211,7 +221,7 @@ class _Reading:
         """
         plain = [token.plain for token in tokens]
         noun = any(
-            (singular(word) or word) in DOCUMENT_NOUNS
+            not DOCUMENT_NOUNS.isdisjoint((word, singular(word)))
             for at, word in enumerate(plain)
             if at not in used
         )

@@ -12,7 +12,7 @@ from wellread.ask.understand.mentions import entities_of
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.text.english import DAYTIMES, EMPTY_HEADS, MONTHS, SEASONS, STOP_WORDS, WEEKDAYS
 from wellread.text.english_catalogue import DETERMINERS
-from wellread.text.english_followups import IS_A
+from wellread.text.english_followups import IS_A, PHRASE_OF
 from wellread.text.english_questions import GROUPS, MEN, NO_PERSONS, PARTICLES, WOMEN
 from wellread.text.parsed import parse
 from wellread.text.tokens import ARTICLES, key_of_words
@@ -35,11 +35,6 @@ _ADJECTIVE = re.compile(r"[A-Z][\w-]*(?:ish|ese|[ie]an|ic)")
 _NO_NAMES = STOP_WORDS.union(MONTHS, WEEKDAYS, SEASONS, DAYTIMES, {"christmas"})
 _KINDS = NO_PERSONS | GROUPS | {"film", "novel", "song"}
 _PLACE_LED = re.compile(r"\b(?:in|at|near)\s+(?:the\s+)?$", re.IGNORECASE)
-# "about the microgrid on Skerrick" is not about Skerrick.
-_PHRASE_OF = re.compile(
-    r"\b(?:about|is|was|did|does)\s+(?P<whole>the\s+(?:[a-z][\w-]*\s+){1,3}(?:on|of|in|at|for|from)\s+(?:the\s+)?"
-    r"(?P<what>[A-Z][^?.!,]*\w))"
-)
 # "its Java bindings", where "Java" says which bindings are meant.
 _OF_A_NAME = re.compile(r"\s(?P<what>[a-z]{4,})\b")
 _DETERMINED = re.compile(rf"\b(?:{'|'.join(DETERMINERS)})\s$", re.IGNORECASE)
@@ -148,7 +143,7 @@ def _said(turn: Turn, back: int, vocabulary: Vocabulary) -> Iterator[_Mention]:
     for place, text in enumerate(turn.names[:3]):
         score = CITED - 0.5 * place if len(text.split()) <= LONGEST_TITLE else LONG_TITLE
         yield _Mention(text, True, score, around, cited=True)
-    whole = _PHRASE_OF.search(turn.question)
+    whole = PHRASE_OF.search(turn.question)
     if whole:
         yield _Mention(whole["whole"], True, IN_QUESTION, around)
     for text, named in _mentions(turn.question, vocabulary):

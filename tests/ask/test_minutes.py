@@ -1,0 +1,153 @@
+"""Minutes, a handbook and a changelog as people keep them: plain files, dated by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+
+import pytest
+
+from wellread.answers import CATALOGUE, Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.followups.rewrite import standalone
+from wellread.ask.understand.followups.turns import Turn
+from wellread.ask.understand.question_parts import goes_on
+from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+FILES = {
+    "minutes-2024-05-13.txt": """ROWING CLUB OF THE SOUND
+General meeting, 13 May 2024
+
+1. JETTY. The planks at the end are rotten. Agreed to buy oak.
+
+2. BOATS. Two boats need new oars. Put off to June.
+
+3. FEES. They go up by five crowns. Carried.
+""",
+    "minutes-2024-06-10.md": """# Rowing club
+## Minutes of the meeting
+
+### 1. Oars
+Ten oars were bought in Lund.
+
+### 2. Summer regatta
+The summer regatta is moved to the harbour, since the lake is low.
+""",
+    "handbook.md": """# Handbook
+
+## The lamp blinks twice
+Two blinks mean: the bilge pump is stuck. Switch it off, open the lid and take out the weed.
+
+## The winch
+The winch is greased in spring.
+""",
+    "changelog.md": "# Changelog\n\n- Winch: how the winch is greased by its crew\n",
+}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("minutes")
+    folder = root / "material"
+    folder.mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    low: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.1}}
+    with open_kb(root / "home", overrides=low, embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(folder)])
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, question: str) -> Answer:
+    return await final(answer(kb, Question(text=question, fresh=True)))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Sum up what was settled at the meeting in May 2024.",
+        "Summarize the minutes of 13 May 2024.",
+        "What was discussed at the meeting of 13 May 2024?",
+    ],
+)
+async def test_the_one_document_of_a_time_is_summed_up(kb: KnowledgeBase, question: str) -> None:
+    given = await ask(kb, question)
+    assert given.answered_by == CATALOGUE
+    assert [line[:9] for line in given.text.splitlines()[1:]] == [
+        "- JETTY. ",
+        "- BOATS. ",
+        "- FEES. T",
+    ]
+    assert "Agreed to buy oak" in given.text
+
+
+async def test_sections_below_a_title_are_told_by_what_they_say(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What was discussed at the meeting of 10 June 2024?")
+    assert "- Oars: Ten oars were bought in Lund." in given.text
+    assert "- Summer regatta: The summer regatta is moved" in given.text
+
+
+def test_a_file_is_dated_by_its_name(kb: KnowledgeBase) -> None:
+    known = {
+        one.uri.rpartition("/")[2]: one.id for one in kb.catalogue.listings.titles(["default"])
+    }
+    facts = kb.catalogue.facts(list(known.values()))
+    assert facts[known["minutes-2024-05-13.txt"]].published_at == datetime(2024, 5, 13, tzinfo=UTC)
+    assert facts[known["handbook.md"]].published_at is None
+
+
+async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "The lamp blinks twice: what should I do about the bilge pump?")
+    said = [one.text for one in given.sentences]
+    assert said[:2] == [
+        "Two blinks mean: the bilge pump is stuck.",
+        "Switch it off, open the lid and take out the weed.",
+    ]
+
+
+async def test_a_changelog_tells_only_who_asks_for_it(kb: KnowledgeBase) -> None:
+    plain = await ask(kb, "How is the winch greased?")
+    assert "Changelog" not in {one.title for one in plain.citations}
+    asked = await ask(kb, "What does the changelog say of how the winch is greased?")
+    assert "Changelog" in {one.title for one in asked.citations}
+
+
+async def test_no_heading_in_capitals_is_an_answer(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What does the rowing club of the sound do?")
+    assert "ROWING CLUB OF THE SOUND" not in given.text
+
+
+async def test_papers_that_came_as_other_kinds(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "How many papers are about the regatta?")
+    assert given.text.startswith("There are no papers about “regatta”, but 1 other document:")
+    assert given.confidence.score < 0.8
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "question", "alone"),
+    [
+        (
+            "Where does the old bread go after noon?",
+            "Bread is sold at half price until noon.",
+            "And who brings it there?",
+            "Who brings the old bread there?",
+        ),
+        (
+            "How long is the guarantee on the BrewKing?",
+            "It is two years.",
+            "Can I make it longer somehow?",
+            "Can I make the guarantee on the BrewKing longer somehow?",
+        ),
+    ],
+)
+def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone: str) -> None:
+    turns = [Turn(question=before, answer=said)]
+    assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
+
+
+def test_a_second_question_with_a_pronoun_goes_on() -> None:
+    assert goes_on("how much may it cost to produce?", "What should the new radio sell for?")
+    assert not goes_on("who owns the ferry?", "What should the new radio sell for?")
