@@ -213,7 +213,7 @@ def _verify(
     disputes: tuple[Dispute, ...] = ()
     checked: list[Checked] = []
     if written is not None:
-        written, disputes = with_disputes(analysis, evidence, written)
+        written, disputes = with_disputes(analysis, evidence, written, drafting.readings)
         checked = check_claims(
             written.claims,
             evidence,

@@ -252,6 +252,7 @@ UNITS = {
     "kilowatt": r"kw|kilowatts?",
     "megawatt": r"mw|megawatts?",
     "gigawatt": r"gw|gigawatts?",
+    "horsepower": r"b?hp|horse[\s-]?power",
     "year": r"years?(?!-olds?\b)",  # an age belongs to whom it tells of, not to the fact
     "month": r"months?",
     "week": r"weeks?",

@@ -200,12 +200,17 @@ def fits_of(question: str) -> Fits:
     if many is not None:
         counted = _counted(many["what"])
         return lambda sentence: 1 if counted and _counts(sentence, counted) else -1
-    for form, units in UNITS_ASKED:
-        if form.search(question):
-            return lambda sentence: 1 if _in_units(sentence, units) else -1
+    units = units_asked(question)
+    if units:
+        return lambda sentence: 1 if _in_units(sentence, units) else -1
     if HOW_MUCH_OF.search(question):
         return lambda sentence: -_only_money(sentence)
     return lambda _: 0
+
+
+def units_asked(question: str) -> frozenset[str]:
+    """The units of the amount that ``question`` asks for; none where they are not known."""
+    return next((units for form, units in UNITS_ASKED if form.search(question)), frozenset())
 
 
 def _only_money(sentence: str) -> bool:

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from wellread.answers import Claim, Conflict, Evidence, Sentence, View
 from wellread.ask.understand.answer_kind import expected_of
 from wellread.ask.verify.conflicts.compared_values import values
-from wellread.ask.verify.conflicts.detect import Disagreement, disagreement
+from wellread.ask.verify.conflicts.detect import MOST_VIEWS, Disagreement, disagreement
+from wellread.ask.verify.conflicts.rival_amounts import rival_amounts
 from wellread.ask.write.candidate_sentences import Option, Page
 from wellread.ask.write.drafting import Written
-from wellread.ask.write.extract import material_of
+from wellread.ask.write.extract import Material, material_of
+from wellread.ask.write.passage_reading import PassageReadings
 from wellread.questions import Analysis
 from wellread.text.english import ROUGHLY
 from wellread.text.parsed import parse
@@ -50,16 +52,24 @@ class Dispute:
 
 
 def with_disputes(
-    analysis: Analysis, evidence: Sequence[Evidence], written: Written
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    written: Written,
+    readings: PassageReadings | None = None,
 ) -> tuple[Written, tuple[Dispute, ...]]:
     """The draft with every view of what the sources disagree on, and the disagreements.
 
     Only where the question asks for one thing, and the draft is no list of steps or sides.
+
+    Args:
+        readings: what the reader said of the evidence, where one read it.
     """
     if analysis.type not in ("factual", "temporal", "counting") or written.arranged:
         return written, ()
     material = written.material or material_of(analysis, evidence)
     found = disagreement(analysis, material.evidence, material.options, material.features)
+    if found is None and readings is not None and written.material is not None:
+        found = _by_amounts(analysis, material, readings)
     if found is None:
         return written, ()
     if written.material is not None:
@@ -77,6 +87,15 @@ def with_disputes(
         )
     dispute = told(found, material.evidence, page)
     return replace(written, text=page.text, claims=tuple(page.claims)), (dispute,)
+
+
+def _by_amounts(
+    analysis: Analysis, material: Material, readings: PassageReadings
+) -> Disagreement | None:
+    odds = {place: one.odds for place, one in readings.sentences.items()}
+    rivals = rival_amounts(analysis, material.evidence, material.options, material.features, odds)
+    views = tuple((one,) for one in rivals[:MOST_VIEWS])
+    return Disagreement(kind="conflict", about=analysis.question, views=views) if views else None
 
 
 def settled(disputes: Sequence[Dispute], sentences: Sequence[Sentence]) -> tuple[Conflict, ...]:
@@ -175,8 +194,13 @@ def _kinds(leads: Sequence[Option], evidence: Sequence[Evidence]) -> str:
 
 
 def _rough(leads: Sequence[Option]) -> str:
-    rough = [_ROUGH.search(option.text) is not None for option in leads]
+    rough = [_is_rough(option.text) for option in leads]
     if all(rough) or not any(rough):
         return ""
     named = [ordinal for ordinal, each in zip(_ORDINALS, rough, strict=False) if each]
     return f"the {' and the '.join(named)} gives no exact value"
+
+
+def _is_rough(text: str) -> bool:
+    """Whether its one amount is no exact one; of several nobody knows which one is rough."""
+    return _ROUGH.search(text) is not None and len(parse(text).quantities) < 2
