@@ -253,7 +253,8 @@ ASKS_FOR = {  # the first form that fits counts
 }
 TIMES = frozenset("year month week day hour minute second".split())
 MONEY = frozenset({"dollar", "euro", "pound"})
-_POWERS = {f"{many}watt{held}" for many in ("kilo", "mega", "giga") for held in ("", " hour")}
+_WATTS = (f"{many}watt{held}" for many in ("kilo", "mega", "giga") for held in ("", " hour"))
+_POWERS = {"horsepower", *_WATTS}
 _LENGTHS = {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
 # How an amount is asked for, and its units.
 UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
@@ -274,10 +275,7 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
             r"|spen[dt])\b)|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b",
             MONEY,
         ),
-        (
-            r"\bhow much (?:\w+ )?(?:power|energy|electricity)\b(?!.*\bcosts?\b)",
-            _POWERS | {"horsepower"},
-        ),
+        (r"\bhow much (?:\w+ )?(?:power|energy|electricity)\b(?!.*\bcosts?\b)", _POWERS),
     )
 )
 HOW_MUCH_OF = _form(r"\bhow much (?!(?:is|are|was|were|do|does|did|has|have|had|can|should)\b)\w+")

@@ -14,8 +14,10 @@ from datetime import datetime
 from typing import Any
 
 from wellread.ask.retrieve.ranking import reranked
+from wellread.ask.retrieve.reported_speech import told_of
 from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.ask.retrieve.search import Searched, look
+from wellread.ask.understand.answer_kind import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind
 from wellread.text.english_questions import TOLD_THEN
@@ -143,6 +145,7 @@ def search_within(
         filters = narrowed(analysis.filters, kept)
         found = [] if filters is None else [_sources(kb, text, filters, limit, purpose)]
         found += _naming(kb, analysis, kept, limit)
+        found += _reporting(kb, analysis, kept, limit)
         traces += [searched.look for searched in found]
         hits = _joined(found, limit)
         if hits or not kept:
@@ -173,6 +176,22 @@ def _naming(
     purpose = f"what names {timed.value} itself"
     found = _sources(kb, analysis.question, rest, limit, purpose)
     return [replace(found, hits=naming(found.hits, named))]
+
+
+def _reporting(
+    kb: KnowledgeBase, analysis: Analysis, kept: Sequence[Constraint], limit: int
+) -> list[Searched]:
+    """What texts in which nobody speaks report of the speaker; nothing where none is asked for."""
+    said = next((constraint for constraint in kept if constraint.kind == "speaker"), None)
+    rest = narrowed(analysis.filters, [one for one in kept if one is not said])
+    if said is None or rest is None:
+        return []
+    within = both(rest, Filters(kinds=WRITTEN))
+    if within is None:
+        return []
+    found = _sources(kb, analysis.question, within, limit, f"what is reported of {said.value}")
+    told = [hit for hit in found.hits if told_of(hit.passage.text, said.filters.speakers)]
+    return [replace(found, hits=told)]
 
 
 def _joined(found: Sequence[Searched], limit: int) -> list[Hit]:

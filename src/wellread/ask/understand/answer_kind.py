@@ -36,7 +36,7 @@ from wellread.text.english_types import (
 )
 from wellread.text.names import is_acronym, singular
 from wellread.text.parsed import parse
-from wellread.types import DocumentFacts
+from wellread.types import DocumentFacts, Kind
 
 Expected = Literal["person", "date", "number", "place", "reason", "way", "definition", "other"]
 Fits = Callable[[str], int]
@@ -49,7 +49,7 @@ LACKING: dict[Expected | None, str] = {
 }
 """With what an answer begins that does not give the kind of thing that is asked for."""
 
-WRITTEN = ("article", "page", "paper", "entity")  # no talk and no past answer is a guide
+WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds that can be guides
 SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 LEAST = 0.6  # of the question's words that a guide's title holds
 _LETTERS = re.compile(r"[^\W\d_]+")
