@@ -255,6 +255,7 @@ TIMES = frozenset("year month week day hour minute second".split())
 MONEY = frozenset({"dollar", "euro", "pound"})
 _WATTS = (f"{many}watt{held}" for many in ("kilo", "mega", "giga") for held in ("", " hour"))
 _POWERS = {"horsepower", *_WATTS}
+_WEIGHTS = {"kilogram", "gram", "milligram", "tonne", "pound"}
 _LENGTHS = {"kilometre", "metre", "centimetre", "millimetre", "nautical mile", "mile", "foot"}
 # How an amount is asked for, and its units.
 UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
@@ -264,10 +265,7 @@ UNITS_ASKED: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
         (r"\bhow old\b", TIMES),
         (r"\bhow (?:far|tall|high|deep|wide)\b|\bthe (?:length|height|depth|distance)\b", _LENGTHS),
         (r"\bhow fast\b|\bspeed\b", {"kilometre per hour", "mile per hour", "knot"}),
-        (
-            r"\bhow heavy\b|\bweigh(?:s|ed)?\b",
-            {"kilogram", "gram", "milligram", "tonne", "pound"},
-        ),
+        (r"\bhow heavy\b|\bweigh(?:s|ed)?\b", _WEIGHTS),
         (r"\bhow (?:hot|cold|warm)\b|\btemperature\b", {"degree"}),
         (r"\b(?:percentage|per cent|percent|share of)\b", {"per cent"}),
         (
