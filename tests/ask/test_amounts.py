@@ -125,3 +125,11 @@ def test_an_answer_without_the_number_that_is_asked_for_is_not_sure(tmp_path: Pa
         add(kb, [str(page)])
         declined = asyncio.run(final(answer(kb, question)))
         assert (declined.answered_by, declined.confidence.band) == ("none", "none")
+
+
+def test_so_many_times_more_is_no_count() -> None:
+    fits = fits_of("How many samples are in the set?")
+    assert fits("It has 10 times more samples than the other.") == -1
+    assert fits("Of all, 40% samples were kept.") == -1
+    assert fits("It has 400 samples.") == 1
+    assert fits_of("How many times did it fail?")("It failed 3 times.") == 1

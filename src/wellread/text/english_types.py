@@ -285,6 +285,7 @@ IDENTIFIER = _form(
 HOW_MANY = _form(r"\bhow many\s+(?P<what>(?:[\w'’-]+\s+){0,3}[\w'’-]+)")
 A_COUNT = _form(
     rf"(?<![\w#.,-])(?:\d[\d,]*(?:\.\d+)?(?:[kmgt]b|[kmbt]|x)?|(?:{_NUMBERS}))\b(?!-\d)"
+    r"(?!\s+times\s+(?:more|less|fewer|as|\w+er)\b|-?fold\b|\s*(?:%|per\s?cent))"
 )
 # Words after which a number belongs to what stands before it: "Total parameters = 340M".
 GIVING = _form(r"(?:[=:(]|\b(?:of|is|are|was|were|to|at|is\s+about|are\s+about))\s*$")

@@ -233,8 +233,13 @@ def read_or_promising(
         return promising(options, features)
     known = chooser.readings.sentences
     read = [at for at, one in enumerate(options) if (one.evidence, one.place) in known]
-    telling = [at for at in read if options[at].readable or features[at].fits > 0]
+    telling = [at for at in read if options[at].readable or _leads(options[at], features[at])]
     return telling or read or promising(options, features)
+
+
+def _leads(option: Option, features: SentenceFeatures) -> bool:
+    """Whether it gives the amount that is asked for and leads on to what has it: "Two rooms:"."""
+    return features.fits > 0 and option.text.rstrip().endswith(":")
 
 
 def _odds(option: Option, chooser: Chooser) -> float:
