@@ -290,7 +290,7 @@ EMPTY_HEADS = frozenset(
     anyone anything article aspect case detail example fact information kind lot number one part
     person reason section sort thing time topic type way year years day days today people things
     aspects details facts examples reasons else significant interesting important information
-    career life thing name first second third last next other others best most more
+    career going life thing name first second third last next other others best most more
     """.split()
 )
 

@@ -249,7 +249,11 @@ class _Teller:
             ]
             return [*lead, *parts], bool(parts)
         items = self._items()
-        return items or lead or opening, bool(items)
+        told = [
+            *lead,
+            *(row for row in opening if row.line not in " ".join(one.line for one in lead)),
+        ]
+        return items or told[:KEY_SENTENCES], bool(items)
 
     def defining(self, name: str) -> list[Row]:
         """The sentences that say what the thing is that the document is called after.
