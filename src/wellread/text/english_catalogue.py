@@ -317,6 +317,8 @@ AROUND_A_FACT = frozenset(
     us want whole would kind first sort stuff things thing there up many much number
     """.split()
 )
+LATEST_ONES = frozenset("latest newest recent last".split())
+EARLIEST_ONES = frozenset("earliest oldest first".split())
 # Any of them may be called so, whatever its kind.
 DOCUMENT_NOUNS = frozenset(
     """

@@ -28,6 +28,7 @@ KIND_MISSING = 1.2  # against one of another
 NEAR = 0.2  # documents that fit so nearly as well as the best are meant as well
 MOST = 3  # documents that one name may mean
 LEAST_SHARE = 0.3  # of a title's words, for a name without a number or a kind
+LEAST_LETTERS = 3  # of initials that stand for a title
 SURE, LIKELY, DOUBTFUL = 0.93, 0.85, 0.5
 
 _MAIN = re.compile(r"(?P<main>[^:–—,(]{2,60}?)\s*(?::\s|\s[-–—]\s|,\s|\s?\()")
@@ -99,6 +100,8 @@ def _fit(name: Name, entry: Entry, aliased: frozenset[str], address: str, of: Is
         return EXACT
     if asked in (main, _file(address)) or entry.id in aliased:
         return SHORT
+    if len(name.words) == 1 and asked == _initials(entry.title):
+        return SHORT
     held = {*map(_one, name.words)}
     if not held or not held <= words:
         return 0.0
@@ -123,6 +126,14 @@ def _title(title: str) -> tuple[str, str, frozenset[str]]:
     words = [token.plain for token in tokens_of(title)]
     telling = frozenset(_one(word) for word in words if word not in STOP_WORDS)
     return key_of(title), key_of(main["main"]) if main else "", telling
+
+
+@lru_cache(maxsize=20_000)
+def _initials(title: str) -> str:
+    """The first letters of a title of three capitalised words or more; empty for another."""
+    words = [token.written for token in tokens_of(title) if token.plain not in STOP_WORDS]
+    named = len(words) >= LEAST_LETTERS and all(word[:1].isupper() for word in words)
+    return "".join(word[0].lower() for word in words) if named else ""
 
 
 def _file(address: str) -> str:

@@ -35,7 +35,9 @@ from wellread.text.english_catalogue import (
     BEFORE_A_SUBJECT,
     DOCUMENT_NOUNS,
     DOING,
+    EARLIEST_ONES,
     FACTS_ASKED,
+    LATEST_ONES,
     SPOKEN_NOUNS,
     SUMMING_UP,
 )
@@ -159,8 +161,9 @@ class _Reading:
                 )
                 return found, False
         name, plural = self.name(tokens, used)
-        if name.nouns and self._of_its_time(tokens, name):
-            return Meant(entries=tuple(self._entries), certainty=LIKELY), False
+        one = self._one_by_time(tokens, name, plural=plural)
+        if one is not None:
+            return one, False
         if name.words:  # "in the papers": many, in which what the words say is looked for
             said = [one for at, one in enumerate(tokens) if at not in used]
             said = [one for one in said if one.plain in (name.words[0], name.words[-1])]
@@ -168,20 +171,37 @@ class _Reading:
             return (Meant() if plural else self._named(name, key_of(whole))), False
         if not name.nouns:
             return Meant(), False
-        fitting = tuple(
-            entry
-            for entry in self._entries
-            if entry.kind != "entity" and all(self._of(entry, noun) for noun in name.nouns)
-        )
+        fitting = self._fitting(name)
         if plural and len(fitting) <= MOST_DOCUMENTS:
             return Meant(entries=fitting, certainty=SURE), True
         return Meant(entries=fitting if len(fitting) == 1 else (), certainty=SURE), False
 
-    def _of_its_time(self, tokens: Sequence[Token], name: Name) -> bool:
-        """Whether the one document of a time is to be summed up: "the meeting in May"."""
+    def _fitting(self, name: Name) -> tuple[Entry, ...]:
+        """The documents of the kinds that the nouns say."""
+        return tuple(
+            entry
+            for entry in self._entries
+            if entry.kind != "entity" and all(self._of(entry, noun) for noun in name.nouns)
+        )
+
+    def _one_by_time(self, tokens: Sequence[Token], name: Name, *, plural: bool) -> Meant | None:
+        """The one document that its time tells: "the meeting in May", "the latest letter"."""
+        if not name.nouns or plural:
+            return None
+        said = [one.plain for one in tokens]
+        edge = [word for word in said if word in LATEST_ONES or word in EARLIEST_ONES]
+        others = [word for word in name.words if word not in edge]
         timed = any(one.kind == "time" for one in self._analysis.constraints)
-        summed = not SUMMING_UP.isdisjoint(one.plain for one in tokens)
-        return timed and (summed or not name.words) and len(self._entries) == 1
+        summed = not SUMMING_UP.isdisjoint(said)
+        if timed and (summed or not others) and len(self._entries) == 1:
+            return Meant(entries=tuple(self._entries), certainty=LIKELY)
+        if not edge or others:
+            return None
+        dated = [one for one in self._fitting(name) if one.published_at]
+        days = sorted(one.published_at for one in dated if one.published_at)
+        wanted = days[-1 if edge[0] in LATEST_ONES else 0] if days else None
+        found = tuple(one for one in dated if one.published_at == wanted)
+        return Meant(entries=found, certainty=LIKELY) if len(found) == 1 else None
 
     def name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
         """What the document is called, and whether several are."""
