@@ -58,7 +58,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
             told = text.format(number=number, metres=metres, animal=animal, days=days)
             (folder / f"{name}-{number}.md").write_text(told)
     (folder / "once.md").write_text("---\ntitle: Pier plan 4\n---\n\nThe pier plan is drawn.\n")
-    union = "---\nid: pilots\ntype: union\ntitle: Pilots Of Pier Four\n---\n\nThe pilots of pier four row.\n"
+    union = "---\nid: pilots\ntype: union\ntitle: Pilots Of Pier Four\n---\n\nThe pilots row.\n"
     (folder / "union.md").write_text(union)
     with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
         add(opened, [str(folder)])
@@ -149,7 +149,7 @@ async def test_when_a_thing_began_is_no_question_for_its_mention(kb: KnowledgeBa
             "“Harbour Letter #9 Talk” is dated 9 September",
         ),
         ("When was the first document published?", "“Harbour Letter #7” is dated 1 July 2024"),
-        ("What is PPF?", "The pilots of pier four row."),
+        ("What is PPF?", "The pilots row."),
     ],
 )
 async def test_the_newest_the_oldest_and_a_short_form(
