@@ -37,6 +37,14 @@ This letter tells what is new.
 
 - The crane was down for {days} days.
 """
+UNION = """---
+id: pilots
+type: union
+title: Pilots Of Pier Four
+---
+
+The pilots of pier four row at night.
+"""
 TALK = """---
 title: 'Harbour Letter #{number} Talk'
 date: 2024-0{number}-09
@@ -58,8 +66,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
             told = text.format(number=number, metres=metres, animal=animal, days=days)
             (folder / f"{name}-{number}.md").write_text(told)
     (folder / "once.md").write_text("---\ntitle: Pier plan 4\n---\n\nThe pier plan is drawn.\n")
-    union = "---\nid: pilots\ntype: union\ntitle: Pilots Of Pier Four\n---\n\nThe pilots row.\n"
-    (folder / "union.md").write_text(union)
+    (folder / "union.md").write_text(UNION)
     with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
         add(opened, [str(folder)])
         yield opened
@@ -149,7 +156,7 @@ async def test_when_a_thing_began_is_no_question_for_its_mention(kb: KnowledgeBa
             "“Harbour Letter #9 Talk” is dated 9 September",
         ),
         ("When was the first document published?", "“Harbour Letter #7” is dated 1 July 2024"),
-        ("What is PPF?", "The pilots row."),
+        ("What is PPF?", "The pilots of pier four row at night."),
     ],
 )
 async def test_the_newest_the_oldest_and_a_short_form(
