@@ -294,6 +294,9 @@ EMPTY_HEADS = frozenset(
     """.split()
 )
 
+# A thing that was just spoken of, at the end of a question: "who suggested that figure?".
+POINTED_AT = r"\b(?:that|this|these|those)\s+[a-z]{3,}\W*$"
+
 # --- first and last mentions ----------------------------------------------------------------------
 
 # The first or the last document that mentions something: "in which letter was X first described".

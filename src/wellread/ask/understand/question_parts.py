@@ -7,13 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.questions import Constraint, ConstraintKind, NamedEntity
+from wellread.text.english import POINTED_AT
 from wellread.text.english_questions import (
     ANOTHER_QUESTION,
     ASKING_ON,
     OPENS_A_QUESTION,
     PRONOUNS,
 )
-from wellread.text.english_types import ASPECT, COMPARING, SIDE_LEADING, SIDE_TRAILING, SIDES
+from wellread.text.english_types import (
+    ASPECT,
+    COMPARING,
+    SIDE_LEADING,
+    SIDE_TRAILING,
+    SIDES,
+)
 from wellread.text.parsed import parse
 from wellread.types import Filters, Span
 
@@ -23,6 +30,7 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'”’)]*(?=\s+[\"“(]?[A-Z])|$)", r
 _PARTS = re.compile(
     rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
+_ELLIPTIC = 3  # words of a question that leaves out what it is about: "how much dearer?"
 MOST_QUESTIONS = 3  # that are answered one by one
 _EDGE = re.compile(r"^[\s,;:.]+")
 
@@ -82,6 +90,8 @@ def goes_on(part: str, before: str) -> bool:
     read = parse(part)
     own = any(phrase.definite for phrase in read.phrases)
     points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in read.tokens)
+    points = points or re.search(POINTED_AT, part, re.IGNORECASE) is not None
+    points = points or (len(read.tokens) <= _ELLIPTIC and not read.names)
     return not own and (points or not read.stem_set.isdisjoint(parse(before).stem_set))
 
 
