@@ -157,6 +157,7 @@ async def test_when_a_thing_began_is_no_question_for_its_mention(kb: KnowledgeBa
         ),
         ("When was the first document published?", "“Harbour Letter #7” is dated 1 July 2024"),
         ("What is PPF?", "The pilots of pier four row at night."),
+        ("What does PPF stand for?", "The pilots of pier four row at night."),
     ],
 )
 async def test_the_newest_the_oldest_and_a_short_form(

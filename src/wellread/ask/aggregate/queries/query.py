@@ -117,7 +117,7 @@ def nouns(vocabulary: Vocabulary) -> dict[str, Noun]:
         take([one], Noun(what="documents", one=one, filters=Filters(kinds=(kind,))))
     for source_type in sorted(vocabulary.source_types - {"text"}):
         one, filters = said(source_type), Filters(source_types=(source_type,))
-        take([one], Noun(what="documents", one=one, filters=filters))
+        take([one, one.rpartition(" ")[2]], Noun(what="documents", one=one, filters=filters))
     for entity_type in sorted(vocabulary.entity_types):
         one = said(entity_type)
         take([one], Noun(what="entities", one=one, names=(entity_type,)))

@@ -41,8 +41,9 @@ from wellread.text.english_catalogue import (
     SPOKEN_NOUNS,
     SUMMING_UP,
 )
-from wellread.text.names import singular
-from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, tokens_of
+from wellread.text.english_questions import STANDS_FOR
+from wellread.text.names import is_acronym, singular
+from wellread.text.tokens import ARTICLES, Token, key_of, key_of_words, plain, tokens_of
 from wellread.types import Span
 
 Fact = str  # a name of ``FACTS_ASKED``
@@ -78,6 +79,11 @@ def read_fact(kb: KnowledgeBase, analysis: Analysis) -> FactAsked | None:
     scope = scope_of(kb, limits_of(analysis))
     tokens = _tokens(analysis, _companions(analysis.question, vocabulary_of(kb, scope.collections)))
     asked = list(_facts(tokens))
+    short = STANDS_FOR.search(analysis.question)
+    if short and is_acronym(short["short"]):
+        meant = _Reading(kb, analysis, scope).called(short["short"])
+        if len(meant.entries) == 1 and meant.exact:
+            return FactAsked(fact="definition", meant=meant, name=meant.entries[0].title)
     if not asked or any(one.kind == "speaker" for one in analysis.constraints):
         return None
     reading = _Reading(kb, analysis, scope)
@@ -202,6 +208,10 @@ class _Reading:
         wanted = days[-1 if edge[0] in LATEST_ONES else 0] if days else None
         found = tuple(one for one in dated if one.published_at == wanted)
         return Meant(entries=found, certainty=LIKELY) if len(found) == 1 else None
+
+    def called(self, short: str) -> Meant:
+        """What a short form is of: an entity that has it as an alias, a title by its letters."""
+        return self._named(Name(words=(plain(short),)), key_of(short))
 
     def name(self, tokens: Sequence[Token], used: frozenset[int]) -> tuple[Name, bool]:
         """What the document is called, and whether several are."""
