@@ -114,6 +114,11 @@ class Analysis:
         return tuple(name for name in named if name.casefold() in kept) or named
 
     @property
+    def document_limit(self) -> Constraint | None:
+        """The limit to a document of a series that the question looks into; None without."""
+        return next((one for one in self.constraints if one.kind == "document"), None)
+
+    @property
     def parsed(self) -> Text:
         """The question as it is read."""
         return parse(self.question)

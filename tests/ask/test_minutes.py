@@ -152,4 +152,5 @@ def test_a_second_question_with_a_pronoun_goes_on() -> None:
     assert goes_on("how much may it cost to produce?", "What should the new radio sell for?")
     assert goes_on("who had suggested that figure?", "How much did the fee go up?")
     assert goes_on("how much dearer?", "How much quieter is the Pro than the plain one?")
+    assert not goes_on("what is consent?", "What is a role?")
     assert not goes_on("who owns the ferry?", "What should the new radio sell for?")

@@ -190,6 +190,8 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
+    if analysis.document_limit is not None:
+        return None
     readers = (read_edge, *READERS.get(analysis.type, ()))
     queries = (query for read in readers for query in read(kb, analysis))
     return next(queries, None)
@@ -202,9 +204,9 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    one = any(limit.kind == "document" for limit in analysis.constraints)
     for strategy in (mentioned_first, *STRATEGIES.get(analysis.type, ())):
-        found = None if one and strategy in OF_MANY else strategy(kb, analysis)
+        aside = analysis.document_limit is not None and strategy in OF_MANY
+        found = None if aside else strategy(kb, analysis)
         if found is not None:
             break
     else:

@@ -73,7 +73,7 @@ def facts(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
 
 def _section(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
     """The items of a section of the one document that the question looks into."""
-    limit = next((one for one in analysis.constraints if one.kind == "document"), None)
+    limit = analysis.document_limit
     if limit is None or len(limit.filters.document_ids) != 1:
         return None
     question = without(analysis.question, [limit.span])

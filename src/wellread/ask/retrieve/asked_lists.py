@@ -34,8 +34,7 @@ LISTED = "asked list"
 
 def with_asked_list(kb: KnowledgeBase, analysis: Analysis, found: Retrieval) -> Retrieval:
     """``found`` with the list that the question asks for, where one of its documents has it."""
-    one = any(limit.kind == "document" for limit in analysis.constraints)
-    asked = asked_list(analysis.subject if one else analysis.question)
+    asked = asked_list(analysis.subject if analysis.document_limit else analysis.question)
     if not found.hits or (asked is None and len(analysis.sides) < 2):
         return found
     read = list(_read(kb, found.hits))

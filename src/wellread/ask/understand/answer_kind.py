@@ -49,7 +49,7 @@ LACKING: dict[Expected | None, str] = {
 }
 """With what an answer begins that does not give the kind of thing that is asked for."""
 
-WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # kinds that can be guides
+WRITTEN: tuple[Kind, ...] = ("article", "page", "paper", "entity")  # nobody speaks in these
 SURE: tuple[Expected, ...] = ("person", "date", "number", "place")
 LEAST = 0.6  # of the question's words that a guide's title holds
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -8,7 +8,7 @@ surer it is. One of a series that a question looks into ("in newsletter 80") is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.store.catalogue.documents.aggregates import Entry
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import MONTHS, STOP_WORDS
 from wellread.text.english_questions import ASKED_OF, LOOKING_INTO
 from wellread.text.names import singular
 from wellread.text.tokens import key_of, key_of_words, plain, tokens_of
@@ -181,13 +181,23 @@ def numbered_of(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         noun = plain(match["noun"])
         name = singular(noun) or noun
         those = vocabulary.numbered.get((name, match["number"].lstrip("0")), ())
-        if not those or sum(one == name for one, _ in vocabulary.numbered) < SERIES:
+        if (
+            not those
+            or noun in MONTHS
+            or sum(one == name for one, _ in vocabulary.numbered) < SERIES
+        ):
             continue
-        best = max((len(one.others & asked), -len(one.others)) for one in those)
-        meant = [one for one in those if (len(one.others & asked), -len(one.others)) == best]
+        fits = {title: _beside(title, asked - {noun, name}) for _, title in those}
+        meant = [one for one in those if fits[one[1]] == max(fits.values())]
         span = Span(start=match.start("noun"), end=match.end("number"))
         led = match["before"].strip().lower() not in ASKED_OF
         cut = Span(start=match.start() if led else span.start, end=span.end)
-        ids = tuple(sorted({one.document_id for one in meant}))
-        value = " or ".join(f"“{title}”" for title in dict.fromkeys(one.title for one in meant))
+        ids = tuple(sorted({known for known, _ in meant}))
+        value = " or ".join(f"“{title}”" for title in dict.fromkeys(title for _, title in meant))
         yield limit("document", span, value, Filters(document_ids=ids), cut)
+
+
+def _beside(title: str, asked: Set[str]) -> tuple[int, int]:
+    """How many of the words ``asked`` a title has, and how few others."""
+    words = {token.plain for token in tokens_of(title)}
+    return len(words & asked), -len(words)

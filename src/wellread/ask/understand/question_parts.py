@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"\S.*?(?:[.!?]+[\"'”’)]*(?=\s+[\"“(]?[A-Z])|$)", r
 _PARTS = re.compile(
     rf"(?:[,;]?\s+and\s+(?=(?:also\s+)?(?:{'|'.join(ASKING_ON)})\b)|\?\s+)", re.IGNORECASE
 )
-_ELLIPTIC = 3  # words of a question that leaves out what it is about: "how much dearer?"
+_ELLIPTIC = 1  # topic words of a question that leaves out what it is about: "how much dearer?"
 MOST_QUESTIONS = 3  # that are answered one by one
 _EDGE = re.compile(r"^[\s,;:.]+")
 
@@ -91,7 +91,7 @@ def goes_on(part: str, before: str) -> bool:
     own = any(phrase.definite for phrase in read.phrases)
     points = any(PRONOUNS.get(token.plain) in ("it", "they") for token in read.tokens)
     points = points or re.search(POINTED_AT, part, re.IGNORECASE) is not None
-    points = points or (len(read.tokens) <= _ELLIPTIC and not read.names)
+    points = points or not (read.phrases or read.names or len(read.topic_stems) > _ELLIPTIC)
     return not own and (points or not read.stem_set.isdisjoint(parse(before).stem_set))
 
 

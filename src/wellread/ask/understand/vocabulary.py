@@ -46,7 +46,7 @@ class Vocabulary:
         entity_types: as the graph has them.
         dated: key of a title or alias to the date of its document.
         numbered: (noun, number) of a title ("Weekly Letter #80: Tides") to the documents that
-            have it, each with the other words of its title.
+            have it, each with its title.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
@@ -64,17 +64,8 @@ class Vocabulary:
     relations: tuple[str, ...] = ()
     entity_types: frozenset[str] = frozenset()
     dated: Mapping[str, date] = field(default_factory=dict)
-    numbered: Mapping[tuple[str, str], tuple[Numbered, ...]] = field(default_factory=dict)
+    numbered: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)
     published: tuple[date, date] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbered:
-    """A document that a noun and a number name, and the other words of its title, plain."""
-
-    document_id: str
-    title: str
-    others: frozenset[str]
 
 
 _Stamps = tuple[str, ...]
@@ -179,16 +170,15 @@ _IN_TITLE = re.compile(
 )
 
 
-def _numbered(words: Sequence[CollectionWords]) -> dict[tuple[str, str], tuple[Numbered, ...]]:
-    found: dict[tuple[str, str], list[Numbered]] = {}
+def _numbered(
+    words: Sequence[CollectionWords],
+) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for title, known in chain.from_iterable(one.numbered.items() for one in words):
         for match in _IN_TITLE.finditer(title):
             noun = plain(match["noun"])
-            rest = title[: match.start()] + title[match.end() :]
-            others = frozenset(token.plain for token in tokens_of(rest))
-            found.setdefault((singular(noun) or noun, match["number"].lstrip("0")), []).extend(
-                Numbered(document_id=one, title=title, others=others) for one in known
-            )
+            key = singular(noun) or noun, match["number"].lstrip("0")
+            found.setdefault(key, []).extend((one, title) for one in known)
     return {key: tuple(those) for key, those in found.items()}
 
 

@@ -15,7 +15,7 @@ import yaml
 from wellread.errors import SourceError
 from wellread.types import EntityFacts, Relation
 
-_NAMED_DATE = re.compile(r"(?<!\d)(?:19|20)\d\d-\d\d-\d\d(?!\d)")
+_NAMED_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 # The C loader is about ten times as fast; wheels without it exist. Both are safe ones.
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -134,9 +134,10 @@ def web_address(text: str) -> str:
 
 
 def date_in_name(name: str) -> datetime | None:
-    """The one date that a file's name holds ("minutes-2025-05-13.txt"); None without."""
+    """The date that a file's name begins with, else the only one in it; None without."""
+    first = _NAMED_DATE.match(name)
     dates = {one.group() for one in _NAMED_DATE.finditer(name)}
-    return moment(dates.pop()) if len(dates) == 1 else None
+    return moment(first.group() if first else dates.pop() if len(dates) == 1 else None)
 
 
 def moment(value: object) -> datetime | None:
