@@ -13,6 +13,7 @@ from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.question_parts import goes_on
 from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ingest.loaders.front_matter import date_in_name
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -97,6 +98,22 @@ def test_a_file_is_dated_by_its_name(kb: KnowledgeBase) -> None:
     facts = kb.catalogue.facts(list(known.values()))
     assert facts[known["minutes-2024-05-13.txt"]].published_at == datetime(2024, 5, 13, tzinfo=UTC)
     assert facts[known["handbook.md"]].published_at is None
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2024-05-13-to-2024-06-10.md", date(2024, 5, 13)),
+        ("minutes-1898-02-01.txt", date(1898, 2, 1)),
+        ("from-2024-05-13-to-2024-06-10.txt", None),
+        ("order-12024-05-13.txt", None),
+        ("order-2024-05-131.txt", None),
+        ("plan-2024-13-40.txt", None),
+    ],
+)
+def test_which_date_of_a_name_counts(name: str, day: date | None) -> None:
+    found = date_in_name(name)
+    assert (found.date() if found else None) == day
 
 
 async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> None:

@@ -12,7 +12,7 @@ import pytest
 from wellread.answers import CATALOGUE, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.understand.document_names import numbered_of
-from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -95,6 +95,11 @@ def meant(kb: KnowledgeBase, question: str) -> list[str]:
 )
 def test_which_of_a_series_is_meant(kb: KnowledgeBase, question: str, titles: list[str]) -> None:
     assert meant(kb, question) == titles
+
+
+def test_a_month_with_a_number_is_a_time() -> None:
+    titles = {("may", str(day)): ((f"{day}", f"Notes of May {day}"),) for day in range(1, 9)}
+    assert not list(numbered_of("What was said in May 8?", Vocabulary(numbered=titles)))
 
 
 @pytest.mark.parametrize(("number", "metres"), [(7, "two"), (8, "three"), (9, "five")])

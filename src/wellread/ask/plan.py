@@ -168,8 +168,6 @@ STRATEGIES: Mapping[QuestionType, tuple[Strategy, ...]] = {
     "factual": (documents_named, facts, digest, news, guides, clearly_related),
     "temporal": (facts, digest, news),
 }
-# What tells of the catalogue at large, and nothing of what stands in one document.
-OF_MANY = (mentioned_first, documents_named, counts, digest, gaps, coverage, trends, explore)
 READERS: Mapping[QuestionType, tuple[Reader, ...]] = {
     "counting": (read_counts, read_news),
     "gap_finding": (read_news, read_gaps),
@@ -190,8 +188,6 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         StoreError: the catalogue cannot be read.
     """
-    if analysis.document_limit is not None:
-        return None
     readers = (read_edge, *READERS.get(analysis.type, ()))
     queries = (query for read in readers for query in read(kb, analysis))
     return next(queries, None)
@@ -205,8 +201,7 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     for strategy in (mentioned_first, *STRATEGIES.get(analysis.type, ())):
-        aside = analysis.document_limit is not None and strategy in OF_MANY
-        found = None if aside else strategy(kb, analysis)
+        found = strategy(kb, analysis)
         if found is not None:
             break
     else:
