@@ -165,6 +165,35 @@ def test_what_a_pronoun_stands_for(before: str, said: str, question: str, alone:
     assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
 
 
+@pytest.mark.parametrize(
+    ("before", "question", "alone"),
+    [
+        (
+            "Who is to mend our roof?",
+            "And what do they want for it?",
+            "What do they want for our roof?",
+        ),
+        (
+            "Who runs the ferry?",
+            "And how long have they run it?",
+            "How long have they run the ferry?",
+        ),
+        ("Who built the piers?", "And what did they cost?", "What did the piers cost?"),
+        ("What did the council decide?", "And when did they vote?", "When did the council vote?"),
+        (
+            "What does Holm & Daughters sell?",
+            "And when are they open?",
+            "When are Holm & Daughters open?",
+        ),
+    ],
+)
+def test_they_stands_for_several_or_a_body_of_people(
+    before: str, question: str, alone: str
+) -> None:
+    turns = [Turn(question=before)]
+    assert standalone(question, turns, Vocabulary(), date(2026, 1, 1)).text == alone
+
+
 def test_a_second_question_with_a_pronoun_goes_on() -> None:
     assert goes_on("how much may it cost to produce?", "What should the new radio sell for?")
     assert goes_on("who had suggested that figure?", "How much did the fee go up?")

@@ -135,3 +135,11 @@ async def test_a_name_that_several_share_is_asked_back(kb: KnowledgeBase) -> Non
     given = await ask(kb, "What is the Heron?")
     assert "is a name of 2 things" in given.text
     assert all("Corn Mill" in one or "Ferry Heron" in one for one in given.suggestions)
+
+
+async def test_what_says_that_little_is_known_is_no_part_of_an_answer(kb: KnowledgeBase) -> None:
+    hedged: dict[str, dict[str, object]] = {"qa": {"confidence_threshold": 0.05}}
+    with open_kb(kb.home, overrides=hedged, embedder=ReadableEmbedder()) as opened:
+        given = await ask(opened, "Why was anything painted green, and who paid for it?")
+    assert "Based on limited information" in given.text
+    assert "**Who paid for Ferry Heron?**" in given.text

@@ -170,7 +170,13 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     """The turn for one of its questions, in words that need none of those ``before`` it."""
     if text == turn.question.text:
         return turn
-    told = [Turn(question=part.analysis.question, answer=part.reply.text) for part in before]
+    told = [
+        Turn(
+            question=part.analysis.question,
+            answer=" ".join(one.text for one in part.reply.sentences),
+        )
+        for part in before
+    ]
     asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
     read = standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text

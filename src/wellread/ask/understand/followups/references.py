@@ -32,6 +32,7 @@ from wellread.text.english_followups import (
 from wellread.text.english_questions import (
     CITABLE,
     CLAUSE_OPENERS,
+    GROUPS,
     PERSONS,
     PRONOUNS,
     TEAMS,
@@ -109,7 +110,10 @@ def pronoun_edits(text: str, candidates: Sequence[Antecedent]) -> Iterator[Edit]
 def _fits(sort: str, one: Antecedent) -> bool:
     if sort in ("he", "she"):
         return one.person >= 0 and one.sex in ("", sort)
-    return sort == "they" or one.person < 2
+    if sort == "they":
+        # "they" is for several, for somebody, and for a body of people: for no one thing.
+        return one.plural or one.named or one.person > 0 or not GROUPS.isdisjoint(one.words)
+    return one.person < 2
 
 
 def _agreement(sort: str, one: Antecedent) -> float:
