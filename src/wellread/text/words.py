@@ -17,7 +17,9 @@ _ORDINAL = re.compile(r"(st|nd|rd|th)$")
 _IN_NAME = re.compile(
     r"\b[^\W\d_]+(?:-(?!(?:1[5-9]|20)\d\ds?\b))?\d[\w.]*(?:-\w+)*|\b\d+[A-Z]{1,}[A-Za-z]*\b"
 )
-_NAME = re.compile(r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)?[A-Z0-9][\w’'&.-]*)*")
+_NAME = re.compile(
+    r"\b[A-Z][\w’'&.-]*(?:\s+(?:(?:of|the|de|van|von|for|&)\s+)?[A-Z0-9][\w’'&.-]*)*"
+)
 _QUOTED = re.compile(r"[\"“«`]([^\"”»`]{2,80})[\"”»`]")
 # Controls but for tab and line break, spaces of no width, marks and overrides of direction,
 # Unicode tags and the second set of variation selectors, in which whole sentences can be hidden.
