@@ -170,18 +170,13 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
     """The turn for one of its questions, in words that need none of those ``before`` it."""
     if text == turn.question.text:
         return turn
-    told = [
-        Turn(
-            question=part.analysis.question,
-            answer=" ".join(one.text for one in part.reply.sentences),
-        )
-        for part in before
-    ]
+    said = [[one.text for one in part.reply.sentences] for part in before]
+    asked_before = [part.analysis.question for part in before]
+    told = [Turn(question=q, answer=" ".join(a)) for q, a in zip(asked_before, said, strict=True)]
     asked = f"And {text}" if told and goes_on(text, told[-1].question) else text
     read = standalone(asked, told, known, date.today()) if told else None
     text = read.text if read and read.reasons else text
-    said = tuple(one.text for part in before for one in part.reply.sentences)
-    return replace(turn, question=replace(turn.question, text=text), told=said)
+    return replace(turn, question=replace(turn.question, text=text), told=tuple(chain(*said)))
 
 
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
