@@ -21,7 +21,7 @@ from benchmarks.record import save
 from benchmarks.sets import ramdocs
 from benchmarks.sets.asked import AskedSet
 from benchmarks.sets.reading import CLAPNQ, XQUAD
-from wellread.answers import Answer, Question
+from wellread.answers import NOBODY, Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.evaluation.bootstrap import bootstrap
 from wellread.kb import KnowledgeBase
@@ -70,9 +70,8 @@ async def _run(kb: KnowledgeBase) -> list[Case]:
     for number, one in enumerate(ramdocs.asked()):
         filters = Filters(collections=(one.collection,))
         given = await final(answer(kb, Question(text=one.text, filters=filters, fresh=True)))
-        cited = _plain(
-            " ".join(sentence.text for sentence in given.sentences if sentence.citations)
-        )
+        told = () if given.answered_by == NOBODY else given.sentences
+        cited = _plain(" ".join(each.text for each in told if each.citations))
         cases.append(
             Case(
                 group=_group(one),

@@ -158,8 +158,9 @@ def judged() -> Iterator[dict[str, float]]:
 def _case(
     kb: KnowledgeBase, one: Asked, given: Answer, readings: dict[str, float], seconds: float
 ) -> Case:
-    on_gold = [_on_gold(citation, one, exact=True) for citation in given.citations]
     declined = given.answered_by == NOBODY
+    cited = () if declined else given.citations  # a refusal shows the nearest sentence
+    on_gold = [_on_gold(citation, one, exact=True) for citation in cited]
     return Case(
         id=one.id,
         group=one.group,
@@ -168,14 +169,14 @@ def _case(
         declined=declined,
         holds_gold=not declined and holds_gold(given, one),
         leads_with_gold=bool(on_gold and on_gold[0]),
-        citations=len(given.citations),
-        cited_right=sum(_on_gold(citation, one, exact=False) for citation in given.citations),
-        gold_cited=_gold_cited(given, one),
+        citations=len(cited),
+        cited_right=sum(_on_gold(citation, one, exact=False) for citation in cited),
+        gold_cited=0.0 if declined else _gold_cited(given, one),
         gold_rank=_gold_rank(kb, one),
         confidence=given.confidence.score,
         seconds=round(seconds, 4),
         readings={name: _rounded(value) for name, value in readings.items()},
-        verdicts=[sentence.verdict.name for sentence in given.sentences],
+        verdicts=[] if declined else [each.verdict.name for each in given.sentences],
         text=given.text,
     )
 

@@ -49,6 +49,23 @@ async def test_a_refusal_names_what_is_missing_in_the_words_of_the_question(
     assert not given.citations
 
 
+async def test_a_refusal_that_was_near_quotes_the_nearest_sentence_and_opens_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "boathouse.md").write_text(TEXT, encoding="utf-8")
+    wary = {"qa": {"confidence_threshold": 0.99}}
+    with open_kb(tmp_path / "home", overrides=wary, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(tmp_path / "boathouse.md")])
+        given = await ask(kb, "When was the heron boathouse rebuilt?")
+    assert given.answered_by == "none"
+    (sentence,), (citation,) = given.sentences, given.citations
+    assert given.text.startswith("The sources do not clearly answer this question. ")
+    assert sentence.span.of(given.text) == sentence.text
+    assert "rebuilt in 2020" in sentence.text
+    assert citation.answer_span == sentence.span
+    assert citation.quote in TEXT
+
+
 async def test_the_part_of_a_question_that_nothing_answers_is_named(kb: KnowledgeBase) -> None:
     given = await ask(
         kb, "When was the heron boathouse rebuilt after the flood and who paid the carpenters?"

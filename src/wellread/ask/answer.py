@@ -36,7 +36,7 @@ from wellread.ask.deliver.asked_back import not_searched
 from wellread.ask.deliver.cite import cite, pruned
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.related import beside
-from wellread.ask.deliver.reply import Reply, deliver, no_data, notes_of
+from wellread.ask.deliver.reply import Reply, deliver, nearest, no_data, notes_of
 from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find
 from wellread.ask.retrieve.past_questions import verified_similar
@@ -281,7 +281,8 @@ def _deliver(
         kept = [item for item in kept if item.verdict.name.supports or not item.claim.keys]
     text, kept = pruned(written.text if written else "", checked, kept)
     if verified.sure.band == "none" or written is None or not kept:
-        return replace(no_data(analysis, evidence), sure=declined(verified.sure))
+        near = None if analysis.voices else nearest(kb, written, kept, evidence, verified.sure)
+        return replace(no_data(analysis, evidence, near), sure=declined(verified.sure))
     cited = cite(kb, text, kept, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(

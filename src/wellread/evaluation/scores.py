@@ -317,8 +317,11 @@ def _right(case: Case, targets: Targets, run: Run) -> bool | None:
 
 
 def _cited(targets: Targets, run: Run) -> list[frozenset[str]]:
-    """What each citation meets: expected places where there are some, else documents."""
-    if run.answer is None:
+    """What each citation meets: expected places where there are some, else documents.
+
+    What a refusal shows as nearest is no citation of an answer.
+    """
+    if run.answer is None or run.answer.answered_by == NOBODY:
         return []
     if targets.span_grades:
         return [

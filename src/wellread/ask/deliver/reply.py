@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import (
+    EXTRACTIVE,
     LIMITED,
     NOBODY,
+    Checked,
     Citation,
     Confidence,
     Conflict,
@@ -20,12 +22,13 @@ from wellread.answers import (
     Sentence,
     Table,
 )
-from wellread.ask.deliver.cite import CitedText
+from wellread.ask.deliver.cite import CitedText, cite
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.answer_kind import LACKING, lacking
 from wellread.ask.understand.question_parts import parts_of
 from wellread.ask.write.drafting import Written
+from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, ConstraintKind
 from wellread.text.parsed import parse
 from wellread.types import Span
@@ -52,6 +55,9 @@ _HELP = (
     ),
     (re.compile(r"\bwho\b|\bwhose\b|\bwhom\b", re.I), "news, minutes or directories"),
 )
+NO_ANSWER = "The sources do not answer this question."
+UNCLEAR = "The sources do not clearly answer this question. The nearest that they say is: "
+POSSIBLE = 0.15  # confidence, from which the nearest sentence of a refused answer is shown
 RELATED = 5
 RELATED_SIMILARITY = 0.2
 NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was judged")
@@ -126,10 +132,37 @@ def deliver(
     )
 
 
-def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
-    """Says that the material does not answer, and what it has that is near."""
+def nearest(
+    kb: KnowledgeBase,
+    written: Written | None,
+    kept: Sequence[Checked],
+    evidence: Sequence[Evidence],
+    sure: Confidence,
+) -> CitedText | None:
+    """The first sentence that was extracted, after the words that it may not be the answer.
+
+    None where it hardly can be; where a model wrote, since what it says is no quotation; and where
+    the sentence is part of a list.
+    """
+    if written is None or written.by != EXTRACTIVE or written.arranged or not kept:
+        return None
+    first = kept[0]
+    quoted = first.verdict.name.supports and "\n" not in first.claim.text
+    if not quoted or sure.score < POSSIBLE:
+        return None
+    return cite(kb, UNCLEAR + first.claim.text, [first], evidence)
+
+
+def no_data(
+    analysis: Analysis, evidence: Sequence[Evidence], quoted: CitedText | None = None
+) -> Reply:
+    """Says that the material does not answer, and what it has that is near.
+
+    Args:
+        quoted: that it does not, with the nearest sentence (:func:`nearest`).
+    """
     near = [piece for piece in evidence if (piece.hit.similarity or 0.0) >= RELATED_SIMILARITY]
-    nearest = {piece.hit.document.id: piece.hit.document for piece in near}
+    documents = {piece.hit.document.id: piece.hit.document for piece in near}
     related = tuple(
         Related(
             kind="document",
@@ -139,9 +172,9 @@ def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
             url=document.url,
             reason="near the question",
         )
-        for document in list(nearest.values())[:RELATED]
+        for document in list(documents.values())[:RELATED]
     )
-    text = "The sources do not answer this question."
+    text = quoted.text if quoted else NO_ANSWER
     if related:
         text += (
             " The nearest material is: "
@@ -154,6 +187,8 @@ def no_data(analysis: Analysis, evidence: Sequence[Evidence]) -> Reply:
     gaps = (*missing(analysis, evidence), *unanswered(analysis, evidence))
     return Reply(
         text=text,
+        sentences=tuple(quoted.sentences) if quoted else (),
+        citations=tuple(quoted.citations) if quoted else (),
         data_gaps=gaps or (f"no source answers “{analysis.question.strip()}”",),
         related=related,
     )
