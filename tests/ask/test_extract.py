@@ -267,3 +267,8 @@ def test_an_entry_of_a_bibliography_is_no_answer() -> None:
         "Tide models leave out the limits that wind sets.",
     )
     assert answer == ["Tide models leave out the limits that wind sets."]
+
+
+def test_what_an_item_is_called_is_no_answer_of_its_own() -> None:
+    answer = chosen("What about the jetty?", "- JETTY. Oak planks were bought.\n- BOATS. Two leak.")
+    assert answer == ["Oak planks were bought."]

@@ -118,8 +118,10 @@ def _readable(text: str, before: str, after: str, *, item: bool) -> bool:
         return False
     if " | " in text and " | " not in before.rstrip().rpartition("\n")[2]:
         return False  # the first row of a table says what the columns are
-    if len(text.split()) < SHORTEST_WORDS and not (item and bare.endswith((".", "!"))):
-        return False
+    if len(text.split()) < SHORTEST_WORDS:
+        whole = item and bare.endswith((".", "!"))
+        if not whole or (after and not after.startswith("\n")):
+            return False  # a scrap, or what the rest of an item is called: "- Roof. Two came."
     if item:
         return True
     if bare.endswith((".", "!", "…", ";")) or (after and not after.startswith("\n\n")):
