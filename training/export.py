@@ -7,9 +7,7 @@ size. Printed are the size and how far the numbers of some pairs are from the ne
 from __future__ import annotations
 
 import argparse
-import re
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +15,7 @@ import onnxruntime
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-from training.model import Reader, Size
+from training.model import Reader, Size, layers_of
 
 INPUTS = ("ids", "sentence", "mask")
 OUTPUTS = ("answers", "chosen", "entails")
@@ -62,12 +60,6 @@ def main() -> None:
     for name, own, got in zip(OUTPUTS, wanted, session.run(None, feeds), strict=True):
         print(f"{name}: {np.abs(own - got).max():.3f} apart at most")
     print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
-
-
-def layers_of(state: Mapping[str, torch.Tensor]) -> int:
-    """How many layers the encoder of a trained reader has."""
-    places = [re.search(r"layers?\.(\d+)\.", name) for name in state]
-    return 1 + max(int(found[1]) for found in places if found)
 
 
 def example(count: int, tokens: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -21,8 +21,9 @@ from benchmarks.paths import eval_data
 from benchmarks.sets.claims import EXPERTQA, SCIFACT, WICE, ClaimCase, half
 
 from training.encode import batch, encoded
-from training.model import Reader, Size
+from training.model import Reader, Size, layers_of
 from training.pairs import Pair
+from training.written import Passage, passages
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 
@@ -35,8 +36,9 @@ class Trained:
 
     def __init__(self, path: Path, threads: int) -> None:
         torch.set_num_threads(threads)
-        self._reader = Reader(Size())
-        self._reader.load_state_dict(torch.load(path))
+        state = torch.load(path)
+        self._reader = Reader(Size(layers=layers_of(state)))
+        self._reader.load_state_dict(state)
         self._reader.eval()
 
     def read(
@@ -75,6 +77,7 @@ def main() -> None:
         claims(name, trained, cases)
     questions("XQuAD", trained, xquad())
     questions("ClapNQ", trained, clapnq())
+    written([one for one in passages() if one.held_out], trained)
 
 
 def claims(name: str, trained: Trained, cases: Sequence[ClaimCase]) -> None:
@@ -119,6 +122,37 @@ def questions(
         f"{name}: sentence first {np.mean(first):.3f} (words {np.mean(words):.3f}) of "
         f"{len(first)}, answered or not {area([odds for odds, _, _ in found], right):.3f} of "
         f"{len(cases)}",
+        flush=True,
+    )
+
+
+def written(found: Sequence[Passage], trained: Trained) -> None:
+    """Print the same of our own passages, each answered question also without its sentence."""
+    rows = [
+        (one.text, passage.sentences, one.held)
+        for passage in found
+        for one in passage.asked
+        if one.sign == "?"
+    ]
+    read = trained.read([(text, sentences) for text, sentences, _ in rows])
+    bare = [
+        (text, [each for at, each in enumerate(sentences) if at not in held])
+        for text, sentences, held in rows
+        if held
+    ]
+    without = [odds for odds, _, _ in trained.read(bare)]
+    first = [
+        int(np.argmax(chosen[: len(sentences)])) == held[0]
+        for (_, sentences, held), (_, chosen, _) in zip(rows, read, strict=True)
+        if held
+    ]
+    answers = [odds for odds, _, _ in read]
+    right = [bool(held) for _, _, held in rows]
+    told = [odds for odds, yes in zip(answers, right, strict=True) if yes]
+    both = area([*told, *without], [*(True for _ in told), *(False for _ in without)])
+    print(
+        f"written: sentence first {np.mean(first):.3f} of {len(first)}, answered or not "
+        f"{area(answers, right):.3f} of {len(rows)}, with its sentence or without {both:.3f}",
         flush=True,
     )
 

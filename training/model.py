@@ -167,6 +167,12 @@ class Reader(nn.Module):
         return self.chosen(seen)[..., 0] - 1e4 * (count[..., 0] == 0).to(x.dtype)
 
 
+def layers_of(state: Mapping[str, torch.Tensor]) -> int:
+    """How many layers the encoder of a trained reader has."""
+    places = [re.search(r"layers?\.(\d+)\.", name) for name in state]
+    return 1 + max(int(found[1]) for found in places if found)
+
+
 def load_encoder(reader: Reader, state: Mapping[str, Tensor]) -> None:
     """Give ``reader`` the encoder of a BERT by its tensors' names, with or without a prefix."""
     named = {re.sub(r"^(bert\.|0\.auto_model\.)", "", name): one for name, one in state.items()}

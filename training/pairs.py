@@ -23,6 +23,15 @@ from wellread.text.sentences import sentence_spans
 ENTAILED, OPEN, CONTRADICTED, NOT_ENTAILED = range(4)
 UNLICENSED = ("covidfact", "nli4ct")
 """Sources that state no licence: nothing that ships is trained on them."""
+SHARED_ALIKE = ("boolq_part", "fever_dev_part", "fever_symmetric", "snli_dev", "snli_part")
+FORUMS = ("squadshifts_reddit", "squadshifts_amazon_reviews")
+STRICT_WITHOUT = (
+    *SHARED_ALIKE,
+    *FORUMS,
+    *(f"claims_{source}" for source in FORUMS),
+    "counterfactual_nli",
+)
+"""What a strict build does without: share-alike licences, texts that are their authors'."""
 SHARES: Mapping[str, float] = {
     "squadshifts_new_wiki": 15,
     "squadshifts_reddit": 8,

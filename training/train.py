@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -18,25 +20,36 @@ from torch.nn import functional
 
 from training.encode import Batch, batches, encoded
 from training.model import Output, Reader, Size, load_encoder
-from training.pairs import NOT_ENTAILED, READING, SHARES, pairs
+from training.neighbours import Neighbours
+from training.pairs import NOT_ENTAILED, READING, SHARES, STRICT_WITHOUT, pairs
 from training.reworded import Thesaurus
+from training.written import passages, written_pairs
 
 HEADS_RATE = 5.0  # the heads start from nothing and learn faster than the encoder
 WARM = 0.05
 
 
 def main() -> None:
+    """Train as the command line says."""
+    train(asked(sys.argv[1:]))
+
+
+def train(options: argparse.Namespace) -> None:
     """Train for some epochs, or as long as is allowed."""
-    options = asked()
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
     made = pairs(
         options.data,
         options.pairs,
         options.seed,
-        shares=READING if options.reading else SHARES,
+        shares=shares_of(options),
         thesaurus=Thesaurus(options.wordnet) if options.wordnet else None,
     )
+    if options.written:
+        own = [one for one in passages() if not one.held_out]
+        rng, near = random.Random(options.seed), Neighbours(own)
+        for _ in range(options.written):
+            made += written_pairs(own, rng, near=near, claims=options.claims)
     rows = [encoded(pair) for pair in made]
     print(f"{len(rows)} pairs, {sum(len(row.ids) for row in rows) / len(rows):.0f} tokens each")
     reader = Reader(Size(layers=options.layers))
@@ -84,8 +97,15 @@ def main() -> None:
     torch.save(reader.state_dict(), options.out)
 
 
-def asked() -> argparse.Namespace:
-    """The command line's options."""
+def shares_of(options: argparse.Namespace) -> dict[str, float]:
+    """The mixture that the options ask for."""
+    shares = READING if options.reading else SHARES
+    left_out = STRICT_WITHOUT if options.strict else ()
+    return {source: share for source, share in shares.items() if source not in left_out}
+
+
+def asked(given: Sequence[str]) -> argparse.Namespace:
+    """The options of a command line."""
     parser = argparse.ArgumentParser(description="Train the reader.")
     parser.add_argument("weights", type=Path)
     parser.add_argument("data", type=Path)
@@ -98,6 +118,9 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--start", type=Path, help="go on from a stopped run's state")
     parser.add_argument("--layers", type=int, default=6, help="of the encoder, the lowest ones")
     parser.add_argument("--reading", action="store_true", help="mostly passages with questions")
+    parser.add_argument("--strict", action="store_true", help="no share-alike or forum texts")
+    parser.add_argument("--written", type=int, default=0, help="times that our own are read")
+    parser.add_argument("--claims", action="store_true", help="our own claims too")
     parser.add_argument("--wordnet", type=Path, help="ask part of the questions in other words")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
@@ -107,7 +130,7 @@ def asked() -> argparse.Namespace:
         action="store_true",
         help="compute in bfloat16: twice as fast where the processor has avx512_bf16 or a GPU",
     )
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 def optimiser_of(reader: Reader) -> torch.optim.AdamW:
