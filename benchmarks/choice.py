@@ -37,7 +37,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.trained_model import TrainedModel
 from wellread.models.readers.trained_reader import TrainedReader
 from wellread.questions import Analysis
-from wellread.types import Span
+from wellread.types import Filters, Span
 
 EXAM = "exam"
 
@@ -71,7 +71,7 @@ def main() -> None:
     """Find once, read with each network, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("networks", type=Path, nargs="*")
-    parser.add_argument("--sets", default="exam,sample,covid,clapnq,xquad")
+    parser.add_argument("--sets", default="exam,sample,covid,clapnq,xquad,far")
     parser.add_argument("--limit", type=int, default=60, help="questions of a set and group")
     options = parser.parse_args()
     models = [TrainedModel(), *(TrainedModel(path) for path in options.networks)]
@@ -121,7 +121,7 @@ def _cases(name: str, limit: int) -> Iterator[tuple[KnowledgeBase, Case]]:
     chosen = SETS[name]
     with filled(chosen.name, chosen.write) as kb:
         for one in sample(chosen.questions(kb), limit):
-            case = _found(kb, one.text)
+            case = _found(kb, one.text, one.filters)
             if case is not None:
                 places = tuple((gold.document_id, gold.span) for gold in one.gold)
                 yield kb, replace(case, places=places, answered=bool(places))
@@ -141,8 +141,9 @@ def _of_exam() -> Iterator[tuple[KnowledgeBase, Case]]:
                     yield kb, replace(case, gold=gold, answered=answered)
 
 
-def _found(kb: KnowledgeBase, question: str) -> Case | None:
-    analysis = analyse(Question(text=question), vocabulary_of(kb), date(2026, 1, 15))
+def _found(kb: KnowledgeBase, text: str, filters: Filters | None = None) -> Case | None:
+    asked = Question(text=text, filters=filters or Filters())
+    analysis = analyse(asked, vocabulary_of(kb), date(2026, 1, 15))
     found = find(kb, analysis)
     if not isinstance(found, Retrieval) or not found.hits or not for_reader(analysis):
         return None

@@ -28,6 +28,7 @@ from benchmarks.homes import filled
 from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.sets.asked import Asked, AskedSet
+from benchmarks.sets.far_worded import FAR_WORDED
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
@@ -40,7 +41,9 @@ from wellread.ask.verify.confidence_features import Features
 from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
-SETS: dict[str, AskedSet] = {each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID)}
+SETS: dict[str, AskedSet] = {
+    each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID, FAR_WORDED)
+}
 SEED = 7
 NOBODY = "none"
 _WORD = re.compile(r"[^\W_]+")
@@ -136,7 +139,8 @@ async def _run(kb: KnowledgeBase, asked: Sequence[Asked]) -> list[Case]:
     for one in asked:
         started = time.perf_counter()
         with judged() as readings:
-            given = await final(answer(kb, Question(text=one.text, fresh=True)))
+            asking = Question(text=one.text, filters=one.filters, fresh=True)
+            given = await final(answer(kb, asking))
         cases.append(_case(kb, one, given, readings, time.perf_counter() - started))
     return cases
 
@@ -226,7 +230,9 @@ def _gold_rank(kb: KnowledgeBase, one: Asked) -> int:
     if not one.gold:
         return 0
     known = vocabulary_of(kb)
-    hits = direct(kb, analyse(Question(text=one.text), known, date.today())).hits
+    hits = direct(
+        kb, analyse(Question(text=one.text, filters=one.filters), known, date.today())
+    ).hits
     for rank, found in enumerate(hits, 1):
         for gold in one.gold:
             passage = found.passage

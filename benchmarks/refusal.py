@@ -129,7 +129,7 @@ async def _ask(kb: KnowledgeBase, name: str, asked: Sequence[Asked]) -> list[Row
 
 async def _row(kb: KnowledgeBase, name: str, one: Asked) -> Row:
     with judged() as readings:
-        given = await final(answer(kb, Question(text=one.text, fresh=True)))
+        given = await final(answer(kb, Question(text=one.text, filters=one.filters, fresh=True)))
     return Row(
         set=name,
         id=one.id,

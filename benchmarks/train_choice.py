@@ -56,7 +56,7 @@ class Row:
 def main() -> None:
     """Ask, record, learn, print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    parser.add_argument("--sets", default="xquad,clapnq,sample")
+    parser.add_argument("--sets", default="xquad,clapnq,sample,far")
     parser.add_argument("--recorded", action="store_true", help="ask nothing, learn again")
     options = parser.parse_args()
     path = CACHE / "cases" / "choice.jsonl"
@@ -87,7 +87,8 @@ def _asked(name: str) -> Iterator[Row]:
 
 
 def _rows(kb: KnowledgeBase, name: str, one: Asked) -> Iterator[Row]:
-    analysis = analyse(Question(text=one.text), vocabulary_of(kb), date.today())
+    asking = Question(text=one.text, filters=one.filters)
+    analysis = analyse(asking, vocabulary_of(kb), date.today())
     found = find(kb, analysis)
     evidence = pack(kb, found.hits)
     if not evidence or kb.passage_reader is None:
@@ -95,7 +96,7 @@ def _rows(kb: KnowledgeBase, name: str, one: Asked) -> Iterator[Row]:
     readings = read_evidence(analysis.question, evidence, kb.passage_reader)
     material = material_of(analysis, evidence)
     # A passage's questions stay together.
-    group = one.gold[0].document_id if name == "xquad" else one.id
+    group = one.gold[0].document_id if name in ("xquad", "far") else one.id
     for option, features in zip(material.options, material.features, strict=True):
         reading = readings.sentences.get((option.evidence, option.place))
         if reading is None or not option.readable:

@@ -15,6 +15,7 @@ import onnxruntime
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from training.fused_attention import DOMAIN, fuse
 from training.model import Reader, Size, layers_of
 
 INPUTS = ("ids", "sentence", "mask")
@@ -31,6 +32,9 @@ def main() -> None:
     reader = Reader(Size(layers=layers_of(state)))
     reader.load_state_dict(state)
     reader.eval()
+    with torch.no_grad():
+        wanted = [one.numpy() for one in reader(*example(8, 64))]
+    fuse(reader)
     given = example(4, 40)
     axes = {name: {0: "pairs", 1: "tokens"} for name in INPUTS} | {
         name: {0: "pairs"} for name in OUTPUTS
@@ -45,6 +49,7 @@ def main() -> None:
             output_names=list(OUTPUTS),
             dynamic_axes=axes,
             opset_version=17,
+            custom_opsets=DOMAIN,
             dynamo=False,
         )
         quantize_dynamic(
@@ -54,7 +59,6 @@ def main() -> None:
             per_channel=True,
             op_types_to_quantize=["MatMul", "Gemm", "Gather"],
         )
-        wanted = [one.numpy() for one in reader(*example(8, 64))]
     session = onnxruntime.InferenceSession(str(options.out), providers=["CPUExecutionProvider"])
     feeds = {name: one.numpy() for name, one in zip(INPUTS, example(8, 64), strict=True)}
     for name, own, got in zip(OUTPUTS, wanted, session.run(None, feeds), strict=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.homes import Write
 from wellread.kb import KnowledgeBase
-from wellread.types import Span
+from wellread.types import Filters, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Asked:
         kind: what the answering source is, for tables by kind; may be empty.
         gold: places that hold the answer; empty when the material does not answer.
         phrases: strings of which the answer should contain one; empty when only ``gold`` counts.
+        filters: where it is asked.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Asked:
     kind: str = ""
     gold: tuple[Gold, ...] = ()
     phrases: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
 
     @property
     def answerable(self) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.homes import by_file_name, by_url, item_url
 from benchmarks.paths import eval_data
 from benchmarks.sets.asked import Asked, AskedSet, Gold, whole
+from benchmarks.sets.far_worded import FAR_WORDED
 from benchmarks.sets.items import MTRAG
 from benchmarks.sets.meetings import MENTIONS
 from benchmarks.sets.reading import CLAPNQ, XQUAD, Record, covid_papers, read_lines
@@ -163,5 +164,6 @@ REFUSED: dict[str, AskedSet] = {
         write=XQUAD.write,
         questions=_xquad_questions,
     ),
+    "far": FAR_WORDED,
 }
 """The sets by name; ``AskedSet.name`` is the home's."""

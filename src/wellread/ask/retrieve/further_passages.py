@@ -21,7 +21,7 @@ from wellread.types import Filters, Hit
 STRETCH = 80  # words of neighbouring sentences that are read together
 DEEPER = 40  # hits of a search whose stretches are looked at
 PROMISING = 12  # stretches at most
-LEAST = 0.5  # of the best one's promise
+LEAST = 0.3  # of the best one's promise
 MOST_ADDED = 4  # passages
 ABOVE, NEAR = 0.5, 0.5  # what a word of the heading, and the passage's cosine, count
 HEADED = 3  # words of a name from which on its noun may be missing ("consent decision making")

@@ -58,7 +58,7 @@ READ = {
     "expected": 0.35,
     "lacking": -0.36,
     "fits": 1.49,
-    "read": 0.62,
+    "read": 0.8,
 }
 
 _SMALL_TALK = re.compile(rf"\W*{SMALL_TALK}", re.IGNORECASE)

@@ -1,6 +1,6 @@
 """The network that comes with the package: reads two texts together (``docs/reader.md``).
 
-A cross-encoder of 22 million numbers, int8, made by ``training/``. It says whether a text answers
+A cross-encoder of 28 million numbers, int8, made by ``training/``. It says whether a text answers
 a question, which of its sentences does, and whether it entails, leaves open or contradicts a claim.
 """
 
