@@ -22,7 +22,7 @@ class Attention(torch.autograd.Function):
     """The operator; in PyTorch the same, written out."""
 
     @staticmethod
-    def forward(  # noqa: PLR0913 - the inputs of the operator
+    def forward(
         _ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor, mask: Tensor, heads: int
     ) -> Tensor:
         pairs, tokens, width = q.shape
