@@ -66,7 +66,8 @@ def analyse(
     )
     sort, told = type_of(clues)
     why_so = f"{sort}: “{told}”" if told else f"{sort}: no other type fits"
-    if not told and guess is not None:
+    guessed = not told and guess is not None
+    if guess is not None and guessed:
         subject = _subject(text, [one.cut for one in limits])
         sort = _guessed(guess, clues, subject)
         why_so = f"{sort}: by its meaning"
@@ -80,6 +81,7 @@ def analyse(
     return Analysis(
         question=text,
         type=sort,
+        guessed=guessed and sort != PLAIN,
         terms=parse(subject).terms,
         names=parse(subject).names,
         filters=question.filters,

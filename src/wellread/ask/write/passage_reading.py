@@ -103,11 +103,12 @@ def for_reader(analysis: Analysis) -> bool:
     """Whether the question is one of those that the reader learned: one, about what a text says.
 
     Several questions in one, two sides of a comparison, and what one speaker said, are left to
-    words.
+    words. A type that was guessed by meaning is no reason not to read: the reader knows better.
     """
     limited = any(one.kind == "speaker" for one in analysis.constraints)
     single = len(analysis.sides) < 2 and len(parts_of(analysis.question)) == 1
-    return analysis.type not in MANY_SOURCES and not limited and single
+    several = analysis.type in MANY_SOURCES and not analysis.guessed
+    return not several and not limited and single
 
 
 def read_evidence(
