@@ -145,6 +145,8 @@ def test_no_answer_looks_different() -> None:
     assert "No answer in this material" in shown
     assert "Declined in" in shown
     assert "No answer in this material" not in printed(declined)
+    near = printed(replace(answer(), answered_by="none"))
+    assert "No clear answer in this material" in near
 
 
 def test_source_text_cannot_drive_the_terminal() -> None:

@@ -29,7 +29,9 @@ def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: 
     if answer.standalone:
         console.print(Text(f"Understood as: {harmless(answer.standalone)}", style="italic"))
     if answer.answered_by == NOBODY:
-        console.print(Text("No answer in this material", style="bold yellow"))
+        near = "No clear answer in this material"
+        told = near if answer.citations else "No answer in this material"
+        console.print(Text(told, style="bold yellow"))
         console.print(Text(harmless(answer.text), style="yellow"))
     else:
         console.print(answer_text(answer))
