@@ -7,10 +7,10 @@
 A logistic regression of "the material answers, and the answer shows it" on the readings. Each set
 counts alike, but for ``COUNTS``; in each, ``ANSWERABLE`` of the weight is on answerable questions,
 since people mostly ask their material what it can answer, the rest on those that are foreign to it,
-unanswerable, or whose answer was withheld. The log odds are then made ``SLOPE`` as steep: the questions of the sets
-are nearer to their texts than a user's, and the exam's development half asks for .65 of what they
-give. No reading of a place in a list is used: where the right passages are withheld, the others'
-places tell.
+unanswerable, or whose answer was withheld. The log odds are then made ``SLOPE`` as steep: the
+questions of the sets are nearer to their texts than a user's, and the exam's development half asks
+for .65 of what they give. No reading of a place in a list is used: where the right passages are
+withheld, the others' places tell.
 """
 
 from __future__ import annotations
