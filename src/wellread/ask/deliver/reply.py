@@ -57,7 +57,7 @@ _HELP = (
 )
 NO_ANSWER = "The sources do not answer this question."
 UNCLEAR = "The sources do not clearly answer this question. The nearest that they say is: "
-POSSIBLE = 0.15  # confidence, from which the nearest sentence of a refused answer is shown
+POSSIBLE = 0.2  # confidence, from which the nearest sentence of a refused answer is shown
 RELATED = 5
 RELATED_SIMILARITY = 0.2
 NOT_SURE = Confidence(score=0.0, band="none", reasoning="nothing was judged")
