@@ -23,6 +23,7 @@ from training.model import Output, Reader, Size, load_encoder
 from training.neighbours import Neighbours
 from training.pairs import NOT_ENTAILED, READING, SHARES, STRICT_WITHOUT, pairs
 from training.reworded import Thesaurus
+from training.shipped import shipped_state
 from training.written import passages, written_pairs
 
 HEADS_RATE = 5.0  # the heads start from nothing and learn faster than the encoder
@@ -55,7 +56,9 @@ def train(options: argparse.Namespace) -> None:
     reader = Reader(Size(layers=options.layers))
     load_encoder(reader, load_file(options.weights))
     if options.start:
-        reader.load_state_dict(torch.load(options.start))
+        exported = options.start.suffix == ".onnx"
+        state = shipped_state(options.start) if exported else torch.load(options.start)
+        reader.load_state_dict(state, strict=not exported)
     reader.to(options.device).train()
     for embedding in (reader.word, reader.place, reader.kind):
         embedding.requires_grad_(False)
@@ -115,7 +118,7 @@ def asked(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=1e9, help="stop, cooled down, after these")
     parser.add_argument("--tokens", type=int, default=8192, help="of a batch, with padding")
     parser.add_argument("--rate", type=float, default=1.2e-4)
-    parser.add_argument("--start", type=Path, help="go on from a stopped run's state")
+    parser.add_argument("--start", type=Path, help="go on from a run's state, or from an export")
     parser.add_argument("--layers", type=int, default=6, help="of the encoder, the lowest ones")
     parser.add_argument("--reading", action="store_true", help="mostly passages with questions")
     parser.add_argument("--strict", action="store_true", help="no share-alike or forum texts")

@@ -71,6 +71,8 @@ def speakers_in(given: Answer) -> set[str | None]:
         ("What does Ben Reed think about the ferry?", "Ben Reed", "batteries"),
         ("According to Ben, what does the ferry need?", "Ben Reed", "second pier"),
         ("What would Ana Holm say about the ferry?", "Ana Holm", "too expensive"),
+        ("What did Mayor Holm say about the ferry?", "Ana Holm", "too expensive"),
+        ("What did Dr. Reed say about the ferry?", "Ben Reed", "batteries"),
     ],
 )
 async def test_no_word_of_another_is_given(

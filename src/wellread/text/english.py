@@ -14,9 +14,14 @@ _LOCALE = Locale("en")
 
 MONTHS = tuple(name.lower() for name in _LOCALE.months["format"]["wide"].values())
 MONTHS_SHORT = tuple(name.lower() for name in _LOCALE.months["format"]["abbreviated"].values())
-WEEKDAYS = tuple(name.lower() for name in _LOCALE.days["format"]["wide"].values())
+WEEKDAYS = tuple(_LOCALE.days["format"]["wide"][day].lower() for day in range(7))  # from Monday
+DAYS_FROM_NOW = {"yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 SEASONS = ("spring", "summer", "autumn", "fall", "winter")
 DAYTIMES = frozenset("noon midnight midday morning afternoon evening night dawn dusk".split())
+
+# --- what has not happened yet, or happens again and again ---
+FUTURE = ("will", "shall", "going to", "is to", "are to", "plans to", "plan to", "due to", "coming")
+REPEATED = ("every", "each", "any", "some", "most", "normally", "usually", "always", "often")
 
 # --- closed classes --------------------------------------------------------------------------
 
@@ -99,6 +104,28 @@ OFFICES = (
     *("mayor", "chair", "chairman", "chairwoman", "chairperson", "president", "director", "ceo"),
     *("founder", "captain", "coordinator", "secretary", "treasurer", "prime minister", "king"),
     *("queen", "emperor"),
+)
+
+# What stands before a name and is no part of it ("Captain Stroud", "Dr Greve").
+FORMS_OF_ADDRESS = frozenset(
+    {
+        *OFFICES,
+        *("mr", "mrs", "ms", "miss", "mx", "sir", "dame", "lady", "lord", "dr", "doctor", "prof"),
+        *("professor", "reverend", "rev", "father", "sister", "brother", "pastor", "rabbi", "imam"),
+        *("judge", "justice", "senator", "councillor", "minister", "governor", "ambassador"),
+        *(
+            "officer",
+            "inspector",
+            "sergeant",
+            "sgt",
+            "lieutenant",
+            "lt",
+            "capt",
+            "major",
+            "colonel",
+        ),
+        *("col", "general", "gen", "admiral", "commander", "chief", "coach", "chef", "engineer"),
+    }
 )
 
 # What takes back the words that follow it in the same sentence, as patterns.

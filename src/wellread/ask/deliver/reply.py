@@ -24,6 +24,7 @@ from wellread.answers import (
 )
 from wellread.ask.deliver.cite import CitedText, cite
 from wellread.ask.deliver.false_presuppositions import premises
+from wellread.ask.deliver.told_days import told_day
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.answer_kind import LACKING, lacking
 from wellread.ask.understand.question_parts import parts_of
@@ -121,7 +122,7 @@ def deliver(
         text, gaps = opening + text, (*gaps, *missing(analysis, evidence))
     gaps = tuple(dict.fromkeys((*gaps, *unanswered(analysis, evidence))))
     return Reply(
-        text=text,
+        text=text + told_day(analysis.question, citations),
         by=written.by,
         written=written,
         sentences=sentences,

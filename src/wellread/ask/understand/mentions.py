@@ -14,7 +14,7 @@ from typing import Literal
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday
 from wellread.questions import ConstraintKind, NamedEntity
-from wellread.text.english import STOP_WORDS
+from wellread.text.english import FORMS_OF_ADDRESS, STOP_WORDS
 from wellread.text.english_questions import (
     ACCORDING_TO,
     AFTER_NAME,
@@ -233,9 +233,17 @@ def _person(
         speakers, authors = vocabulary.speakers.get(key, ()), vocabulary.authors.get(key, ())
         alone = end - start == 1 and not _stands_alone(tokens, start, sloppy=_is_sloppy(text))
         if (speakers or authors) and not alone:
-            span = _over(tokens, start, end)
+            first = start - 1 if _is_addressed(text, tokens, start) else start
+            span = _over(tokens, first, end)
             return end, Mention(span=span, speakers=speakers, authors=authors)
     return start + 1, None
+
+
+def _is_addressed(text: str, tokens: Sequence[Token], place: int) -> bool:
+    """Whether a form of address stands before a name: it belongs to the mention."""
+    if not place or tokens[place - 1].plain not in FORMS_OF_ADDRESS:
+        return False
+    return not text[tokens[place - 1].end : tokens[place].start].strip(" .")
 
 
 def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
@@ -250,8 +258,8 @@ def _stands_alone(tokens: Sequence[Token], place: int, *, sloppy: bool) -> bool:
     before = tokens[place - 1] if place > 1 and token.joined else None
     after = tokens[place + 1] if place + 1 < len(tokens) and tokens[place + 1].joined else None
     return not any(
-        other is not None and other.written[:1].isupper() and other.plain not in STOP_WORDS
-        for other in (before, after)
+        other is not None and other.written[:1].isupper() and other.plain not in no_name
+        for other, no_name in ((before, STOP_WORDS | FORMS_OF_ADDRESS), (after, STOP_WORDS))
     )
 
 
