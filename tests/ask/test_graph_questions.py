@@ -405,3 +405,16 @@ def test_a_factual_question_that_is_clear_takes_the_graph(kb: KnowledgeBase) -> 
     assert find(kb, analysis).strategy == "graph"
     other = replace(read(kb, "Of what is the moon in the play made?"), type="factual")
     assert find(kb, other).strategy != "graph"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What gets money from the lamp club, and how much each?",
+        "How much does the lamp club pay for the fog box?",
+    ],
+)
+def test_no_relation_holds_an_amount(kb: KnowledgeBase, text: str) -> None:
+    analysis = read(kb, text)
+    assert related(kb, analysis) is None
+    assert clearly_related(kb, analysis) is None

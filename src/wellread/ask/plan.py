@@ -25,6 +25,7 @@ from wellread.ask.retrieve.direct import compare, direct, guides, persona, synth
 from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
+from wellread.ask.understand.answer_kind import asks_amount
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
@@ -107,13 +108,14 @@ def read_named(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery
 def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
     """What the graph says about the entities that the question names; None when it names none.
 
-    Where the graph says nothing, or the question's word for a relation fits none, passages.
+    Where the graph says nothing, or the question's word for a relation fits none, passages; so
+    where an amount is asked for, which no relation holds.
 
     Raises:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    read = read_walk(kb, analysis)
+    read = None if asks_amount(analysis.question) else read_walk(kb, analysis)
     result = execute(kb, read.query) if read else None
     if read is None or (result is None and not read.guessed):
         return None
@@ -141,7 +143,7 @@ def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
     """
-    read = read_walk(kb, analysis)
+    read = None if asks_amount(analysis.question) else read_walk(kb, analysis)
     if read is None or not (read.understood and read.complete):
         return None
     result = execute(kb, read.query)

@@ -12,7 +12,7 @@ from datetime import date
 
 from wellread.answers import Question
 from wellread.ask.understand.answer_kind import asks_what
-from wellread.ask.understand.document_names import numbered_of
+from wellread.ask.understand.document_names import numbered_of, published_of
 from wellread.ask.understand.mentions import Mention, entities_of, people_in, people_of
 from wellread.ask.understand.question_parts import Limit, asked_part, sides_of, without
 from wellread.ask.understand.question_type import PLAIN, Clues, Guess, of_base, type_of
@@ -123,7 +123,11 @@ def named_in(text: str, vocabulary: Vocabulary, today: date) -> NamedIn:
     entities = entities_of(text, vocabulary, [one.span for one in people])
     sources = list(sources_of(text, vocabulary))
     windows = windows_of(text, entities, vocabulary, today, of_sources=bool(sources))
-    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *numbered_of(text, vocabulary)]
+    documents = (
+        *numbered_of(text, vocabulary),
+        *published_of(text, vocabulary, [one.span for one in people]),
+    )
+    limits = [*windows, *sources, *taxonomy_of(text, vocabulary), *documents]
     return NamedIn(people, entities, limits)
 
 

@@ -208,6 +208,12 @@ def fits_of(question: str) -> Fits:
     return lambda _: 0
 
 
+def asks_amount(question: str) -> bool:
+    """Whether ``question``, or a part of it, asks how much or how long something is."""
+    found = ASKS_FOR["number"].search(question)
+    return bool(found and found.group().lower().startswith("how")) and not HOW_MANY.search(question)
+
+
 def units_asked(question: str) -> frozenset[str]:
     """The units of the amount that ``question`` asks for; none where they are not known."""
     return next((units for form, units in UNITS_ASKED if form.search(question)), frozenset())

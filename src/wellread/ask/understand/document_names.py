@@ -1,5 +1,5 @@
 """Which documents a question means by a name: a title, the short name before its colon, a number,
-a file's name, an alias of an entity, or words that only one title holds.
+a file's name, an alias of an entity, words that only one title holds, or the site it is on.
 
 A name that fits several is told as such: the fewer it fits and the more of the title it says, the
 surer it is. One of a series that a question looks into ("in newsletter 80") is a limit.
@@ -14,10 +14,10 @@ from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
 from wellread.ask.understand.question_parts import Limit, limit
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.text.english import MONTHS, STOP_WORDS
-from wellread.text.english_questions import ASKED_OF, LOOKING_INTO
+from wellread.text.english_questions import ASKED_OF, LOOKING_INTO, SAYING, WORKS, WRITING
 from wellread.text.names import singular
 from wellread.text.tokens import key_of, key_of_words, plain, tokens_of
 from wellread.types import Filters, Span
@@ -201,3 +201,59 @@ def _beside(title: str, asked: Set[str]) -> tuple[int, int]:
     """How many of the words ``asked`` a title has, and how few others."""
     words = {token.plain for token in tokens_of(title)}
     return len(words & asked), -len(words)
+
+
+_CALLED = r"(?P<name>[^\W_][\w’'-]*(?:\s+[^\W_][\w’'-]*){0,3}?)"
+_PUBLISHED = (
+    re.compile(
+        rf"\b(?:did|do|does|has|have|had)\s+(?:the\s+)?{_CALLED}(?P<verb>\s+(?:{WRITING}|{SAYING}))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"{_CALLED}(?:['’]s)?(?=\s+{WORKS}\b)", re.IGNORECASE),
+    re.compile(
+        r"\b(?P<led>(?:[Bb]y|[Ii]n|[Ff]rom|[Aa]ccording\s+to)\s+)(?:the\s+)?"
+        r"(?P<name>[A-Z][\w’'-]*(?:\s+[A-Z][\w’'-]*){0,3})"
+    ),
+)
+_PUBLISHES = re.compile(rf"{WRITING}$", re.IGNORECASE)
+
+
+def published_of(text: str, vocabulary: Vocabulary, taken: Sequence[Span]) -> Iterator[Limit]:
+    """The limit to what one site published: "What did the Herald report", "council notices".
+
+    Args:
+        taken: places that name people.
+    """
+    for pattern in _PUBLISHED:
+        for match in pattern.finditer(text):
+            found, site = _publisher(text, match, vocabulary)
+            if not site or any(found.overlaps(other) for other in taken):
+                continue
+            groups = match.groupdict()
+            start = match.start() if groups.get("led") else found.start
+            end = match.end("verb") if groups.get("verb") else found.end
+            filters = Filters(document_ids=vocabulary.publishers[site])
+            yield limit("author", found, found.of(text), filters, Span(start=start, end=end))
+            return
+
+
+def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple[Span, str]:
+    """Where the longest end of the matched name stands that is what a site is called, and its key.
+
+    "the Coast Current" is current.example: capitals before it belong to the name. In lower case an
+    everyday word is meant only where it publishes ("did the council report").
+    """
+    start, end = match.span("name")
+    words = list(re.finditer(r"[\w’'-]+", text[start:end]))
+    for number, word in enumerate(words):
+        site = key_of(re.sub(r"['’]s$", "", text[start + word.start() : end]))
+        if site not in vocabulary.publishers:
+            continue
+        publishes = _PUBLISHES.match((match.groupdict().get("verb") or "").strip())
+        if not (word.group()[:1].isupper() or publishes or not is_everyday(site)):
+            continue
+        first = number
+        while first and words[first - 1].group()[:1].isupper() and start + words[first - 1].start():
+            first -= 1
+        return Span(start=start + words[first].start(), end=end), site
+    return Span(start=start, end=end), ""

@@ -9,11 +9,12 @@ name of its dimension ("at municipal scale"), or before a word for entries ("mun
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from wellread.ask.understand.question_parts import Limit, limit
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.vocabulary import Vocabulary, is_everyday
 from wellread.questions import ConstraintKind
 from wellread.text.english_followups import ABOUT, BEFORE_VALUE, LISTING, LISTING_ASKED
 from wellread.text.english_questions import (
@@ -210,9 +211,21 @@ def _known(kinds: frozenset[str], source_types: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _types(source_types: frozenset[str]) -> dict[str, str]:
-    """Source types in words, to source types as the documents have them."""
+    """Source types in words, to source types as the documents have them.
+
+    One of several words is called by the last of them too ("notices" for public notices), where
+    that is one's alone and no everyday word.
+    """
     names = {name.replace("_", " ").replace("-", " ").lower(): name for name in source_types}
-    return {words: name for words, name in names.items() if words.strip() and words not in _FORMATS}
+    names = {words: name for words, name in names.items() if words.strip()}
+    heads = Counter(words.split()[-1] for words in names)
+    short = {
+        words.split()[-1]: name
+        for words, name in names.items()
+        if heads[words.split()[-1]] == 1 and not is_everyday(words.split()[-1])
+    }
+    known = {head: name for head, name in short.items() if head not in _KINDS} | names
+    return {words: name for words, name in known.items() if words not in _FORMATS}
 
 
 def _plural(noun: str) -> str:

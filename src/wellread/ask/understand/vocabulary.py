@@ -17,7 +17,7 @@ from itertools import chain
 from weakref import WeakKeyDictionary
 
 from wellread.kb import KnowledgeBase
-from wellread.store.catalogue.documents.collection_records import CollectionWords
+from wellread.store.catalogue.documents.collection_words import CollectionWords
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS
@@ -47,6 +47,8 @@ class Vocabulary:
         dated: key of a title or alias to the date of its document.
         numbered: (noun, number) of a title ("Weekly Letter #80: Tides") to the documents that
             have it, each with its title.
+        publishers: key of what a site is called ("herald" for www.herald.example) to the documents
+            that were published there.
         published: the first and the last day of publication; None when nothing is dated.
     """
 
@@ -65,6 +67,7 @@ class Vocabulary:
     entity_types: frozenset[str] = frozenset()
     dated: Mapping[str, date] = field(default_factory=dict)
     numbered: Mapping[tuple[str, str], tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    publishers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     published: tuple[date, date] | None = None
 
 
@@ -121,6 +124,7 @@ def make_vocabulary(graph: Graph, words: Sequence[CollectionWords]) -> Vocabular
         entity_types=frozenset(name for one in words for name in one.entity_types),
         dated=_dated(words),
         numbered=_numbered(words),
+        publishers=_publishers(words),
         published=(min(one[0] for one in published), max(one[1] for one in published))
         if published
         else None,
@@ -180,6 +184,21 @@ def _numbered(
             key = singular(noun) or noun, match["number"].lstrip("0")
             found.setdefault(key, []).extend((one, title) for one in known)
     return {key: tuple(those) for key, those in found.items()}
+
+
+# Second-level domains under which others have names of their own ("herald.co.uk").
+_SHARED_DOMAINS = frozenset("co com org net gov ac edu".split())
+
+
+def _publishers(words: Sequence[CollectionWords]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for host, known in chain.from_iterable(one.sites.items() for one in words):
+        labels = host.removeprefix("www.").split(".")[:-1]
+        while len(labels) > 1 and labels[-1] in _SHARED_DOMAINS:
+            labels.pop()
+        if labels and not labels[-1].isdigit():
+            found.setdefault(key_of(labels[-1]), []).extend(known)
+    return {key: tuple(ids) for key, ids in found.items() if key}
 
 
 MOST_WORDS = 12

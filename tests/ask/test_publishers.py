@@ -1,0 +1,93 @@
+"""Who published it is a limit: "What did the Beacon report", a site called by its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+
+from wellread.answers import CATALOGUE, Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.document_names import published_of
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+ENTRIES = [
+    ("https://www.beacon.example/1", "The mill burns", "The mill burned for six hours.", "03-02"),
+    ("https://www.beacon.example/2", "Trams are late", "The trams were late again.", "03-09"),
+    ("https://hill-times.co.uk/1", "Fire at the mill", "The mill burned for two hours.", "03-03"),
+    ("https://parish.example/n/1", "Notice of works", "The bridge will be shut at night.", "03-04"),
+    ("https://parish.example/n/2", "Bins", "Bins will be emptied on Friday nights.", "04-04"),
+]
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    root = tmp_path_factory.mktemp("publishers")
+    lines = [
+        {"url": url, "title": title, "text": text, "published_at": f"2025-{day}T08:00:00Z"}
+        | ({"source_type": "parish_notice"} if "parish" in url else {})
+        for url, title, text, day in ENTRIES
+    ]
+    (root / "news.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as opened:
+        add(opened, [str(root / "news.jsonl")])
+        yield opened
+
+
+async def ask(kb: KnowledgeBase, question: str) -> Answer:
+    return await final(answer(kb, Question(text=question, fresh=True)))
+
+
+def meant(kb: KnowledgeBase, question: str) -> list[str]:
+    return [one.constraint.value for one in published_of(question, vocabulary_of(kb), ())]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What did the Beacon report about the mill?", ["Beacon"]),
+        ("What has the Daily Beacon written in March 2025?", ["Daily Beacon"]),
+        ("What did the Hill Times say about the fire?", ["Hill Times"]),
+        ("How long did the mill burn, according to the Beacon?", ["Beacon"]),
+        ("Which articles were published by Hill Times?", ["Hill Times"]),
+        ("What did the parish publish in March?", ["parish"]),
+        ("Are there parish notices about bins?", ["parish"]),
+        ("Did the beacon on the hill burn?", []),
+        ("Who saw the beacon?", []),
+        ("What did the Herald report?", []),
+    ],
+)
+def test_which_site_is_meant(kb: KnowledgeBase, question: str, names: list[str]) -> None:
+    assert meant(kb, question) == names
+
+
+async def test_only_what_it_published_is_cited(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "How long did the mill burn, according to the Hill Times?")
+    assert {one.title for one in given.citations} == {"Fire at the mill"}
+    assert "two hours" in given.text
+
+
+async def test_what_it_reported_in_a_time_is_listed(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "What did the Beacon report in March 2025?")
+    assert given.answered_by == CATALOGUE
+    assert {one.title for one in given.citations} == {"The mill burns", "Trams are late"}
+
+
+async def test_a_source_type_is_called_by_its_last_word(kb: KnowledgeBase) -> None:
+    given = await ask(kb, "How many notices are there?")
+    assert given.answered_by == CATALOGUE
+    assert "2 parish notices" in given.text
+
+
+def test_a_person_of_that_name_comes_first(kb: KnowledgeBase) -> None:
+    known = vocabulary_of(kb)
+    question = "What did the Beacon report?"
+    read = analyse(Question(text=question), known, date(2025, 4, 5))
+    assert [one.kind for one in read.constraints] == ["author"]
+    assert not list(published_of(question, known, [read.constraints[0].span]))
