@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,21 @@ def test_what_is_to_be_listed(question: str, noun: str, count: int) -> None:
 )
 def test_other_questions_ask_for_none(question: str) -> None:
     assert asked_list(question) is None
+
+
+def test_a_list_is_of_what_its_file_is_called(tmp_path: Path) -> None:
+    (tmp_path / "ferry-office.md").write_text(
+        "# Good to know\n\nWe like dogs.\n\n## Opening hours\n\n"
+        "| Day | Hours |\n|---|---|\n| Monday | 9 to 12 |\n| Friday | 13 to 17 |\n"
+        "| Sunday | 10 to 11 |\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "inn.md").write_text(
+        "# The inn\n\n## Near the ferry office\n\n- a bench\n- a pump\n- a phone\n"
+    )
+    low = {"qa": {"confidence_threshold": 0.0}}
+    with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(tmp_path / "ferry-office.md"), str(tmp_path / "inn.md")])
+        said = _asked(kb, "List the opening hours of the ferry office.")
+    for row in ("Monday | 9 to 12", "Friday | 13 to 17", "Sunday | 10 to 11"):
+        assert row in said.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +123,22 @@ async def test_what_is_to_be_done_follows_what_is_wrong(kb: KnowledgeBase) -> No
     assert said[:2] == [
         "Two blinks mean: the bilge pump is stuck.",
         "Switch it off, open the lid and take out the weed.",
+    ]
+
+
+async def test_who_goes_on_speaking_says_what_is_to_be_done(tmp_path: Path) -> None:
+    (tmp_path / "workshop.vtt").write_text(
+        "WEBVTT\n\n00:01.000 --> 00:09.000\n<v Ove Lund>When the bilge pump hums, it is stuck."
+        " Take the lid off and rinse it.\n\n00:10.000 --> 00:12.000\n<v Ida Falk>Lunch is late.\n",
+        encoding="utf-8",
+    )
+    low = {"qa": {"confidence_threshold": 0.0}}
+    with open_kb(tmp_path / "home", overrides=low, embedder=ReadableEmbedder()) as talk:
+        add(talk, [str(tmp_path / "workshop.vtt")])
+        given = await ask(talk, "What should I do when the bilge pump hums?")
+    assert [one.text for one in given.sentences] == [
+        "When the bilge pump hums, it is stuck.",
+        "Take the lid off and rinse it.",
     ]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 from wellread.answers import Evidence
 from wellread.ask.retrieve.retrieval import Retrieval
@@ -28,6 +31,7 @@ LONGEST = 300_000  # characters of one
 ITEMS = 24  # of one list that are told
 WHOLE = 3_000  # characters up to which a list is one piece; of a longer one the items' beginnings
 NEARER = 0.15  # what the rank of its document counts
+_BETWEEN = re.compile(r"[-_.]+")
 LISTED = "asked list"
 """The name of the rank by which a hit is known as the list that is asked for, or an item of it."""
 
@@ -109,10 +113,16 @@ def _lists(asked: AskedList | None, read: Sequence[_Read]) -> Iterator[_Found]:
     """The lists that are what is asked for."""
     if asked is None:
         return
-    held = [read_list(one.listing, one.text, one.hit.document.title, one.above) for one in read]
+    held = [read_list(one.listing, one.text, _called(one.hit.document), one.above) for one in read]
     for one, fit in zip(read, fits_of(asked, held), strict=True):
         if fit >= LEAST:
             yield one.found(fit, _pieces(one.listing, one.text))
+
+
+def _called(document: DocumentFacts) -> str:
+    """The title, and the name of the file: "Rules" in ``tool-library.html`` are a library's."""
+    file = PurePosixPath(unquote(urlsplit(document.uri).path)).stem
+    return f"{document.title} {_BETWEEN.sub(' ', file)}"
 
 
 def _rows(analysis: Analysis, read: Sequence[_Read]) -> Iterator[_Found]:

@@ -116,7 +116,8 @@ def steps_after(best: Option, options: Sequence[Option]) -> list[Option]:
             continue
         words += len(option.text.split())
         apart = option.span.start - end > 1 or not option.text.rstrip("\"'”’)").endswith((".", "!"))
-        if apart or option.item or option.speaker or len(found) == STEPS or words > STEP_WORDS:
+        other = option.item or option.speaker != best.speaker
+        if apart or other or len(found) == STEPS or words > STEP_WORDS:
             break
         found.append(option)
         end = option.span.end
