@@ -273,3 +273,14 @@ async def test_after_the_end_of_the_sources_their_last_days_are_told(kb: Knowled
     assert given.notes[0].startswith("nothing is from ")
     assert f"the sources end on {day(400)}" in given.notes[0]
     assert given.confidence.score <= 0.6
+
+
+async def test_a_story_told_in_part_is_called_after_that_part(kb: KnowledgeBase) -> None:
+    given = await ask(kb, f"What was in the news on {day(2)}?")
+    assert titles(given) == ["Ferry Osprey full again"]
+    assert "Tuesday" in given.text
+
+
+async def test_what_one_site_reported_is_told_alone(kb: KnowledgeBase) -> None:
+    given = await ask(kb, f"What did the Current report between {day(5)} and {day(1)}?")
+    assert titles(given) == ["Ferry Osprey full again"]

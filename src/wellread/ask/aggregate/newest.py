@@ -175,9 +175,12 @@ def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> Row:
     place = Place(document_id=lead.document.id, version=lead.document.version, span=span)
     told = summary.text if summary else _openings(scope, [place])[0]
     ids = dict.fromkeys([lead.document.id, *(item.document.id for item in reversed(items))])
+    # A story that is told in part is not called after what is left out.
+    inside = any(item.title == story.title for item in items)
+    title = story.title if inside else lead.title
     told_by = {urlsplit(item.document.url).netloc or item.document.id for item in items}
     return _row(
-        (story.title, day(newest.published_at), amount(len(told_by), "source", "sources"), told),
+        (title, day(newest.published_at), amount(len(told_by), "source", "sources"), told),
         tuple(ids),
         place,
     )
