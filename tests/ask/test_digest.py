@@ -33,6 +33,15 @@ LONG_AGO = (
     ("Market opens", 400, "herald", "The market hall opened with a brass band."),
     ("Bridge painted", 500, "herald", "The old bridge was painted green by volunteers."),
 )
+BUSY = (
+    ("Choir sings at noon", 2, "herald", "A choir of forty sang Bach in the park."),
+    ("Snow closes pass", 2, "herald", "Deep snow closed the mountain pass for lorries."),
+    ("Owls counted", 2, "herald", "Volunteers counted nineteen barn owls."),
+    ("Chess club moves", 2, "herald", "Players of chess meet above the pharmacy."),
+    ("Cheese recalled", 2, "herald", "A dairy recalled its goat cheese."),
+    ("Lift repaired", 2, "herald", "Mechanics repaired the lift of the hospital."),
+    ("Well runs dry", 6, "herald", "The oldest well of the valley ran dry."),
+)
 WHALES = ("calves", "songs", "winter", "tags", "noise", "food", "ships", "maps") * 3
 
 
@@ -62,6 +71,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
         add(kb, [str(articles(root / "new.jsonl", LATELY))], collection="grey-isles")
         add(kb, [str(articles(root / "old.jsonl", LONG_AGO))], collection="old")
+        add(kb, [str(articles(root / "busy.jsonl", BUSY))], collection="busy")
         add(kb, [str(whales)], collection="bulletins")
     return root / "home"
 
@@ -284,3 +294,10 @@ async def test_a_story_told_in_part_is_called_after_that_part(kb: KnowledgeBase)
 async def test_what_one_site_reported_is_told_alone(kb: KnowledgeBase) -> None:
     given = await ask(kb, f"What did the Current report between {day(5)} and {day(1)}?")
     assert titles(given) == ["Ferry Osprey full again"]
+
+
+async def test_a_time_is_told_by_all_of_its_days(kb: KnowledgeBase) -> None:
+    asked = f"What was in the news between {day(8)} and {day(1)}?"
+    told = titles(await ask(kb, asked, collection="busy"))
+    assert len(told) < len(BUSY)
+    assert told[-1] == "Well runs dry"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from itertools import islice, zip_longest
 from urllib.parse import urlsplit
 
 from wellread.ask.aggregate.news_times import times_of
@@ -41,12 +42,14 @@ from wellread.types import Filters, Span
 
 STRATEGY = "the newest of the catalogue"
 MOST = 10
+OPENING = 1_000  # characters of a text within which all stands equally far in front
 LONGEST_SENTENCE = 300  # characters of what is told of each
 STORIES = ("Title", "Date", "Sources", "Told")
 DOCUMENTS = ("Title", "Date", "Kind", "Told")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 _Dated = tuple[list[datetime], list[Row]]
+_Told = tuple[datetime, Story, frozenset[str] | None]
 
 
 def newest(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
@@ -90,10 +93,12 @@ def _stories(scope: Scope, time: Filters, most: int) -> _Dated:
     A story is as new as its newest item there, and tells only of items there.
     """
     dated = [one for one in _told(scope, time, most) if one[0] != _LONG_AGO]
-    dated.sort(key=lambda one: (-one[0].timestamp(), one[1].title))
+    dated.sort(key=lambda one: (-one[0].timestamp(), *_weight(one[1]), one[1].title))
+    if time.published_from and time.published_to:
+        dated = _spread(dated, most)
     rows: list[Row] = []
     shown: list[datetime] = []
-    for date, story, kept in dated[:most]:
+    for published, story, kept in dated[:most]:
         items = [
             item
             for item in scope.kb.catalogue.stories.items(story.id)
@@ -103,8 +108,24 @@ def _stories(scope: Scope, time: Filters, most: int) -> _Dated:
         ]
         if items:  # else it went in the meantime
             rows.append(_story_row(scope, story, items))
-            shown.append(date)
+            shown.append(published)
     return shown, rows
+
+
+def _weight(story: Story) -> tuple[int, int, int]:
+    """Of stories of one day what more sources report comes first, then what a text opens with."""
+    first = min((one.span.start for one in story.summary), default=0)
+    return -story.sources, first // OPENING, -story.items
+
+
+def _spread(dated: Sequence[_Told], most: int) -> list[_Told]:
+    """``most`` stories of all days of a time, not of its last day alone: each day's first first."""
+    days: dict[date, list[_Told]] = {}
+    for one in dated:
+        days.setdefault(one[0].date(), []).append(one)
+    turns = (one for turn in zip_longest(*days.values()) for one in turn if one is not None)
+    chosen = list(islice(turns, most))
+    return [one for one in dated if one in chosen]
 
 
 def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
@@ -129,9 +150,6 @@ def _documents(scope: Scope, time: Filters, most: int) -> _Dated:
         for entry, said, place in zip(entries, told, places, strict=True)
     ]
     return [entry.published_at or _LONG_AGO for entry in entries], rows
-
-
-_Told = tuple[datetime, Story, frozenset[str] | None]
 
 
 def _told(scope: Scope, time: Filters, most: int) -> list[_Told]:
@@ -187,11 +205,11 @@ def _story_row(scope: Scope, story: Story, items: Sequence[StoryItem]) -> Row:
 
 
 def _row(cells: tuple[str, str, str, str], ids: tuple[str, ...], place: Place) -> Row:
-    title, date, beside, told = (" ".join(visible(cell).split()) for cell in cells)
+    title, dated, beside, told = (" ".join(visible(cell).split()) for cell in cells)
     told = shortened(told, LONGEST_SENTENCE)
-    line = f"{title} ({date}; {beside})"
+    line = f"{title} ({dated}; {beside})"
     return Row(
-        cells=(title, date, beside, told),
+        cells=(title, dated, beside, told),
         document_ids=ids,
         line=f"{line}: {told}" if told else line,
         places=(place,),
