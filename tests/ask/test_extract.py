@@ -272,3 +272,50 @@ def test_an_entry_of_a_bibliography_is_no_answer() -> None:
 def test_what_an_item_is_called_is_no_answer_of_its_own() -> None:
     answer = chosen("What about the jetty?", "- JETTY. Oak planks were bought.\n- BOATS. Two leak.")
     assert answer == ["Oak planks were bought."]
+
+
+def test_what_is_called_so_says_what_the_name_stands_for() -> None:
+    answer = chosen(
+        "What is Old Tom?",
+        "Old Tom was talked about on Old Tom day by friends of Old Tom.",
+        "The millers of Upton built a small wind mill called Old Tom.",
+    )
+    assert answer == ["The millers of Upton built a small wind mill called Old Tom."]
+
+
+def test_the_asked_amount_comes_before_a_list_of_such_things() -> None:
+    answer = chosen(
+        "How many grains does the mill of Upton grind?",
+        "Grains that the mill of Upton does grind are oats, rye, barley and wheat, and many more.",
+        "The mill of Upton is known to grind nine grains.",
+    )
+    assert answer == ["The mill of Upton is known to grind nine grains."]
+
+
+def test_where_only_the_claim_is_said_its_reason_follows() -> None:
+    said = "Ida holds that a wet mill stone wears out sooner."
+    why = "Damp flour cakes in its grooves and grinds them down."
+    answer = chosen(
+        "Why does Ida hold that a wet mill stone wears out sooner?",
+        f"{said} {why} Lunch was late. The dog slept.",
+        most=1,
+    )
+    assert answer[:2] == [said, why]
+    given = "A wet mill stone wears out sooner because damp flour cakes."
+    assert chosen("Why does a wet mill stone wear out?", f"{given} {why}", most=1) == [given]
+
+
+def test_a_part_of_a_list_brings_the_list_that_is_asked_for() -> None:
+    duties = (
+        "The keeper of the mill pond is in charge of:\n\n- fish\n- the sluice of the mill pond\n"
+        "- the two geese\n"
+    )
+    answer = chosen("What does the keeper of the mill pond have to do?", duties, most=1)
+    assert {"fish", "the two geese"} <= set(answer)
+
+
+@pytest.mark.parametrize("opening", ["In this paper", "This study"])
+def test_what_a_text_calls_itself_needs_no_sentence_before_it(opening: str) -> None:
+    told = f"{opening} measures eleven mills of Upton by their noise."
+    text = f"Noise has gained much interest of late. {told}"
+    assert chosen("How many mills of Upton are measured?", text, most=1) == [told]

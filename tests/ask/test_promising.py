@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -88,3 +89,9 @@ def test_a_passage_that_is_about_other_things_is_read_for_its_one_sentence(tmp_p
         assert len({hit.passage.id for hit in getattr(found, "hits", ())}) == len(
             getattr(found, "hits", ())
         )
+
+
+def test_what_gives_the_asked_amount_promises_more() -> None:
+    asked = frozenset({"catalogue", "language"})
+    giving = replace(stretch("language"), gives=True)
+    assert promising(asked, [stretch("language", found=0.8), giving]) == [1, 0]

@@ -60,7 +60,7 @@ def test_the_day_follows_from_the_date_of_the_source(quote: str, said: str, day:
         (ASKED, "The weir is open from Monday to Friday."),
         (ASKED, "The weir is open on Mondays."),
         (ASKED, "The weir reopens this Monday."),
-        (ASKED, "The weir reopened after the flood."),
+        (ASKED, "The weir reopened in 2021."),
     ],
 )
 def test_where_no_date_is_asked_for_or_no_one_day_is_meant_nothing_is_added(
@@ -76,3 +76,9 @@ def test_a_source_without_a_date_tells_no_day() -> None:
 def test_the_citation_that_tells_the_day_is_named() -> None:
     both = [cited("The weir is old.", number=1), cited("It reopened on Monday.", number=2)]
     assert told_day(ASKED, both).endswith("by the date of [2].)")
+
+
+def test_where_no_time_is_told_the_date_of_the_source_is() -> None:
+    told = told_day(ASKED, [cited("The weir is old.", None), cited("We reopen!", number=2)])
+    assert told == " ([2] was published on 25 September 2025.)"
+    assert told_day("Who reopened the weir?", [cited("We reopen!")]) == ""

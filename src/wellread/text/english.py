@@ -106,28 +106,6 @@ OFFICES = (
     *("queen", "emperor"),
 )
 
-# What stands before a name and is no part of it ("Captain Stroud", "Dr Greve").
-FORMS_OF_ADDRESS = frozenset(
-    {
-        *OFFICES,
-        *("mr", "mrs", "ms", "miss", "mx", "sir", "dame", "lady", "lord", "dr", "doctor", "prof"),
-        *("professor", "reverend", "rev", "father", "sister", "brother", "pastor", "rabbi", "imam"),
-        *("judge", "justice", "senator", "councillor", "minister", "governor", "ambassador"),
-        *(
-            "officer",
-            "inspector",
-            "sergeant",
-            "sgt",
-            "lieutenant",
-            "lt",
-            "capt",
-            "major",
-            "colonel",
-        ),
-        *("col", "general", "gen", "admiral", "commander", "chief", "coach", "chef", "engineer"),
-    }
-)
-
 # What takes back the words that follow it in the same sentence, as patterns.
 DOUBTING = (
     *("if", "unless", "whether", "false(?:ly)?", "myth", "rumou?r(?:ed|s)?", "wrong(?:ly)?"),
@@ -150,10 +128,25 @@ BOUNDS = (
 )
 # How a sentence begins that only the one before it explains; connectives may stand in front.
 CONNECTIVES = "however but also moreover then thus so therefore and yet later".split()
+# What a text calls itself: "this paper" needs no sentence before it.
+_TEXTS = r"(?:paper|work|article|study|report|survey|thesis|chapter|section|guide|book|document)"
 LEANING = (
-    *("it", "its", "this", "that", "these", "those", "they", "their", "them", "he", "she", "his"),
+    *(
+        "it",
+        "its",
+        rf"this(?! {_TEXTS})",
+        "that",
+        "these",
+        "those",
+        "they",
+        "their",
+        "them",
+        "he",
+        "she",
+        "his",
+    ),
     *("her", "hers", "such", "both", "each of them", "yes", "no", "another", "others", "for this"),
-    *("in this", "at that time", "since then", "there,"),
+    *(rf"in this(?! {_TEXTS})", "at that time", "since then", "there,"),
     "the (?:former|latter|same|two|other|others|rest)",
 )
 # How a sentence begins that opens a talk, greets, thanks or hands over, as patterns; and how one

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from wellread.text.english import OFFICES
+
 # Never names, however they are written (an acronym in capitals is another word).
 STOP_WORDS = frozenset(
     """
@@ -297,3 +299,28 @@ SYNONYMS = tuple(
     attach append
     """.strip().splitlines()
 )
+
+# What stands before a name and is no part of it ("Captain Stroud", "Dr Greve").
+FORMS_OF_ADDRESS = frozenset(
+    {
+        *OFFICES,
+        *("mr", "mrs", "ms", "miss", "mx", "sir", "dame", "lady", "lord", "dr", "doctor", "prof"),
+        *("professor", "reverend", "rev", "father", "sister", "brother", "pastor", "rabbi", "imam"),
+        *("judge", "justice", "senator", "councillor", "minister", "governor", "ambassador"),
+        *(
+            "officer",
+            "inspector",
+            "sergeant",
+            "sgt",
+            "lieutenant",
+            "lt",
+            "capt",
+            "major",
+            "colonel",
+        ),
+        *("col", "general", "gen", "admiral", "commander", "chief", "coach", "chef", "engineer"),
+    }
+)
+
+# What stands between a thing and its name: "a mill called Old Tom".
+GIVEN_NAME = r"(?:named|called|dubbed|termed|titled|known as)"

@@ -1,7 +1,7 @@
-"""Which day "on Monday" was: told where a date is asked for and the source has one.
+"""The date of a source, and which day its "on Monday" was: told where a date is asked for.
 
-News says "on Monday" and "yesterday"; who reads it in a year needs the date. It follows from the
-date of the source alone, so no claim is added that the source does not bear out.
+News says "on Monday" and "yesterday", announcements say no day at all; who reads them in a year
+needs the date. It follows from the date of the source alone, so nothing is claimed but that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 
 from wellread.answers import Citation
-from wellread.ask.understand.answer_kind import expected_of
+from wellread.ask.understand.answer_kind import expected_of, holds
 from wellread.text.english import (
     DAYS_FROM_NOW,
     FUTURE,
@@ -36,9 +36,10 @@ _AGAIN = re.compile(rf"\b(?:{'|'.join(REPEATED)})\s+$", re.IGNORECASE)
 
 
 def told_day(question: str, citations: Sequence[Citation]) -> str:
-    """The date of the one day that the quotes call by its weekday, in words; else empty.
+    """The date of the one day that the quotes call by its weekday, in words.
 
-    Only where ``question`` asks for a date and no quote gives one itself.
+    Where no quote tells any time, the date of the first source that has one. Empty unless
+    ``question`` asks for a date and no quote gives one itself.
     """
     if expected_of(question) != "date" or any(_DATED.search(one.quote) for one in citations):
         return ""
@@ -49,8 +50,15 @@ def told_day(question: str, citations: Sequence[Citation]) -> str:
         day = _date_of(days[0], citation.quote, citation.published_at.date())
         if day is not None:
             said = " ".join(days[0].group().split())
-            return f" (“{said}” is {day.day} {day:%B %Y}, by the date of [{citation.id}].)"
-    return ""
+            return f" (“{said}” is {_written(day)}, by the date of [{citation.id}].)"
+    dated = next((one for one in citations if one.published_at is not None), None)
+    if dated is None or any(holds("date", one.quote, question) for one in citations):
+        return ""
+    return f" ([{dated.id}] was published on {_written(dated.published_at)}.)"
+
+
+def _written(day: date | None) -> str:
+    return f"{day.day} {day:%B %Y}" if day else ""
 
 
 def _date_of(found: re.Match[str], quote: str, published: date) -> date | None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from wellread.ask.understand.answer_kind import gives_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.text.parsed import parse
@@ -24,6 +25,7 @@ PROMISING = 12  # stretches at most
 LEAST = 0.3  # of the best one's promise
 MOST_ADDED = 4  # passages
 ABOVE, NEAR = 0.5, 0.5  # what a word of the heading, and the passage's cosine, count
+GIVES = 0.5  # what the asked amount counts
 HEADED = 3  # words of a name from which on its noun may be missing ("consent decision making")
 
 
@@ -80,12 +82,14 @@ class Stretch:
         above: those that stand in the title or heading.
         near: cosine of the question and the passage, 0 where it is not known.
         found: the passage's score, relative to the best.
+        gives: one of them gives the amount, or says what it is, that the question asks for.
     """
 
     held: frozenset[str]
     above: frozenset[str]
     near: float
     found: float
+    gives: bool = False
 
 
 def promising(asked: frozenset[str], stretches: Sequence[Stretch]) -> list[int]:
@@ -103,7 +107,7 @@ def promising(asked: frozenset[str], stretches: Sequence[Stretch]) -> list[int]:
     def promise(each: Stretch) -> float:
         own = math.fsum(weights[stem] for stem in each.held)
         above = math.fsum(weights[stem] for stem in each.above - each.held)
-        return (own + ABOVE * above) / total + NEAR * each.near + each.found
+        return (own + ABOVE * above) / total + NEAR * each.near + each.found + GIVES * each.gives
 
     promises = [promise(each) for each in stretches]
     least = LEAST * max(promises, default=0.0)
@@ -113,7 +117,7 @@ def promising(asked: frozenset[str], stretches: Sequence[Stretch]) -> list[int]:
 
 def with_promising(question: str, found: Sequence[Hit], chosen: Sequence[Hit]) -> list[Hit]:
     """``chosen``, then passages of ``found``, all best first, whose stretches promise as much."""
-    asked = parse(question).stem_set
+    asked, gives = parse(question).stem_set, gives_of(question)
     best = max((hit.score for hit in found), default=0.0) or 1.0
     owners: list[Hit] = []
     stretches: list[Stretch] = []
@@ -128,6 +132,7 @@ def with_promising(question: str, found: Sequence[Hit], chosen: Sequence[Hit]) -
                     above=above,
                     near=hit.similarity or 0.0,
                     found=hit.score / best,
+                    gives=any(map(gives, run)),
                 )
             )
     known = {hit.passage.id for hit in chosen}

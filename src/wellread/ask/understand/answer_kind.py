@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, get_args
 
+from wellread.text.english_common import GIVEN_NAME
 from wellread.text.english_questions import PRESENTED, STANDS_FOR
 from wellread.text.english_types import (
     A_COUNT,
@@ -111,7 +112,8 @@ def says_what(subject: str, sentence: str) -> bool:
     called = rf"(?:{name}s?(?:\s*\([^)]*\))?|[^.,;:()]{{1,60}}\({name}s?\))"
     said = rf"^\W*{OPENING_A_SENTENCE}(?:(?:the|an?)\s+)?{called}(?:,[^,]{{1,60}},)?\s+{SAYS_WHAT}"
     beside = rf"{PRESENTED}{called},\s+an?\s"
-    return re.search(rf"{said}|{beside}", sentence, re.IGNORECASE) is not None
+    given = rf"\b(?:an?|the)\s+[^.,;:()]{{3,80}}?\s{GIVEN_NAME}\s+[\"“'‘]?(?:the\s+)?{name}\b"
+    return re.search(rf"{said}|{beside}|{given}", sentence, re.IGNORECASE) is not None
 
 
 def spells(short: str, text: str) -> bool:
@@ -185,6 +187,14 @@ def lacking(question: str, sentences: Sequence[str]) -> Expected | None:
     if kind == "person" and any(AN_AGENT.search(one) for one in sentences):
         return None
     return kind
+
+
+def gives_of(question: str) -> Callable[[str], bool]:
+    """What tells of a sentence whether it gives the amount or the definition that is asked for."""
+    fits = fits_of(question)
+    if asks_what(question):
+        return lambda sentence: defines(question, sentence)
+    return lambda sentence: fits(sentence) > 0
 
 
 def fits_of(question: str) -> Fits:

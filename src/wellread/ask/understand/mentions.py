@@ -14,7 +14,8 @@ from typing import Literal
 from wellread.ask.understand.question_parts import Limit, limit
 from wellread.ask.understand.vocabulary import SHORT, Named, Vocabulary, is_everyday
 from wellread.questions import ConstraintKind, NamedEntity
-from wellread.text.english import FORMS_OF_ADDRESS, STOP_WORDS
+from wellread.text.english import STOP_WORDS
+from wellread.text.english_common import FORMS_OF_ADDRESS
 from wellread.text.english_questions import (
     ACCORDING_TO,
     AFTER_NAME,

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from wellread.answers import Claim, Evidence
 from wellread.ask.retrieve.asked_lists import is_listed
 from wellread.ask.retrieve.further_passages import names_of
-from wellread.ask.understand.answer_kind import guide_of, subject_of, wants_steps
+from wellread.ask.understand.answer_kind import (
+    Expected,
+    expected_of,
+    guide_of,
+    holds,
+    subject_of,
+    wants_steps,
+)
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.understand.text_lists import listings_of
 from wellread.ask.write.candidate_sentences import (
@@ -46,6 +53,7 @@ FEWEST, MOST = 2, 7  # sections that are told
 OF_A_SECTION = 2  # sentences; a list counts as it is
 LONGEST_HEADING = 9  # words
 MANY_STEPS = 6  # of one list
+SAID_AGAIN = 0.6  # of the question's words, from which a sentence says again what is asked about
 _MUST = re.compile(rf"\b(?:{'|'.join(DUTIES)})\b", re.IGNORECASE)
 _LIST_OF_NEEDS = re.compile(r"\b(?:has|have|needs?|requires?|must|should)\b[^.]*$")
 # "Ask the sewing circle", "Plan with 600 euros": a bare verb, and what it acts on or with.
@@ -128,8 +136,10 @@ def extract(
         return _stepwise(sections, evidence, scored)
     picked = chosen_of(analysis.question, scored, most, read=chooser.readings is not None)
     chosen = [each.option for each in picked]
-    chosen += [item for item in whole_list(picked, options) if item not in chosen]
-    if picked and wants_steps(analysis.question):
+    kind = expected_of(analysis.question)
+    items = whole_list(picked, options, analysis.parsed.stem_set, kind)
+    chosen += [item for item in items if item not in chosen]
+    if picked and (wants_steps(analysis.question) or _unreasoned(kind, analysis, chosen)):
         chosen += [each for each in steps_after(picked[0].option, options) if each not in chosen]
     page = Page(evidence=material.evidence)
     page.say_all(in_order(chosen, options))
@@ -141,6 +151,14 @@ def extract(
         best_odds=max(each.odds for each in picked) if chooser.readings else None,
         material=material,
     )
+
+
+def _unreasoned(kind: Expected, analysis: Analysis, chosen: Sequence[Option]) -> bool:
+    """Whether a reason is asked for, and what is told only says again what it is the reason of."""
+    if kind != "reason" or any(holds(kind, one.text, analysis.question) for one in chosen):
+        return False
+    asked = analysis.parsed.stem_set
+    return len(asked & chosen[0].stems) >= SAID_AGAIN * len(asked)
 
 
 def _introducing(analysis: Analysis, material: Material) -> list[int]:

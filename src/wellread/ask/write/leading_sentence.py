@@ -9,7 +9,11 @@ from wellread.ask.understand.asked_list import asked_list
 from wellread.ask.write.sentence_choice import KEEP, KEEP_READ, pick
 from wellread.ask.write.sentence_score import Scored
 
-DEFINES, LISTS = 0.1, 0.5  # of the best score, from which a sentence of such a form is the answer
+DEFINES, LISTS, GIVES = (
+    0.1,
+    0.5,
+    0.5,
+)  # of the best score, from which a sentence of such a form is the answer
 FEWEST_NAMED = 3  # things that a sentence names which lists them
 
 
@@ -18,8 +22,9 @@ def chosen_of(
 ) -> Sequence[Scored]:
     """The sentences to tell, about ``most``.
 
-    Where one defines what is asked about, or names one after the other the things that are asked
-    for, what only stands near it is left out; what goes on with it is kept.
+    Where one defines what is asked about, gives the amount that is asked for where the best does
+    not, or names one after the other the things that are asked for, what only stands near it is
+    left out; what goes on with it is kept.
 
     Args:
         read: whether somebody read the passages.
@@ -39,11 +44,13 @@ def chosen_of(
 
 
 def _leading(question: str, scored: Sequence[Scored]) -> Scored | None:
-    """The best sentence that defines, or lists, what is asked for; None without a good one."""
+    """The best one that defines, counts or lists what is asked for; None without a good one."""
     asked = asked_list(question)
+    giving = [each for each in scored if each.features.fits > 0 and not each.features.chatter]
     if asks_what(question):
-        fitting = [each for each in scored if each.features.fits > 0 and not each.features.chatter]
-        least = DEFINES
+        fitting, least = giving, DEFINES
+    elif giving:
+        fitting, least = giving if scored[0].features.fits < 0 else [], GIVES
     elif asked is not None and asked.noun and not asked.steps:
         named = asked.count or FEWEST_NAMED
         fitting = [each for each in scored if enumerated(each.option.text) >= named]

@@ -8,7 +8,7 @@ since reading is what costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from wellread.answers import Evidence
 from wellread.ask.retrieve.further_passages import Stretch, promising, stretches_of
 from wellread.ask.retrieve.reported_speech import sentences_of
+from wellread.ask.understand.answer_kind import gives_of
 from wellread.ask.understand.question_parts import parts_of
 from wellread.models.reader import PassageReader, Ranking
 from wellread.questions import Analysis
@@ -119,9 +120,11 @@ def read_evidence(
     Raises:
         ModelError: the reader cannot be run.
     """
-    asked = parse(question).stem_set
+    asked, gives = parse(question).stem_set, gives_of(question)
     best = max((piece.hit.score for piece in evidence), default=0.0) or 1.0
-    found = [run for at, piece in enumerate(evidence) for run in _runs(at, piece, asked, best)]
+    found = [
+        run for at, piece in enumerate(evidence) for run in _runs(at, piece, asked, best, gives)
+    ]
     runs = [found[at] for at in promising(asked, [run.looks for run in found])]
     titles = [_above(run, evidence[run.piece], asked) for run in runs]
     texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
@@ -143,7 +146,9 @@ def _above(run: _Run, piece: Evidence, asked: frozenset[str]) -> list[str]:
     return [one for one in told if asked & parse(one.removesuffix(" says:")).stem_set]
 
 
-def _runs(at: int, piece: Evidence, asked: frozenset[str], best: float) -> list[_Run]:
+def _runs(
+    at: int, piece: Evidence, asked: frozenset[str], best: float, gives: Callable[[str], bool]
+) -> list[_Run]:
     told = list(sentences_of(piece))
     texts = [" ".join(span.of(piece.text).split()) for _, span in told]
     found: list[_Run] = []
@@ -156,6 +161,7 @@ def _runs(at: int, piece: Evidence, asked: frozenset[str], best: float) -> list[
             above=asked & piece.heading.stem_set,
             near=piece.hit.similarity or 0.0,
             found=piece.hit.score / best,
+            gives=any(map(gives, run)),
         )
         found.append(
             _Run(piece=at, first=first, sentences=tuple(run), speakers=speakers, looks=looks)

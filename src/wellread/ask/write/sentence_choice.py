@@ -88,8 +88,17 @@ def repeats(one: Option, other: Option) -> bool:
     return overlap(one.stems, other.stems) >= SAME
 
 
-def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Option]:
-    """The items of the list that a picked sentence leads to, or two picked ones stand in."""
+def whole_list(
+    picked: Sequence[Scored], options: Sequence[Option], asked: frozenset[str], kind: Expected
+) -> list[Option]:
+    """The items of the list that a picked sentence leads to, or two picked ones stand in.
+
+    Also those beside the best item where what introduces them holds what is asked, and no single
+    person, date, number or place is.
+
+    Args:
+        asked: the question's words, as stems.
+    """
     lists = [
         (each.option.evidence, each.option.lead)
         for each in picked
@@ -99,12 +108,30 @@ def whole_list(picked: Sequence[Scored], options: Sequence[Option]) -> list[Opti
     led = [(each.evidence, each.lead) for each in options if each.item]
     doubled = next((each for each in lists if lists.count(each) > 1), None)
     doubled = next((each for each in led if each in leads), doubled)
+    if doubled is None and kind not in SURE:
+        doubled = _introduced(picked[0].option, options, asked) if picked else None
     if doubled is None:
         return []
     items = [
         option for option in options if option.item and (option.evidence, option.lead) == doubled
     ]
     return items if len(items) <= MANY_ITEMS else []
+
+
+def _introduced(
+    best: Option, options: Sequence[Option], asked: frozenset[str]
+) -> tuple[int, int] | None:
+    """The list of the item ``best``, where its lead says more of what is asked than the item.
+
+    Also where the item is no sentence: a part of what the lead leads to.
+    """
+    at = (best.evidence, best.lead)
+    lead = next((one for one in options if (one.evidence, one.place) == at), None)
+    if not best.item or lead is None or not lead.text.rstrip().endswith(":"):
+        return None
+    said = asked & lead.stems
+    part = is_fragment(best) and bool(said)
+    return at if part or asked & best.stems < said else None
 
 
 def steps_after(best: Option, options: Sequence[Option]) -> list[Option]:
