@@ -240,7 +240,7 @@ ASKS_FOR = {  # the first form that fits counts
         r"|length|height|size|speed|rate|temperature|distance|depth|area|capacity)\b"
         r"|\bwhat (?:do|does|did|will|would) .*\b(?:cost|charge|pay)s?\b"
         r"|\b(?:what|which) (?:\w+ ){1,2}(?:size|height|length|number)\b"
-        r"|\bcompare\b.*\b(?:number|size|amount|cost|price|length|height|depth|width|weight|speed"
+        r"|\b(?:compare|differ)\b.*\b(?:number|size|amount|cost|price|length|height|depth|width|weight|speed"
         r"|duration|time|age|diameter|capacity|share|rate|distance)s? of\b"
     ),
     "place": _form(
