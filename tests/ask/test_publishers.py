@@ -21,8 +21,13 @@ ENTRIES = [
     ("https://www.beacon.example/1", "The mill burns", "The mill burned for six hours.", "03-02"),
     ("https://www.beacon.example/2", "Trams are late", "The trams were late again.", "03-09"),
     ("https://hill-times.co.uk/1", "Fire at the mill", "The mill burned for two hours.", "03-03"),
-    ("https://parish.example/n/1", "Notice of works", "The bridge will be shut at night.", "03-04"),
-    ("https://parish.example/n/2", "Bins", "Bins will be emptied on Friday nights.", "04-04"),
+    (
+        "https://council.example/n/1",
+        "Notice of works",
+        "The bridge will be shut at night.",
+        "03-04",
+    ),
+    ("https://council.example/n/2", "Bins", "Bins will be emptied on Friday nights.", "04-04"),
 ]
 
 
@@ -31,7 +36,7 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     root = tmp_path_factory.mktemp("publishers")
     lines = [
         {"url": url, "title": title, "text": text, "published_at": f"2025-{day}T08:00:00Z"}
-        | ({"source_type": "parish_notice"} if "parish" in url else {})
+        | ({"source_type": "public_notice"} if "council" in url else {})
         for url, title, text, day in ENTRIES
     ]
     (root / "news.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
@@ -56,10 +61,12 @@ def meant(kb: KnowledgeBase, question: str) -> list[str]:
         ("What did the Hill Times say about the fire?", ["Hill Times"]),
         ("How long did the mill burn, according to the Beacon?", ["Beacon"]),
         ("Which articles were published by Hill Times?", ["Hill Times"]),
-        ("What did the parish publish in March?", ["parish"]),
-        ("Are there parish notices about bins?", ["parish"]),
+        ("What did the council publish in March?", ["council"]),
+        ("Are there council notices about bins?", ["council"]),
         ("Did the beacon on the hill burn?", []),
         ("Who saw the beacon?", []),
+        ("Is the council stingy?", []),
+        ("Are there council articles about bins?", []),
         ("What did the Herald report?", []),
     ],
 )
@@ -79,10 +86,11 @@ async def test_what_it_reported_in_a_time_is_listed(kb: KnowledgeBase) -> None:
     assert {one.title for one in given.citations} == {"The mill burns", "Trams are late"}
 
 
-async def test_a_source_type_is_called_by_its_last_word(kb: KnowledgeBase) -> None:
-    given = await ask(kb, "How many notices are there?")
+@pytest.mark.parametrize("noun", ["notices", "council notices", "public notices"])
+async def test_a_source_type_is_called_by_its_last_word(kb: KnowledgeBase, noun: str) -> None:
+    given = await ask(kb, f"How many {noun} are there?")
     assert given.answered_by == CATALOGUE
-    assert "2 parish notices" in given.text
+    assert "2 public notices" in given.text
 
 
 def test_a_person_of_that_name_comes_first(kb: KnowledgeBase) -> None:

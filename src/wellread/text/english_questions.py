@@ -258,7 +258,7 @@ _NOBODY_ASKED = r"(?!(?:they|he|she|it|we|you|i|the|this|that|their|his|her|its|
 ANOTHER_QUESTION = _form(
     rf"(?:(?<=\?)\s+(?:and\s+|also\s+|but\s+)?(?=(?:{'|'.join(ASKING_ON)}|list|name|tell|show)\b)"
     r"|[,;]?\s+and\s+(?:also\s+)?"
-    rf"(?=(?:what|when|where|why|how|whom)\s+{_MODAL}\b"
+    rf"(?=(?:what|when|where|why|how|whom|whose)\s+{_MODAL}\b"
     rf"|(?:what|which|whose|how)\s+(?:[\w'’-]+\s+){{1,2}}?{_MODAL}\b"
     rf"|how\s+(?:many|much)\s+{_NOBODY_ASKED}\w|who\s+{_NOBODY_ASKED}\w))"
 )

@@ -241,7 +241,7 @@ def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple
     """Where the longest end of the matched name stands that is what a site is called, and its key.
 
     "the Coast Current" is current.example: capitals before it belong to the name. In lower case an
-    everyday word is meant only where it publishes ("did the council report").
+    everyday word is meant only where it publishes ("did the council report", "council notices").
     """
     start, end = match.span("name")
     words = list(re.finditer(r"[\w’'-]+", text[start:end]))
@@ -249,7 +249,8 @@ def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple
         site = key_of(re.sub(r"['’]s$", "", text[start + word.start() : end]))
         if site not in vocabulary.publishers:
             continue
-        publishes = _PUBLISHES.match((match.groupdict().get("verb") or "").strip())
+        verb = (match.groupdict().get("verb") or "").strip()
+        publishes = bool(_PUBLISHES.match(verb)) or _typed(text[match.end() :], vocabulary)
         if not (word.group()[:1].isupper() or publishes or not is_everyday(site)):
             continue
         first = number
@@ -257,3 +258,10 @@ def _publisher(text: str, match: re.Match[str], vocabulary: Vocabulary) -> tuple
             first -= 1
         return Span(start=start + words[first].start(), end=end), site
     return Span(start=start, end=end), ""
+
+
+def _typed(after: str, vocabulary: Vocabulary) -> bool:
+    """Whether the next word is what the sources of a type are called: "notices" of public ones."""
+    noun = plain(after.split()[0].strip("?.,;!")) if after.strip() else ""
+    types = {plain(re.split(r"[\s_-]+", name)[-1]) for name in vocabulary.source_types}
+    return (singular(noun) or noun) in types

@@ -31,7 +31,7 @@ from wellread.text.english_questions import (
 )
 from wellread.text.names import plural, singular
 from wellread.text.parsed import parse
-from wellread.text.tokens import Token, key_of_words, plain, plain_at
+from wellread.text.tokens import Token, key_of, key_of_words, plain, plain_at
 from wellread.types import Filters, Kind, Span
 
 _KINDS: dict[str, Kind] = {noun: kind for kind, nouns in SOURCE_NOUNS.items() for noun in nouns}
@@ -127,7 +127,9 @@ def _named_kinds(text: str, vocabulary: Vocabulary) -> Iterator[Limit]:
         name = noun if noun in MASSES else singular(noun) or noun
         value = types.get(name) or _KINDS[name]
         start, end = match.span("noun")
-        if value in seen or not (match["before"] or _begins_phrase(text[:start])):
+        before = text[:start]
+        published = key_of(before.split()[-1]) in vocabulary.publishers if before.strip() else False
+        if value in seen or not (match["before"] or published or _begins_phrase(before)):
             continue
         seen.add(value)
         # As the head of the question ("which papers say") the noun is needed to read it.
