@@ -26,7 +26,7 @@ SHOWN = (QUESTIONS[0], QUESTIONS[-1])
 END = "Next"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
-_FRACTION = re.compile(r"\d+\.\d+")  # seconds, and scores that processors round differently
+_FRACTION = re.compile(r"\d+\.\d+|\d+%")  # seconds, and scores that processors round differently
 
 
 def main() -> None:

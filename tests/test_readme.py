@@ -44,7 +44,9 @@ def rows_under(header: str) -> list[list[str]]:
 def squeezed(printed: str) -> str:
     """Without line breaks, times, scores and the folder that the material lies in."""
     plain = re.sub(r"file://\S*?/examples", "file://examples", printed.replace("…", "0"))
-    return re.sub(r"\s+", "", re.sub(r"\d+\.\d+|\b0\b|\(\d+/s\)", "#", plain)).replace("(#/s)", "#")
+    return re.sub(r"\s+", "", re.sub(r"\d+\.\d+|\d+%|\b0\b|\(\d+/s\)", "#", plain)).replace(
+        "(#/s)", "#"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ the axes do otherwise, and saves their copies. It gives the same numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.model import Layer, Reader
+from training.smoothing import Factors
 
 DOMAIN = {"com.microsoft": 1}
 
@@ -42,15 +44,16 @@ class Attention(torch.autograd.Function):
         return g.op(name, q, k, v, bias, mask, num_heads_i=heads).setType(q.type())
 
 
-def fuse(reader: Reader) -> None:
-    """Let every layer of ``reader`` be exported with the operator."""
-    for layer in reader.layers:
-        layer.forward = partial(_layer, layer)
+def fuse(reader: Reader, factors: Sequence[Factors]) -> None:
+    """Let every layer of ``reader`` be exported with the operator, its inputs times ``factors``."""
+    for layer, own in zip(reader.layers, factors, strict=True):
+        layer.forward = partial(_layer, layer, own)
 
 
-def _layer(layer: Layer, x: Tensor, mask: Tensor) -> Tensor:
-    q, k, v = functional.linear(x, layer.qkv.weight).chunk(3, dim=-1)
+def _layer(layer: Layer, factors: Factors, x: Tensor, mask: Tensor) -> Tensor:
+    q, k, v = functional.linear(x * factors["qkv"], layer.qkv.weight).chunk(3, dim=-1)
     live = (mask[:, 0, 0, :] > -1).to(torch.int32)
     met = Attention.apply(q, k, v, layer.qkv.bias, live, layer.heads)
-    x = layer.norm1(x + layer.out(met))
-    return layer.norm2(x + layer.down(functional.gelu(layer.up(x))))
+    x = layer.norm1(x + layer.out(met * factors["out"]))
+    inner = functional.gelu(layer.up(x * factors["up"]))
+    return layer.norm2(x + layer.down(inner * factors["down"]))

@@ -305,6 +305,18 @@ def test_where_only_the_claim_is_said_its_reason_follows() -> None:
     assert chosen("Why does a wet mill stone wear out?", f"{given} {why}", most=1) == [given]
 
 
+def test_what_is_announced_by_its_number_is_told() -> None:
+    lead = "The miller's loan is tied to two strict conditions."
+    both = "The wheel must turn by May, and the pond must be fenced."
+    rest = "The vote was close."
+    asked = "Under which conditions was the loan given to the miller?"
+    assert chosen(asked, f"{lead} {both} {rest}", most=1) == [lead, both]
+    parts = ["The first is a wheel that turns by May.", "The second is a fence round the pond."]
+    assert chosen(asked, f"{lead} {' '.join(parts)} {rest}", most=1) == [lead, *parts]
+    amount = "How many conditions are tied to the miller's loan?"
+    assert chosen(amount, f"{lead} {both} {rest}", most=1) == [lead]
+
+
 def test_a_part_of_a_list_brings_the_list_that_is_asked_for() -> None:
     duties = (
         "The keeper of the mill pond is in charge of:\n\n- fish\n- the sluice of the mill pond\n"

@@ -27,7 +27,7 @@ This letter tells what is new.
 
 ## News
 
-- **Bigger nets:** Nets of {metres} metres are sold at the quay again.
+- **Bigger nets:** The nets are now {metres} metres wide, and sold at the quay again.
 
   They are dear.
 
@@ -113,7 +113,7 @@ async def test_only_the_named_one_is_cited(kb: KnowledgeBase, number: int, metre
 @pytest.mark.parametrize(
     ("question", "items"),
     [
-        ("Which news items are in letter 8?", ["Bigger nets: Nets of three", "A prize"]),
+        ("Which news items are in letter 8?", ["Bigger nets: The nets are now three", "A prize"]),
         ("List the repairs in letter 9.", ["The crane was down for six days"]),
     ],
 )

@@ -69,6 +69,8 @@ def around(*hits: Hit, asked: str = ASKED, links: tuple[Linked, ...] = ()) -> Ar
         ("How membership works", "Who has a kettle can join.", "how membership works"),
         ("Open question", "The open question is who pays for kettles.", "the open question"),
         ("Care", "Care\\nKettles want care.", "care"),
+        ("2.3 Worn parts", "A kettle has worn parts.", "worn parts"),
+        ("8. Worn parts", "A kettle has worn parts.", "worn parts"),
     ],
 )
 def test_a_heading_that_the_passage_speaks_of_is_a_subject(
@@ -87,6 +89,7 @@ def test_a_heading_that_the_passage_speaks_of_is_a_subject(
         ("Open question", "Nobody knows who pays for kettles."),
         ("Find the room", "You need a room for kettles."),
         ("Notes", "Some notes on kettles."),
+        ("Step 3: Worn parts", "A kettle has worn parts."),
     ],
 )
 def test_a_heading_that_names_a_task_or_is_not_spoken_of_is_left_out(

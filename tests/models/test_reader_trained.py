@@ -78,6 +78,21 @@ def test_a_text_without_the_answer_answers_less(trained: TrainedReader) -> None:
     assert whole.answers > cut.answers
 
 
+@pytest.mark.parametrize(
+    ("question", "odds"),
+    [
+        ("When does the ferry sail?", -3.06),
+        ("Where can I buy a ticket?", 2.31),
+        ("Who painted the boat?", -4.05),
+        ("How long is the crossing?", -3.35),
+    ],
+)
+def test_every_processor_says_the_same(model: TrainedModel, question: str, odds: float) -> None:
+    """Eight-bit weights overflow without VNNI: up to .6 apart here (docs/decisions/038)."""
+    (found,) = model.read([(question, FERRY)])
+    assert found.answers == pytest.approx(odds, abs=0.1)
+
+
 def test_what_is_read_does_not_hang_on_what_else_is_read(trained: TrainedReader) -> None:
     question = "Where can I buy a ticket?"
     (alone,) = trained.read(question, [FERRY])

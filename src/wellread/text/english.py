@@ -66,6 +66,8 @@ SEEMING_DENIALS = (
 )
 # Words of number that count nothing exactly, or are parts of other words of number.
 LOOSE_NUMBERS = frozenset("one first second third hundred thousand million twice zero".split())
+# Words that begin one of several sentences, each of which tells one of what was announced.
+COUNTING_ON = frozenset("also another finally first fourth further last other second third".split())
 # Words of direction: what makes more of something, and what makes less.
 RISING = frozenset(
     """

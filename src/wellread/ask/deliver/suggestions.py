@@ -25,6 +25,7 @@ SAME = 0.75  # share of stems in common from which two questions are one
 _ODD = re.compile(r"[<>\[\]{}|\\`*_#=~^“”\"]|://|www\.|\.\.\.|…")
 _LEANS = re.compile(rf"\b(?:{'|'.join(POINTING)})\b", re.IGNORECASE)
 _IMPERATIVE = re.compile(r"\w+\s+(?:the|an?|your|our|it|them|yourself)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"^(?:\d+(?:\.\d+)*|[A-Z](?:\.\d+)+)[.)]?\s+")
 _NO_ARTICLE = re.compile(r"^(?:how|what|when|where|which|who|why)\b|^\w+ing\b|\b(?:and|or)\b", re.I)
 _DETERMINED = r"\b(?:the|an?|this|that|each|every|one|its|our|their)\s+(?:\w+\s+)?"
 _FIRST_WORDS = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[\W\d_]*[^\W\d_]+")
@@ -170,12 +171,12 @@ def _about(around: Around) -> Iterator[str]:
     """
     for hit in _near(around):
         title = _flat(hit.document.title)
-        heading = next(iter(reversed(_headings(hit))), "")
+        heading = _NUMBER.sub("", next(iter(reversed(_headings(hit))), ""))
         if hit.document.kind == "qa" or not _sayable(title) or not _sayable(heading):
             continue
         if _LEANS.search(heading) or heading.split()[0].lower() in SMALL_WORDS:
             continue
-        if _is_generic(heading) or _IMPERATIVE.match(heading):
+        if _is_generic(heading) or _IMPERATIVE.match(heading) or ":" in heading:
             continue
         text = _without(heading, hit.passage.text)
         if _alike_words(title, heading) < SAME and _used(heading, text):

@@ -34,7 +34,7 @@ from wellread.ask.write.candidate_sentences import (
 from wellread.ask.write.compare_sides import compare_sides
 from wellread.ask.write.leading_sentence import chosen_of
 from wellread.ask.write.passage_reading import Chooser
-from wellread.ask.write.sentence_choice import steps_after, whole_list
+from wellread.ask.write.sentence_choice import announced_after, steps_after, whole_list
 from wellread.ask.write.sentence_score import (
     Scored,
     SentenceFeatures,
@@ -139,8 +139,9 @@ def extract(
     kind = expected_of(analysis.question)
     items = whole_list(picked, options, analysis.parsed.stem_set, kind)
     chosen += [item for item in items if item not in chosen]
-    if picked and (wants_steps(analysis.question) or _unreasoned(kind, analysis, chosen)):
-        chosen += [each for each in steps_after(picked[0].option, options) if each not in chosen]
+    if picked:
+        further = _going_on(kind, analysis, chosen, options)
+        chosen += [each for each in further if each not in chosen]
     page = Page(evidence=material.evidence)
     page.say_all(in_order(chosen, options))
     return Extract(
@@ -151,6 +152,17 @@ def extract(
         best_odds=max(each.odds for each in picked) if chooser.readings else None,
         material=material,
     )
+
+
+def _going_on(
+    kind: Expected, analysis: Analysis, chosen: Sequence[Option], options: Sequence[Option]
+) -> list[Option]:
+    """The sentences after the best one, where what is asked for stands in them."""
+    if wants_steps(analysis.question) or _unreasoned(kind, analysis, chosen):
+        return steps_after(chosen[0], options)
+    if kind == "number":
+        return []
+    return announced_after(chosen[0], options, analysis.parsed.stem_set)
 
 
 def _unreasoned(kind: Expected, analysis: Analysis, chosen: Sequence[Option]) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from wellread.ask.retrieve.ranking import overlap
 from wellread.ask.understand.answer_kind import SURE, Expected
 from wellread.ask.write.candidate_sentences import Option
 from wellread.ask.write.sentence_score import Scored, SentenceFeatures
+from wellread.text.english import COUNTING_ON, NUMBER_WORDS
 from wellread.text.parsed import parse
+from wellread.text.words import words_in
 
 KEEP = 0.42  # of the best score: a further sentence must reach it
 KEEP_READ = 0.65  # the same where the passages were read
@@ -20,6 +23,12 @@ SAME = 0.55  # share of words in common from which a sentence repeats another
 INSIDE = 0.85  # of the shorter one's words, from which it is part of the longer one
 MANY_ITEMS = 8  # of one list
 STEPS, STEP_WORDS = 3, 50  # sentences and words that go on with what is to be done
+# "… is tied to two strict conditions."
+_ANNOUNCED = re.compile(
+    rf"\b(?:{'|'.join(NUMBER_WORDS.keys() - {'zero', 'one'})}|[2-9])"
+    r"\s+(?:[^\W\d_]+\s+){0,2}(?P<named>[^\W\d_]+s)\W*$",
+    re.IGNORECASE,
+)
 
 
 def pick(scored: Sequence[Scored], most: int, kind: Expected, keep: float = KEEP) -> list[Scored]:
@@ -132,6 +141,24 @@ def _introduced(
     said = asked & lead.stems
     part = is_fragment(best) and bool(said)
     return at if part or asked & best.stems < said else None
+
+
+def announced_after(best: Option, options: Sequence[Option], asked: frozenset[str]) -> list[Option]:
+    """What tells the things asked for, where ``best`` ends with how many of them there are.
+
+    The next sentence, and those after it that go on counting.
+
+    Args:
+        asked: the question's words, as stems.
+    """
+    told = _ANNOUNCED.search(best.text)
+    if told is None or parse(told["named"]).stem_set.isdisjoint(asked):
+        return []
+    after = steps_after(best, options)
+    for place, option in enumerate(after[1:], start=1):
+        if COUNTING_ON.isdisjoint(words_in(option.text.lower())[:2]):
+            return after[:place]
+    return after
 
 
 def steps_after(best: Option, options: Sequence[Option]) -> list[Option]:
