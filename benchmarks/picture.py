@@ -27,6 +27,7 @@ END = "Next"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _TEXT = re.compile(r"<text[^>]*>(.*?)</text>", re.DOTALL)
 _FRACTION = re.compile(r"\d+\.\d+|\d+%")  # seconds, and scores that processors round differently
+_FOLDER = re.compile(r"file://\S*?/wellread/sample")  # wherever it is installed
 
 
 def main() -> None:
@@ -43,7 +44,8 @@ def main() -> None:
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=WIDTH, force_terminal=True, file=nowhere)
         for question in SHOWN:
-            console.print(Text.from_ansi(answer_in(done.stdout, question)))
+            shown = _FOLDER.sub("file://…/wellread/sample", answer_in(done.stdout, question))
+            console.print(Text.from_ansi(shown))
         console.save_svg(str(PICTURE), title="make demo")
     print(PICTURE)
 
@@ -69,7 +71,8 @@ def words_of_picture(svg: str) -> str:
 
 def squeezed(printed: str) -> str:
     """The same for what a terminal shows."""
-    return re.sub(r"\s+", "", _FRACTION.sub("#", _ANSI.sub("", printed)))
+    said = re.sub(r"\s+", "", _FRACTION.sub("#", _ANSI.sub("", printed)))
+    return _FOLDER.sub("file://", said)
 
 
 if __name__ == "__main__":
