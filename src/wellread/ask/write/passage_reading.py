@@ -23,6 +23,8 @@ from wellread.questions import Analysis
 from wellread.text.parsed import parse
 
 MOST_ODDS = 8.0
+FIRST_READ = 6  # runs; the others are read where none of these surely answers
+SURE_ODDS = 3.0  # log odds that a run answers, from which it surely does (docs/decisions/039)
 MANY_SOURCES = (
     "comparative",
     "synthesis",
@@ -128,7 +130,10 @@ def read_evidence(
     runs = [found[at] for at in promising(asked, [run.looks for run in found])]
     titles = [_above(run, evidence[run.piece], asked) for run in runs]
     texts = [[*title, *run.sentences] for title, run in zip(titles, runs, strict=True)]
-    read = reader.read(question, texts)
+    read = list(reader.read(question, texts[:FIRST_READ]))
+    if all(reading.answers < SURE_ODDS for reading in read):
+        read += reader.read(question, texts[FIRST_READ:])
+    runs, titles = runs[: len(read)], titles[: len(read)]
     sentences = {
         (run.piece, run.first + at): SentenceReading(
             answers=reading.answers, chosen=float(reading.sentences[len(title) + at])
