@@ -236,7 +236,7 @@ import sys
 for name in ("pydantic_ai", "openai", "tokenizers"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
-import wellread.serve.api.app, wellread.models.readers.open_reader
+import wellread.serve.server.app, wellread.models.readers.open_reader
 import wellread.models.language.open_language_model
 """
     done = subprocess.run(

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 from wellread.codec import storable
+from wellread.questions import AppliedLimit
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Hit, Kind, Locator, Mode, Span, Turn
 
@@ -251,15 +252,13 @@ class Answer:
         fallback: why another answerer than the configured one wrote it; empty when none did.
         premises: what the question takes for granted and the sources say otherwise.
         suggestions: further questions that the material can answer.
-        relaxed: the question's limits that were left out, as the question has them.
+        relaxed: the question's limits that were left out; ``limits`` has all, the asker's too.
         failures: steps that failed and were done without, in words.
         rewritten: whether the question was read with the turns before it.
         cached: whether an answer given before was given again.
         hallucinated_citations: how many unknown evidence keys were removed from the draft.
-        repaired_citations: how many sentences got the citation they deserve, a better one, or
-            lost one that bears nothing.
-        dropped_sentences: how many sentences of the draft ``strict`` took out, or were withheld
-            because they are none of an answer (the prompt's own rules, calls).
+        repaired_citations: how many sentences got a better citation, or lost a wrong one.
+        dropped_sentences: how many sentences ``strict`` took out, or are none of an answer.
     """
 
     id: str
@@ -283,6 +282,7 @@ class Answer:
     standalone: str = ""
     owner: str = ""
     relaxed: tuple[str, ...] = ()
+    limits: tuple[AppliedLimit, ...] = ()
     failures: tuple[str, ...] = ()
     rewritten: bool = False
     cached: bool = False

@@ -71,6 +71,10 @@ class Marks:
             bottom=max(box.bottom for box in boxes),
         )
 
+    def pages_over(self, span: Span) -> list[PageMark]:
+        """The marks of pages that ``span`` touches, in order."""
+        return self._pages.over(span)
+
     def speakers(self, span: Span) -> tuple[str, ...]:
         """Who speaks in ``span``, in order, without repeats."""
         return tuple(dict.fromkeys(mark.speaker for mark in self._speakers.over(span)))

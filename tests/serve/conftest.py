@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from wellread import kb as kb_module
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.api.app import create_app
+from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 BASE_URL = "http://127.0.0.1"

@@ -8,7 +8,7 @@ import pytest
 
 from wellread import errors
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.api.app import create_app
+from wellread.serve.server.app import create_app
 from wellread.serve.error_shapes import problem_of
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.timelines import Timeline
-from wellread.serve.api.app import create_app
+from wellread.serve.server.app import create_app
 from wellread.serve.features.document_views import (
     DocumentsBody,
     RecordingsBody,

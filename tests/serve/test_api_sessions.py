@@ -12,7 +12,7 @@ import pytest
 from wellread.answers import LIMITED, Answer, Confidence, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.api.app import create_app
+from wellread.serve.server.app import create_app
 from wellread.serve.api.stored_api import query_body
 from wellread.testing.embedding import ReadableEmbedder
 

@@ -7,7 +7,7 @@ import signal
 import socket
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.app import serve
+from wellread.serve.server.app import serve
 
 
 def test_the_address_is_told_when_it_takes_connections(kb: KnowledgeBase) -> None:

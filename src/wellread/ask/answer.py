@@ -34,6 +34,7 @@ from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched
 from wellread.ask.deliver.cite import cite, pruned
+from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.reply import Reply, deliver, nearest, no_data, notes_of
@@ -299,8 +300,7 @@ def _deliver(
 def _assemble(
     analysis: Analysis, turn: Opened, found: Found, reply: Reply, steps: list[Step]
 ) -> Answer:
-    question = turn.question
-    written, asked_at = reply.written, datetime.now(UTC).isoformat()
+    question, written, asked_at = turn.question, reply.written, datetime.now(UTC).isoformat()
     return Answer(
         id=tagged_hash("ans", question.session_id, question.text, asked_at),
         question=" ".join(turn.asked.split()),
@@ -322,6 +322,7 @@ def _assemble(
         suggestions=reply.readings,
         notes=(*turn.notes, *notes_of(analysis, found)),
         relaxed=tuple(one.value for one in found.relaxed),
+        limits=limits_of(analysis, found.relaxed),
         failures=(*turn.failures, *found.failures),
         rewritten=turn.rewritten,
         table=reply.table,

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from wellread.config import ALIASES, settings_table
-from wellread.serve.api.app import ROUTERS
+from wellread.serve.api.routers import API_ROUTERS
 
 Schema = Mapping[str, Any]
 OURS = ("HTTPValidationError", "ValidationError")  # of the framework; ours is ErrorBody
@@ -59,7 +59,7 @@ def settings_page() -> str:
 def api_page() -> str:
     """The reference of the HTTP interface, as Markdown."""
     app = FastAPI(title="Wellread", version="any")
-    for router in ROUTERS:
+    for router in API_ROUTERS:
         app.include_router(router)
     document = app.openapi()
     routes = [

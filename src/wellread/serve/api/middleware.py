@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.errors import WellreadError
@@ -22,9 +24,10 @@ from wellread.serve.error_shapes import (
     problem_of_status,
 )
 
+# A recording may lie anywhere; it is fetched when somebody presses play.
 PAGE_POLICY = (
-    "default-src 'none'; style-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "media-src 'self' https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": PAGE_POLICY,
@@ -47,18 +50,29 @@ class ProblemError(Exception):
         self.problem = problem
 
 
-def shape_errors(app: FastAPI) -> None:
-    """Make ``app`` answer every error in the one shape."""
+ErrorPage = Callable[[Request, Problem], Response]
+
+
+def shape_errors(app: FastAPI, page: ErrorPage, wants_page: Callable[[Request], bool]) -> None:
+    """Make ``app`` answer every error in the one shape, or as ``page`` to whoever wants one."""
+
+    async def shaped(request: Request, error: Exception) -> Response:
+        problem, headers = _problem_in(error)
+        if wants_page(request):
+            return page(request, problem)
+        return JSONResponse(problem.body(), status_code=problem.status, headers=headers)
+
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException, Exception):
-        app.add_exception_handler(kind, _shaped)
+        app.add_exception_handler(kind, shaped)
 
 
-async def _shaped(_request: Request, error: Exception) -> JSONResponse:
-    """The response that tells of ``error``.
+def _problem_in(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
+    """The problem that ``error`` stands for, and headers that belong to it.
 
     One that nobody expects is raised again by Starlette afterwards: the server logs its traceback.
     """
-    problem, headers = INTERNAL, None
+    problem: Problem = INTERNAL
+    headers: Mapping[str, str] | None = None
     match error:
         case ProblemError():
             problem = error.problem
@@ -73,7 +87,7 @@ async def _shaped(_request: Request, error: Exception) -> JSONResponse:
         case HTTPException(status_code=status):
             problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
             headers = error.headers
-    return JSONResponse(problem.body(), status_code=problem.status, headers=headers)
+    return problem, headers
 
 
 def may_ask(kb: Kb) -> None:
@@ -123,6 +137,36 @@ class LocalNames:
             "Use http://127.0.0.1 with the port that it printed.",
         )
         await _refuse(problem, send)
+
+
+class SameOrigin:
+    """Refuses changes that another web page asks for in its visitor's name.
+
+    A browser says where a request comes from (``Sec-Fetch-Site``, else ``Origin``); programs send
+    neither and are let through.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on unless it changes something and comes from elsewhere."""
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            headers = Headers(scope=scope)
+            site = headers.get("sec-fetch-site")
+            origin = headers.get("origin")
+            foreign = site not in ("same-origin", "none") if site else False
+            if not site and origin is not None:
+                foreign = urlsplit(origin).netloc != headers.get("host", "")
+            if foreign:
+                problem = problem_of_status(
+                    403,
+                    "The request comes from a page of another address.",
+                    "Use the pages of this server, or send no Origin.",
+                )
+                await _refuse(problem, send)
+                return
+        await self.app(scope, receive, send)
 
 
 class BodyLimit:

@@ -74,6 +74,7 @@ class Catalogue(CataloguePart):
     # --- sources and documents ---
 
     sources = reading(collection_records.source_records)
+    source = reading(collection_records.source_record)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:

@@ -117,6 +117,15 @@ class RelatedBody(Body):
     reason: str
 
 
+class AppliedLimitBody(Body):
+    """A limit that the answer was looked for within; ``relaxed``: it matched nothing."""
+
+    kind: str
+    value: str
+    origin: Literal["asker", "question"]
+    relaxed: bool
+
+
 class AskResponse(Body):
     """The answer and its proof. ``answeredBy`` is ``none`` when the material has no answer."""
 
@@ -131,6 +140,7 @@ class AskResponse(Body):
     related: tuple[RelatedBody, ...]
     suggestions: tuple[str, ...] = Field(description="further questions")
     notes: tuple[str, ...]
+    limits: tuple[AppliedLimitBody, ...]
     table: TableBody | None
     session_id: str
     standalone: str = Field(description="the question as a follow-up was understood; or empty")

@@ -153,6 +153,13 @@ def source_records(connection: Connection, collection: str) -> dict[str, SourceR
     return {record.uri: record for record in made_of(SourceRecord, connection.execute(statement))}
 
 
+def source_record(connection: Connection, collection: str, uri: str) -> SourceRecord | None:
+    """What is known of one source; None when it was never read."""
+    mine = (sources.c.collection == collection, sources.c.uri == uri)
+    found = made_of(SourceRecord, connection.execute(select(sources).where(*mine)))
+    return found[0] if found else None
+
+
 def collection_names(connection: Connection) -> list[str]:
     """The name of every collection, sorted; far cheaper than with its counts."""
     return sorted(connection.execute(_COLLECTIONS).scalars())

@@ -1,4 +1,4 @@
-"""``GET /view/{document_id}``: a document cut into blocks at its landmarks, the cited span marked.
+"""A document cut into blocks at its landmarks, with the cited spans marked.
 
 ``page_of`` is pure: nothing of the text is lost or added. The pieces of all blocks, joined, are the
 document's text; the marked ones, joined, are the span.
@@ -7,20 +7,13 @@ document's text; the marked ones, joined, are the span.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Annotated, TypeVar
+from itertools import groupby, pairwise
+from typing import TypeVar
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.templating import Jinja2Templates
-
 from wellread.locators import Marks, format_time, link_to
-from wellread.serve.api.queries import Kb
-from wellread.text.words import harmless
 from wellread.types import (
     Document,
     HeadingMark,
@@ -32,56 +25,9 @@ from wellread.types import (
     TimeMark,
 )
 
-Offset = Annotated[int | None, Query(ge=0)]
-
-router = APIRouter()
-templates = Jinja2Templates(
-    env=Environment(
-        loader=PackageLoader("wellread.serve.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: harmless(value) if type(value) is str else value,
-    )
-)
-
 SECONDS_BETWEEN_TIMES = 30.0
 
 M = TypeVar("M", bound=Mark)
-
-
-@router.get("/view/{document_id}", response_class=HTMLResponse, include_in_schema=False)
-def view(
-    kb: Kb,
-    request: Request,
-    document_id: str,
-    start: Offset = None,
-    end: Offset = None,
-    version: str = "",
-) -> HTMLResponse:
-    """The page of a document, at the cited span."""
-    document = kb.catalogue.document(document_id)
-    if document is None:
-        return templates.TemplateResponse(request, "missing.html", status_code=404)
-    facts = kb.catalogue.facts([document_id])
-    changed = bool(version) and facts[document_id].version != version
-    cited = start is not None or end is not None
-    span = _span(document, start, end) if cited and not changed else None
-    shown = {
-        "document": document,
-        "page": page_of(document, span),
-        "changed": changed,
-        "outside": cited and span is None,
-    }
-    return templates.TemplateResponse(request, "view.html", shown)
-
-
-def _span(document: Document, start: int | None, end: int | None) -> Span | None:
-    """The cited span, or None when it does not lie in the text."""
-    begin = start or 0
-    finish = len(document.text) if end is None else end
-    if not 0 <= begin < finish <= len(document.text):
-        return None
-    return Span(start=begin, end=finish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,28 +36,35 @@ class Landmark:
 
     Attributes:
         link: opens the source at the place, where that is possible.
+        begin: the second at which it is said.
     """
 
     kind: str
     label: str
     link: str = ""
+    begin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A stretch of text; ``first`` is set on the first piece of the cited span."""
+    """A stretch of text; ``first`` is set on the first piece of the cited span.
+
+    ``citations`` are the numbers of the answer's other citations that cover it.
+    """
 
     text: str
     cited: bool = False
     first: bool = False
+    citations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The text from one landmark to the next."""
+    """The text from one landmark to the next; ``begin`` is the second at which it is said."""
 
     landmarks: tuple[Landmark, ...]
     pieces: tuple[Piece, ...]
+    begin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +82,25 @@ class Page:
     link: str
 
 
-def page_of(document: Document, span: Span | None) -> Page:
-    """Lay out ``document``; ``span`` is marked when it is given (it must lie in the text)."""
+def page_of(
+    document: Document, span: Span | None, others: Mapping[int, Span] | None = None
+) -> Page:
+    """Lay out ``document``; ``span`` is marked when it is given (it must lie in the text).
+
+    Args:
+        others: citations of the same answer by number; what they cover is marked as well.
+    """
     landmarks = _landmarks(document)
     starts = sorted({0, *(place for place in landmarks if place < len(document.text))})
     ends = [*starts[1:], len(document.text)]
+    spans = dict(others or {})
     blocks = tuple(
         Block(
             landmarks=tuple(landmarks.get(start, ())),
-            pieces=tuple(_pieces(document.text, start, end, span)),
+            pieces=tuple(_pieces(document.text, Span(start=start, end=end), span, spans)),
+            begin=next(
+                (one.begin for one in landmarks.get(start, ()) if one.begin is not None), None
+            ),
         )
         for start, end in zip(starts, ends, strict=True)
     )
@@ -148,20 +111,28 @@ def page_of(document: Document, span: Span | None) -> Page:
         span.of(document.text) if span else "",
         media_url=document.media_url,
     )
-    return Page(title=document.title, blocks=blocks, locator=locator, link=_web_only(link))
+    return Page(title=document.title, blocks=blocks, locator=locator, link=web_only(link))
 
 
-def _pieces(text: str, start: int, end: int, span: Span | None) -> Iterator[Piece]:
-    """The text of one block, cut where the cited span begins and ends."""
-    if span is None or span.end <= start or end <= span.start or not len(span):
-        yield Piece(text=text[start:end])
-        return
-    begin, finish = max(start, span.start), min(end, span.end)
-    if start < begin:
-        yield Piece(text=text[start:begin])
-    yield Piece(text=text[begin:finish], cited=True, first=begin == span.start)
-    if finish < end:
-        yield Piece(text=text[finish:end])
+def _pieces(
+    text: str, block: Span, span: Span | None, others: Mapping[int, Span]
+) -> Iterator[Piece]:
+    """The text of one block, cut where a cited span begins or ends."""
+    marked = [one for one in (span, *others.values()) if one is not None and len(one)]
+    cuts = {block.start, block.end}
+    for one in marked:
+        cuts |= {place for place in (one.start, one.end) if block.start < place < block.end}
+    if block.start == block.end:
+        yield Piece(text="")
+    for begin, end in pairwise(sorted(cuts)):
+        here = Span(start=begin, end=end)
+        cited = span is not None and len(span) > 0 and here.overlaps(span)
+        yield Piece(
+            text=here.of(text),
+            cited=cited,
+            first=cited and span is not None and begin == span.start,
+            citations=tuple(number for number, one in others.items() if here.overlaps(one)),
+        )
 
 
 def _landmarks(document: Document) -> dict[int, list[Landmark]]:
@@ -219,14 +190,15 @@ def _spoken(document: Document, speaker: str, time: TimeMark | None) -> Landmark
     link = ""
     if time and document.media_url:
         place = Locator(label="", begin=time.begin)
-        link = _web_only(link_to(document.url, place, "", media_url=document.media_url))
+        link = web_only(link_to(document.url, place, "", media_url=document.media_url))
     return Landmark(
         kind="speech",
         label=" · ".join(part for part in parts if part),
         link=link,
+        begin=time.begin if time else None,
     )
 
 
-def _web_only(link: str) -> str:
+def web_only(link: str) -> str:
     """``link`` when a browser may follow it from a page of ours; a script or a file may not."""
     return link if urlsplit(link).scheme in ("http", "https") else ""

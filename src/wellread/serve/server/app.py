@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -14,21 +15,47 @@ from fastapi.staticfiles import StaticFiles
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api import ask_api, material_api, stored_api, view_api
-from wellread.serve.api.middleware import BodyLimit, LocalNames, SecurityHeaders, shape_errors
+from wellread.serve.api.middleware import (
+    BodyLimit,
+    LocalNames,
+    SameOrigin,
+    SecurityHeaders,
+    shape_errors,
+)
+from wellread.serve.api.routers import API_ROUTERS
+from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.pages.routers import PAGE_ROUTERS
+from wellread.serve.web.rendering import error_page, wants_page
+from wellread.serve.web.runs import AskRuns
 
-ROUTERS = tuple(one.router for one in (ask_api, stored_api, view_api, material_api))
+ROUTERS = (*API_ROUTERS, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
 
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
+    runs = AskRuns(kb)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await runs.close()
+
     # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
-    app = FastAPI(title="Wellread", version=version("wellread"), docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Wellread",
+        version=version("wellread"),
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
     app.state.kb = kb
-    shape_errors(app)
+    app.state.runs = runs
+    app.state.page_images = PageImages()
+    shape_errors(app, error_page, wants_page)
     app.add_middleware(BodyLimit, limit=kb.settings.serve.max_request_bytes)
+    app.add_middleware(SameOrigin)
     app.add_middleware(LocalNames, names=LOCAL_NAMES)
     app.add_middleware(SecurityHeaders)
     for router in ROUTERS:

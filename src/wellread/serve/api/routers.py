@@ -1,0 +1,7 @@
+"""The routers of the HTTP interface, in the order in which the documentation lists their routes."""
+
+from __future__ import annotations
+
+from wellread.serve.api import ask_api, material_api, stored_api
+
+API_ROUTERS = tuple(one.router for one in (ask_api, stored_api, material_api))

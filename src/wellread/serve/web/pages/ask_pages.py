@@ -1,0 +1,248 @@
+"""Asking: the question box, a question on its way, and the stream of what happens to it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Annotated, cast
+from urllib.parse import urlencode
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from wellread.answers import Event, FinalEvent, Question, SentenceEvent, StepEvent
+from wellread.ask.retrieve.search import check_collections
+from wellread.errors import RequestError
+from wellread.kb import KnowledgeBase
+from wellread.serve.api.middleware import ProblemError, may_ask
+from wellread.serve.api.queries import DatedQuery, Kb
+from wellread.serve.error_shapes import INTERNAL
+from wellread.serve.features.asking.answer_bodies import event_body
+from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
+from wellread.serve.features.bodies import Body
+from wellread.serve.features.home_reports import KindCountBody, holdings_body
+from wellread.serve.web.answer_layout import inline_markdown
+from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
+from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
+from wellread.serve.web.turns import answer_values, earlier_turns, limit_choices
+from wellread.types import Mode
+
+logger = logging.getLogger(__name__)
+router = APIRouter(include_in_schema=False)
+
+LONGEST_QUESTION = 4_000
+NEWEST = 5  # conversations that the empty page offers
+
+
+class AskQuery(DatedQuery, PageFormat):
+    """A question with its limits, as it stands in the address of a page."""
+
+    q: str = ""
+    speaker: list[str] = []
+    mode: Mode = "auto"
+    session: str = ""
+    fresh: bool = False
+
+    def question(self) -> Question:
+        """What is asked.
+
+        Raises:
+            RequestError: it is too long, or a limit is none.
+        """
+        if len(self.q) > LONGEST_QUESTION:
+            raise RequestError(
+                f"the question has {len(self.q):,} characters", hint=f"ask in {LONGEST_QUESTION:,}"
+            )
+        return Question(
+            text=self.q.strip(),
+            filters=self.limits(self.from_, self.to, self.speaker),
+            mode=self.mode,
+            session_id=self.session,
+            owner=OWNER,
+            fresh=self.fresh,
+        )
+
+    def address(self, *, q: str | None = None) -> str:
+        """The query string that asks the same again."""
+        given = self.model_dump(by_alias=True, exclude_defaults=True, exclude={"format"})
+        if q is not None:
+            given["q"] = q
+        return urlencode(given, doseq=True)
+
+
+class HomeBody(Body):
+    """What there is to ask, and the conversations that were used last."""
+
+    documents: int
+    passages: int
+    waiting: int
+    collections: tuple[KindCountBody, ...]
+    sessions: tuple[SessionBody, ...]
+
+
+class RunBody(Body):
+    """A question on its way; ``interrupted``: the server that answered it is gone."""
+
+    id: str
+    question: str
+    state: str
+    events: int
+    answer_id: str | None
+
+
+def _runs(request: Request) -> AskRuns:
+    return cast(AskRuns, request.app.state.runs)
+
+
+Runs = Annotated[AskRuns, Depends(_runs)]
+
+
+@router.get("/")
+async def home(
+    kb: Kb,
+    runs: Runs,
+    request: Request,
+    asked: Annotated[AskQuery, Query()],
+    sec_fetch_site: Annotated[str, Header()] = "none",
+) -> Response:
+    """The question box; with ``q`` the question is asked."""
+    if not asked.q.strip() or sec_fetch_site == "cross-site":
+        return await to_thread.run_sync(_home, kb, request, asked)
+    may_ask(kb)
+    question = asked.question()
+    await to_thread.run_sync(check_collections, kb, question.filters)
+    run = runs.start(question)
+    if run is None:
+        raise ProblemError(TOO_MANY)
+    form = {"format": "json"} if wants_json(request) else {}
+    query = "&".join(part for part in (asked.address(), urlencode(form)) if part)
+    return RedirectResponse(f"/ask/{run.id}?{query}", status_code=303)
+
+
+def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
+    held = holdings_body(kb)
+    sessions = kb.catalogue.sessions.of(OWNER, NEWEST)
+    body = HomeBody(
+        documents=held.documents,
+        passages=held.passages,
+        waiting=held.waiting,
+        collections=held.collections,
+        sessions=tuple(SessionBody.of(one) for one in sessions),
+    )
+    template = "home.html" if held.documents else "first_run.html"
+    turns = earlier_turns(kb, asked.session)
+    extra = {"asked": asked, "choices": limit_choices(kb), "turns": turns}
+    return shown(request, template, body, **extra)
+
+
+@router.get("/ask/{run_id}")
+async def run_page(
+    kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
+) -> Response:
+    """A question on its way: what has come so far, and the rest as it comes."""
+    run = runs.get(run_id)
+    if run is not None and run.answer is not None and not wants_json(request):
+        return RedirectResponse(f"/answers/{run.answer.id}", status_code=303)
+    body = RunBody(
+        id=run_id,
+        question=run.question.text if run else asked.q,
+        state=run.state if run else "interrupted",
+        events=len(run.events) if run else 0,
+        answer_id=run.answer.id if run and run.answer else None,
+    )
+    if wants_json(request):
+        return JSONResponse(body.model_dump(mode="json"))
+    turns = await to_thread.run_sync(earlier_turns, kb, asked.session)
+    choices = await to_thread.run_sync(limit_choices, kb)
+    values = {"body": body, "asked": asked, "turns": turns, "choices": choices}
+    values |= {"problem": run.problem if run else None, "follow": AskQuery(session=asked.session)}
+    return drawn(request, "run.html", values)
+
+
+@router.get("/ask/{run_id}/wait")
+async def wait(runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
+    """The answer when there is one, for browsers without scripts."""
+    run = runs.get(run_id)
+    if run is not None:
+        async for _ in run.follow(len(run.events)):
+            continue
+    return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
+
+
+@router.post("/ask/{run_id}/cancel")
+async def cancel(
+    runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
+) -> Response:
+    """Stop the work on a question."""
+    run = runs.get(run_id)
+    if run is not None:
+        await runs.cancel(run)
+    if wants_json(request):
+        return JSONResponse({"id": run_id, "state": run.state if run else "interrupted"})
+    return RedirectResponse(f"/ask/{run_id}?{asked.address()}", status_code=303)
+
+
+@router.get("/ask/{run_id}/events")
+async def events(
+    kb: Kb,
+    runs: Runs,
+    run_id: str,
+    after: Annotated[int, Query(ge=0)] = 0,
+    format: Annotated[str, Query(pattern="^(html|json)$")] = "html",
+    last_event_id: Annotated[str, Header()] = "",
+) -> Response:
+    """The numbered events of a question from ``after`` (or ``Last-Event-ID``) on.
+
+    404 when this server does not know it, so that a browser stops asking.
+    """
+    run = runs.get(run_id)
+    if run is None:
+        return JSONResponse({"id": run_id, "state": "interrupted"}, status_code=404)
+    start = int(last_event_id) + 1 if last_event_id.isdigit() else after
+    return EventSourceResponse(_stream(kb, run, start, raw=format == "json"))
+
+
+async def _stream(
+    kb: KnowledgeBase, run: AskRun, after: int, *, raw: bool
+) -> AsyncIterator[ServerSentEvent]:
+    ended = True
+    try:
+        async for number, event in run.follow(after):
+            name, body = event_body(event)
+            if raw:
+                data = body.model_dump_json()
+            else:
+                data = json.dumps(await to_thread.run_sync(_html_of, kb, event, run))
+            yield ServerSentEvent(event=name, data=data, id=str(number))
+        ended = run.state != "done"
+        state, problem = run.state, run.problem
+    except Exception:
+        # The status has gone out already, so the page is told in the stream.
+        logger.exception("a stream of events broke off")
+        state, problem = "failed", INTERNAL
+    if ended:
+        told = {"state": state, "problem": problem.body() if problem else None}
+        yield ServerSentEvent(event="ended", data=json.dumps(told))
+
+
+def _html_of(kb: KnowledgeBase, event: Event, run: AskRun) -> dict[str, object]:
+    """What a page inserts for an event; nothing in it needs escaping any more."""
+    match event:
+        case StepEvent(step=step):
+            return {"html": fragment("parts/step.html", step=step), "name": step.name}
+        case SentenceEvent(sentence=sentence):
+            number = sum(isinstance(one, SentenceEvent) for one in run.events[: _place(run, event)])
+            html = inline_markdown(sentence.text)
+            values = {"sentence": sentence, "html": html, "number": number + 1}
+            return {"html": fragment("parts/streamed_sentence.html", **values)}
+        case FinalEvent(answer=answer):
+            html = fragment("parts/answer.html", **answer_values(kb, answer, stale=False))
+            return {"html": html, "id": answer.id, "session": answer.session_id}
+    return {"text": event.text}
+
+
+def _place(run: AskRun, event: Event) -> int:
+    return next(place for place, one in enumerate(run.events) if one is event)

@@ -1,0 +1,14 @@
+"""The routers of the pages, in the order of the navigation."""
+
+from __future__ import annotations
+
+from wellread.serve.web.pages import (
+    answer_pages,
+    ask_pages,
+    conversation_pages,
+    document_pages,
+)
+
+PAGE_ROUTERS = tuple(
+    one.router for one in (ask_pages, answer_pages, conversation_pages, document_pages)
+)

@@ -1,0 +1,139 @@
+"""Fills the templates of pages, and gives the same data as JSON to whoever asks for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import Request
+from fastapi.responses import JSONResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import BaseModel
+from starlette.templating import Jinja2Templates
+
+from wellread.answers import VerdictName
+from wellread.locators import format_time
+from wellread.serve.error_shapes import Problem
+from wellread.text.words import harmless
+
+NAVIGATION = (
+    ("/", "Ask"),
+    ("/conversations", "Conversations"),
+    ("/library", "Library"),
+    ("/search", "Search"),
+    ("/stories", "Stories"),
+    ("/entities", "Entities"),
+    ("/timeline", "Timeline"),
+    ("/media", "Media"),
+    ("/usage", "Usage"),
+    ("/settings", "Settings"),
+    ("/health", "Health"),
+)
+NOT_KEPT = {"cache-control": "no-store"}  # what is removed must not stay in a browser's cache
+
+
+class PageFormat(BaseModel):
+    """The parameter that every page takes: ``format=json`` gives its data."""
+
+    format: Literal["html", "json"] = "html"
+
+
+def shown(
+    request: Request,
+    template: str,
+    body: BaseModel,
+    *,
+    status: int = 200,
+    **extra: Any,
+) -> Response:
+    """The page made of ``body``, or ``body`` itself where JSON is asked for.
+
+    Args:
+        extra: further values for the template; none of the data that the page shows.
+    """
+    if wants_json(request):
+        content = body.model_dump(mode="json")
+        return JSONResponse(content, status_code=status, headers=NOT_KEPT)
+    return drawn(request, template, {"body": body, **extra}, status=status)
+
+
+def drawn(
+    request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
+) -> Response:
+    """The page of a template that has no data of its own."""
+    known = {"navigation": NAVIGATION, "here": request.url.path, **values}
+    return templates.TemplateResponse(
+        request, template, known, status_code=status, headers=dict(NOT_KEPT)
+    )
+
+
+def fragment(template: str, **values: Any) -> str:
+    """The HTML of a part of a page."""
+    return templates.env.get_template(template).render(values)
+
+
+def error_page(request: Request, problem: Problem) -> Response:
+    """The page that tells of a problem, and what to do."""
+    return drawn(request, "error.html", {"problem": problem}, status=problem.status)
+
+
+def wants_json(request: Request) -> bool:
+    """Whether the data is asked for: by ``?format=json`` or by ``Accept``."""
+    if "format" in request.query_params:
+        return request.query_params["format"] == "json"
+    accepted = request.headers.get("accept", "")
+    return "application/json" in accepted and "text/html" not in accepted
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person waits for the response: a browser asks for HTML, and not the interface."""
+    accepted = request.headers.get("accept", "")
+    return "text/html" in accepted and not request.url.path.startswith("/api/")
+
+
+def web_link(link: str) -> str:
+    """``link`` when a browser may follow it from a page of ours; a script or a file may not."""
+    return link if urlsplit(link).scheme in ("http", "https") else ""
+
+
+def _moment(given: datetime | None) -> str:
+    return given.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC") if given else ""
+
+
+def _day(given: datetime | None) -> str:
+    return given.date().isoformat() if given else ""
+
+
+def _with(query: Mapping[str, Any], **changed: Any) -> str:
+    """The query string of ``query`` with some parameters changed; empty ones are left out."""
+    given = {**query, **changed}
+    return urlencode(
+        {name: value for name, value in given.items() if value not in ("", None, (), [])},
+        doseq=True,
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("wellread.serve.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: harmless(value) if type(value) is str else value,
+    )
+    environment.filters |= {
+        "moment": _moment,
+        "day": _day,
+        "clock": format_time,
+        "web_link": web_link,
+        "percent": lambda share: f"{share:.0%}",
+        "with": _with,
+    }
+    environment.globals["verdicts"] = {one.value: one for one in VerdictName}
+    return environment
+
+
+templates = Jinja2Templates(env=_environment())

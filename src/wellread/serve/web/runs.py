@@ -1,0 +1,132 @@
+"""Questions that are being answered for pages: their events are numbered and can be replayed.
+
+A run belongs to the server, not to the connection that began it: a page that is reloaded, a second
+tab and a computer that slept all read the same events again from where they were. Runs live in
+memory only; the finished answer is in the catalogue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from wellread.answers import Answer, Event, FinalEvent, Question
+from wellread.ask.answer import answer
+from wellread.errors import WellreadError
+from wellread.kb import KnowledgeBase
+from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
+
+logger = logging.getLogger(__name__)
+
+State = Literal["running", "done", "failed", "cancelled"]
+MOST_KEPT = 100
+MOST_RUNNING = 8
+
+
+@dataclass(slots=True, eq=False)
+class AskRun:
+    """One question on its way.
+
+    Attributes:
+        events: all events so far; the place in this list is an event's number.
+        problem: why it failed.
+        answer: the delivered answer, once there is one.
+    """
+
+    id: str
+    question: Question
+    state: State = "running"
+    events: list[Event] = field(default_factory=list)
+    problem: Problem | None = None
+    answer: Answer | None = None
+    task: asyncio.Task[None] | None = None
+    _more: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
+        """The events from number ``after`` on, as they come, until the run has ended."""
+        while True:
+            more = self._more
+            while after < len(self.events):
+                yield after, self.events[after]
+                after += 1
+            if self.state != "running":
+                return
+            await more.wait()
+
+    def add(self, event: Event) -> None:
+        """Keep an event and wake up who follows."""
+        self.events.append(event)
+        if isinstance(event, FinalEvent):
+            self.answer = event.answer
+        self._wake()
+
+    def end(self, state: State, problem: Problem | None = None) -> None:
+        """The last that happens to a run."""
+        self.state, self.problem = state, problem
+        self._wake()
+
+    def _wake(self) -> None:
+        self._more.set()
+        self._more = asyncio.Event()
+
+
+class AskRuns:
+    """The runs of one server, the newest kept for a while after they have ended."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._runs: dict[str, AskRun] = {}
+
+    def start(self, question: Question) -> AskRun | None:
+        """Begin to answer; None when too many questions are being answered already."""
+        if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
+            return None
+        run = AskRun(id=secrets.token_urlsafe(12), question=question)
+        self._runs[run.id] = run
+        self._forget()
+        run.task = asyncio.create_task(self._answer(run))
+        return run
+
+    def get(self, run_id: str) -> AskRun | None:
+        """The run of that id; None when there is none, or it was begun by another server."""
+        return self._runs.get(run_id)
+
+    async def cancel(self, run: AskRun) -> None:
+        """Stop the work, the call of a model included. What has ended stays as it is."""
+        if run.task is not None and not run.task.done():
+            run.task.cancel()
+            await asyncio.wait([run.task])
+
+    async def close(self) -> None:
+        """Stop all that is running."""
+        for run in list(self._runs.values()):
+            await self.cancel(run)
+
+    async def _answer(self, run: AskRun) -> None:
+        try:
+            async for event in answer(self._kb, run.question):
+                run.add(event)
+            run.end("done")
+        except asyncio.CancelledError:
+            run.end("cancelled")
+        except WellreadError as error:
+            run.end("failed", problem_of(error))
+        except Exception:
+            logger.exception("answering failed")
+            run.end("failed", INTERNAL)
+
+    def _forget(self) -> None:
+        ended = [known for known, run in self._runs.items() if run.state != "running"]
+        for known in ended[: max(0, len(self._runs) - MOST_KEPT)]:
+            del self._runs[known]
+
+
+TOO_MANY = problem_of_status(
+    429,
+    f"{MOST_RUNNING} questions are being answered already.",
+    "Wait until one is done, or cancel one.",
+)

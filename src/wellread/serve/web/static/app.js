@@ -1,0 +1,44 @@
+// Everything that a page does beyond what its HTML does alone. No page needs it to ask or to read.
+import { follow } from "./stream.js";
+import { reading } from "./reading.js";
+import { tables } from "./tables.js";
+
+const say = (words) => {
+  const status = document.getElementById("status");
+  if (status) status.textContent = words;
+};
+
+const keys = document.getElementById("keys");
+const showKeys = () => keys && !keys.open && keys.showModal();
+for (const button of document.querySelectorAll("[data-keys]")) {
+  button.hidden = false;
+  button.addEventListener("click", showKeys);
+}
+
+document.addEventListener("submit", (event) => {
+  const words = event.target.dataset?.confirm;
+  if (words && !window.confirm(words)) event.preventDefault();
+});
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest?.("[data-copy]");
+  if (!button) return;
+  const reply = await fetch(button.dataset.copy);
+  if (reply.ok) await navigator.clipboard.writeText(await reply.text());
+  say(reply.ok ? "Copied" : "Could not be copied");
+  button.textContent = reply.ok ? "Copied" : "Could not be copied";
+});
+
+const read = reading(say, showKeys);
+const ready = (root) => {
+  for (const one of root.querySelectorAll("[data-copy]")) one.hidden = !navigator.clipboard;
+  tables(root);
+  read.refresh();
+};
+ready(document);
+
+const run = document.getElementById("run");
+if (run?.dataset.state === "running") follow(run, say, ready);
+
+if (document.querySelector("[data-live]")) import("./live.js").then((module) => module.live(say));
+if (document.querySelector("[data-drop]")) import("./upload.js").then((module) => module.upload(say));

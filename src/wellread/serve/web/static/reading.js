@@ -1,0 +1,199 @@
+// Sentences and their sources, side by side: the source follows the sentence, and a mark in the
+// source leads back to the sentence that cites it.
+const WIDE = window.matchMedia("(min-width: 64rem)");
+
+export function reading(say, showKeys) {
+  const panes = document.querySelector(".panes");
+  const pane = document.getElementById("source");
+  const beside = Boolean(panes && pane);
+  let sentences = [];
+  let current = -1;
+  let opened = ""; // the document that the pane shows
+  let asked = 0;
+
+  const refresh = () => {
+    sentences = [...document.querySelectorAll("[data-sentence]")];
+    current = -1;
+  };
+
+  const select = (place, { focus = true, which = 0 } = {}) => {
+    if (!sentences.length) return;
+    current = Math.max(0, Math.min(place, sentences.length - 1));
+    for (const one of document.querySelectorAll(".sentence.current")) one.classList.remove("current");
+    const sentence = sentences[current];
+    sentence.classList.add("current");
+    if (focus) {
+      sentence.focus({ preventScroll: true });
+      sentence.scrollIntoView({ block: "nearest" });
+    }
+    const links = [...sentence.querySelectorAll("[data-cite]")];
+    if (links.length && beside && WIDE.matches) show(links[which % links.length]);
+  };
+
+  const mark = (link) => {
+    const number = link.dataset.cite;
+    const scope = link.closest(".answer") ?? document;
+    for (const one of document.querySelectorAll(".cite.current")) one.classList.remove("current");
+    for (const one of scope.querySelectorAll(`.cite[data-cite="${CSS.escape(number)}"]`)) one.classList.add("current");
+  };
+
+  const show = async (link, { enter = false } = {}) => {
+    const address = new URL(link.href);
+    address.searchParams.set("pane", "true");
+    const mine = ++asked;
+    const reply = await fetch(address);
+    const html = await reply.text();
+    if (mine !== asked) return; // another sentence was chosen meanwhile
+    pane.innerHTML = html;
+    pane.hidden = false;
+    pane.dataset.from = link.href;
+    panes.classList.add("open");
+    mark(link);
+    opened = address.pathname;
+    const cited = pane.querySelector("#cited");
+    if (cited) into(cited, enter);
+    else pane.scrollTop = 0;
+    player(pane);
+    const title = pane.querySelector(".source-title")?.textContent.trim() ?? "";
+    say(cited ? `Source ${link.dataset.cite}: ${title}` : `Source ${link.dataset.cite} has no certain place`);
+    if (enter && !cited) pane.querySelector("a, button")?.focus();
+  };
+
+  // scrollIntoView would scroll the answer as well.
+  const into = (cited, enter) => {
+    if (WIDE.matches) {
+      const top = cited.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+      pane.scrollTop += top - pane.clientHeight / 4;
+    } else {
+      cited.scrollIntoView({ block: "center" });
+    }
+    if (enter) {
+      cited.setAttribute("tabindex", "-1");
+      cited.focus({ preventScroll: true });
+    }
+  };
+
+  document.addEventListener("click", (event) => {
+    const seek = event.target.closest?.("[data-seek]");
+    if (seek) return play(seek);
+    const other = event.target.closest?.("[data-marks]");
+    if (other) return back(other.dataset.marks.split(" ")[0]);
+    const link = event.target.closest?.("[data-cite]");
+    const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
+    if (link && beside && plain && WIDE.matches) {
+      event.preventDefault();
+      const sentence = link.closest("[data-sentence]");
+      if (sentence) choose(sentence);
+      show(link);
+      return;
+    }
+    const sentence = event.target.closest?.("[data-sentence]");
+    if (sentence && !event.target.closest("a") && !String(window.getSelection())) select(sentences.indexOf(sentence));
+  });
+
+  document.addEventListener("mouseup", () => {
+    const selection = window.getSelection();
+    if (!pane || !selection || selection.isCollapsed) return;
+    const node = selection.anchorNode?.parentElement;
+    const marked = node?.closest?.("#source mark");
+    if (!marked) return;
+    back(marked.dataset.marks?.split(" ")[0] ?? new URL(pane.dataset.from ?? location.href, location.href).searchParams.get("citation"), false);
+  });
+
+  const choose = (sentence) => {
+    current = sentences.indexOf(sentence);
+    for (const one of document.querySelectorAll(".sentence.current")) one.classList.remove("current");
+    sentence.classList.add("current");
+  };
+
+  // From a mark of the source to the sentence that cites it.
+  const back = (number, focus = true) => {
+    const sentence = sentences.find((one) => one.querySelector(`[data-cite="${CSS.escape(number ?? "")}"]`));
+    if (!sentence) return;
+    choose(sentence);
+    const link = sentence.querySelector(`[data-cite="${CSS.escape(number)}"]`);
+    mark(link);
+    sentence.scrollIntoView({ block: "nearest" });
+    if (focus) {
+      sentence.focus({ preventScroll: true });
+      if (beside && WIDE.matches) show(link);
+    }
+    say(sentence.getAttribute("aria-label"));
+  };
+
+  document.addEventListener("focusin", (event) => {
+    const sentence = event.target.closest?.("[data-sentence]");
+    if (sentence && sentences.indexOf(sentence) !== current) select(sentences.indexOf(sentence), { focus: false });
+  });
+
+  let which = 0;
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const typing = event.target.closest?.("input, textarea, select, dialog, audio, video, summary");
+    if (event.key === "Escape" && pane?.contains(document.activeElement) && sentences[current]) {
+      sentences[current].focus();
+      return;
+    }
+    if (typing) return;
+    const inPane = pane?.contains(event.target);
+    const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+    if (step && sentences.length && (event.key.length === 1 || event.target.closest?.("[data-sentence]"))) {
+      event.preventDefault();
+      which = 0;
+      select(current < 0 ? (step > 0 ? 0 : sentences.length - 1) : current + step);
+    } else if (event.key === "n" && sentences[current]) {
+      select(current, { which: ++which });
+    } else if ((event.key === "o" || (event.key === "Enter" && event.target.matches?.("[data-sentence]"))) && sentences[current] && !inPane) {
+      const links = [...sentences[current].querySelectorAll("[data-cite]")];
+      if (!links.length) return;
+      event.preventDefault();
+      const link = links[which % links.length];
+      if (beside && WIDE.matches) show(link, { enter: true });
+      else location.assign(link.href);
+    } else if (event.key === "p") {
+      const audio = document.querySelector("audio");
+      if (audio) audio.paused ? audio.play() : audio.pause();
+    } else if (event.key === "/") {
+      event.preventDefault();
+      const box = document.getElementById("q") ?? document.querySelector("[type=search]");
+      if (box) box.focus();
+      else location.assign("/");
+    } else if (event.key === "?") {
+      showKeys();
+    }
+  });
+
+  // --- recordings ---
+
+  const player = (root) => {
+    const audio = root.querySelector("audio");
+    if (!audio) return;
+    const begin = Number(audio.dataset.begin ?? NaN);
+    if (Number.isFinite(begin)) at(audio, begin);
+    const turns = [...root.querySelectorAll("[data-begin]")].filter((one) => one !== audio);
+    audio.addEventListener("timeupdate", () => {
+      const spoken = turns.filter((one) => Number(one.dataset.begin) <= audio.currentTime).pop();
+      for (const one of turns) one.classList.toggle("playing", one === spoken && !audio.paused);
+    });
+  };
+
+  // A player that has loaded nothing yet keeps the second until it has.
+  const at = (audio, second) => {
+    audio.dataset.at = String(second);
+    if (audio.readyState > 0) audio.currentTime = second;
+    else audio.addEventListener("loadedmetadata", () => { audio.currentTime = Number(audio.dataset.at); }, { once: true });
+  };
+
+  const play = (button) => {
+    const audio = document.querySelector("audio");
+    if (!audio) return;
+    at(audio, Number(button.dataset.seek));
+    audio.play().catch(() => say("The recording cannot be played here"));
+  };
+
+  if (!beside) {
+    player(document);
+    document.querySelector("#source #cited")?.scrollIntoView({ block: "center" });
+  }
+  return { refresh };
+}

@@ -1,0 +1,81 @@
+"""What several pages show of answers: the values of one, earlier turns, what limits can be set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wellread.answers import Answer, Citation
+from wellread.kb import KnowledgeBase
+from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.features.bodies import view_url
+from wellread.serve.web.answer_layout import answer_blocks
+from wellread.types import KINDS, Kind
+
+MOST_TURNS = 50
+MOST_CHOICES = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitChoices:
+    """What the material knows that a question can be limited to."""
+
+    collections: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    speakers: tuple[str, ...]
+    source_types: tuple[str, ...]
+    languages: tuple[str, ...]
+
+
+def limit_choices(kb: KnowledgeBase) -> LimitChoices:
+    """The limits that a form offers, of all collections together.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    words = kb.catalogue.vocabulary.of(())
+    kinds = {kind for one in words for kind in one.kinds}
+    return LimitChoices(
+        collections=tuple(one.collection for one in words),
+        kinds=tuple(kind for kind in KINDS if kind in kinds),
+        speakers=_sorted(name for one in words for name in one.speakers),
+        source_types=_sorted(name for one in words for name in one.source_types),
+        languages=_sorted(name for one in words for name in one.languages),
+    )
+
+
+def earlier_turns(kb: KnowledgeBase, session_id: str, *, before: str = "") -> Sequence[Answer]:
+    """The answers of a conversation, oldest first; those before the answer ``before``."""
+    if not session_id:
+        return ()
+    turns = kb.catalogue.sessions.turns(session_id, OWNER, MOST_TURNS)
+    ids = [one.id for one in turns]
+    return turns[: ids.index(before)] if before in ids else turns
+
+
+def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
+    """What ``parts/answer.html`` shows."""
+    facts = kb.catalogue.facts({one.document_id for one in answer.citations})
+    return {
+        "answer": answer,
+        "blocks": answer_blocks(answer),
+        "places": {one.id: place_of(answer, one) for one in answer.citations},
+        "gone": {
+            one.id
+            for one in answer.citations
+            if one.document_id not in facts or facts[one.document_id].version != one.version
+        },
+        "stale": stale,
+    }
+
+
+def place_of(answer: Answer, citation: Citation) -> str:
+    """Where the source of a citation is read at its place, with the answer's other marks."""
+    address = view_url(citation.document_id, citation.version, citation.source_span)
+    page, _, place = address.partition("#")
+    return f"{page}&answer={answer.id}&citation={citation.id}#{place}"
+
+
+def _sorted(names: Any) -> tuple[str, ...]:
+    return tuple(sorted(set(names), key=str.casefold))[:MOST_CHOICES]
