@@ -26,10 +26,10 @@ from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
-from wellread.serve.server.app import create_app
-from wellread.serve.api.view_api import page_of
 from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS
 from wellread.serve.features.asking.stored_answers import opened_body
+from wellread.serve.server.app import create_app
+from wellread.serve.web.document_layout import page_of
 from wellread.types import Document, Locator, Span
 
 QUESTIONS = Path(__file__).with_name("sample_questions.jsonl")

@@ -8,11 +8,11 @@ import pytest
 
 from wellread import errors
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
 from wellread.serve.error_shapes import problem_of
+from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
-POLICY = "default-src 'none'; style-src 'self'"
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'"
 
 
 def assert_problem(response: httpx.Response, status: int, error: str) -> dict[str, str]:

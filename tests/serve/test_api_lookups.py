@@ -16,7 +16,6 @@ from pydantic import BaseModel
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.library.timelines import Timeline
-from wellread.serve.server.app import create_app
 from wellread.serve.features.document_views import (
     DocumentsBody,
     RecordingsBody,
@@ -25,6 +24,7 @@ from wellread.serve.features.document_views import (
 )
 from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
 from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
+from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"

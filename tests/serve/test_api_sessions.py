@@ -12,8 +12,8 @@ import pytest
 from wellread.answers import LIMITED, Answer, Confidence, Question
 from wellread.ask.answer import answer, final
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.server.app import create_app
 from wellread.serve.api.stored_api import query_body
+from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = "How much was the ferry Osprey bought for?"

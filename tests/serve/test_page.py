@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wellread.serve.api.view_api import Page, page_of
+from wellread.serve.web.document_layout import Page, page_of
 from wellread.types import (
     Document,
     HeadingMark,

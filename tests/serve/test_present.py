@@ -23,6 +23,7 @@ from wellread.answers import (
     VerdictName,
     View,
 )
+from wellread.questions import AppliedLimit
 from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
 from wellread.serve.features.bodies import view_url
 from wellread.types import Box, Locator, Span
@@ -75,6 +76,7 @@ ANSWER = Answer(
     repaired_citations=4,
     dropped_sentences=5,
     notes=("note",),
+    limits=(AppliedLimit(kind="time", value="2025", origin="question", relaxed=True),),
     table=Table(columns=("What",), rows=(("row",),), documents=(("doc_1",),), method="counted"),
     hallucinated_citations=3,
     usage=Usage(input_tokens=10, output_tokens=20, cost=0.5, clusters=4),
@@ -142,6 +144,7 @@ ANSWER_BODY = {
     "repairedCitations": 4,
     "droppedSentences": 5,
     "notes": ["note"],
+    "limits": [{"kind": "time", "value": "2025", "origin": "question", "relaxed": True}],
     "table": {
         "columns": ["What"],
         "rows": [["row"]],

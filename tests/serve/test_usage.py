@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from wellread.calls import EMBED_PASSAGE, Call
 from wellread.kb import open_kb
-from wellread.serve.server.app import create_app
 from wellread.serve.cli import app
+from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 CALLS = (

@@ -1,4 +1,4 @@
-"""The limits that an answer was looked for within: the asker's, and those in the question's words."""
+"""The limits that an answer was looked for within: the asker's and those in the question."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from wellread.config import ALIASES, settings_table
-from wellread.serve.api.routers import API_ROUTERS
+from wellread.serve.api.interface import API_ROUTERS
 
 Schema = Mapping[str, Any]
 OURS = ("HTTPValidationError", "ValidationError")  # of the framework; ours is ErrorBody

@@ -15,6 +15,7 @@ from fastapi.staticfiles import StaticFiles
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
+from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import (
     BodyLimit,
     LocalNames,
@@ -22,7 +23,6 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
-from wellread.serve.api.routers import API_ROUTERS
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page

@@ -15,9 +15,9 @@ from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.api.queries import Kb
 from wellread.serve.features.asking.stored_answers import OWNER, recheck_body, whole_body
+from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, shown
-from wellread.serve.web.turns import answer_values, earlier_turns, limit_choices
 
 router = APIRouter(include_in_schema=False)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a spreadsheet computes

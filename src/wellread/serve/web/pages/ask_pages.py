@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
+from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question, SentenceEvent, StepEvent
@@ -25,9 +26,9 @@ from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import KindCountBody, holdings_body
 from wellread.serve.web.answer_layout import inline_markdown
+from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
-from wellread.serve.web.turns import answer_values, earlier_turns, limit_choices
 from wellread.types import Mode
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class AskQuery(DatedQuery, PageFormat):
     """A question with its limits, as it stands in the address of a page."""
 
     q: str = ""
-    speaker: list[str] = []
+    speaker: list[str] = Field(default=[])
     mode: Mode = "auto"
     session: str = ""
     fresh: bool = False
@@ -134,8 +135,8 @@ def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
     )
     template = "home.html" if held.documents else "first_run.html"
     turns = earlier_turns(kb, asked.session)
-    extra = {"asked": asked, "choices": limit_choices(kb), "turns": turns}
-    return shown(request, template, body, **extra)
+    choices = limit_choices(kb)
+    return shown(request, template, body, asked=asked, choices=choices, turns=turns)
 
 
 @router.get("/ask/{run_id}")
@@ -235,8 +236,8 @@ def _html_of(kb: KnowledgeBase, event: Event, run: AskRun) -> dict[str, object]:
             return {"html": fragment("parts/step.html", step=step), "name": step.name}
         case SentenceEvent(sentence=sentence):
             number = sum(isinstance(one, SentenceEvent) for one in run.events[: _place(run, event)])
-            html = inline_markdown(sentence.text)
-            values = {"sentence": sentence, "html": html, "number": number + 1}
+            said = inline_markdown(sentence.text)
+            values = {"sentence": sentence, "html": said, "number": number + 1}
             return {"html": fragment("parts/streamed_sentence.html", **values)}
         case FinalEvent(answer=answer):
             html = fragment("parts/answer.html", **answer_values(kb, answer, stale=False))

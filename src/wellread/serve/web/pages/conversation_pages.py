@@ -16,9 +16,9 @@ from wellread.serve.features.asking.stored_answers import (
     SessionsBody,
     session_detail_body,
 )
+from wellread.serve.web.answer_parts import MOST_TURNS, answer_values, limit_choices
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import PageFormat, shown
-from wellread.serve.web.turns import MOST_TURNS, answer_values, limit_choices
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 
 router = APIRouter(include_in_schema=False)

@@ -19,10 +19,10 @@ from wellread.locators import RECORDINGS
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody
+from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import Page, page_of
 from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
-from wellread.serve.web.turns import place_of
 from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
 
 router = APIRouter(include_in_schema=False)
@@ -33,6 +33,7 @@ class ViewQuery(StrictModel, PageFormat):
 
     Attributes:
         pane: only the source itself, to be put beside an answer.
+        text: the text of a PDF instead of its pages.
     """
 
     start: Annotated[int | None, Query(ge=0)] = None
@@ -41,6 +42,7 @@ class ViewQuery(StrictModel, PageFormat):
     answer: str = ""
     citation: int = 0
     pane: bool = False
+    text: bool = False
 
 
 class DocumentViewBody(Body):
@@ -99,7 +101,7 @@ def view(
         return drawn(request, missing, {"cited": gone}, status=404)
     cited = _cited(document, known, asked, answer[1] if answer else None)
     page = page_of(document, cited.span, cited.others)
-    pages = _pages(kb, images, document, known, cited)
+    pages = () if asked.text else _pages(kb, images, document, known, cited)
     media = media_address(document, known)
     body = _body(document, known, page, cited, media)
     citation = cited.by_number.get(asked.citation)
