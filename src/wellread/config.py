@@ -156,6 +156,10 @@ class ServeSettings(Section):
     host: str = setting("127.0.0.1", "address to listen on")
     port: int = setting(8756, "port to listen on", ge=0, le=65535)
     max_request_bytes: int = setting(1_000_000, "largest request body", gt=0)
+    max_upload_bytes: int = setting(
+        300_000_000, "largest body of an upload, all its files together", gt=0
+    )
+    max_upload_files: int = setting(500, "most files of one upload", gt=0)
 
 
 class Settings(Section):

@@ -170,20 +170,26 @@ class SameOrigin:
 
 
 class BodyLimit:
-    """Refuses a body of more than ``limit`` bytes, by its announced size or while it arrives."""
+    """Refuses a body of more than ``limit`` bytes, by its announced size or while it arrives.
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
+    Args:
+        larger: paths whose bodies have a limit of their own (uploads).
+    """
+
+    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int]) -> None:
         self.app = app
         self.limit = limit
+        self.larger = larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, counting its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        limit = self.larger.get(scope["path"], self.limit)
         announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdigit() and int(announced) > self.limit:
-            await _refuse(too_large(self.limit), send)
+        if announced.isdigit() and int(announced) > limit:
+            await _refuse(too_large(limit), send)
             return
         taken = 0
 
@@ -191,9 +197,9 @@ class BodyLimit:
             nonlocal taken
             message = await receive()
             taken += len(message.get("body", b""))
-            if taken > self.limit:
+            if taken > limit:
                 # Raised inside the route that reads the body, so it ends as any HTTP error does.
-                raise HTTPException(413, too_large(self.limit).detail)
+                raise HTTPException(413, too_large(limit).detail)
             return message
 
         await self.app(scope, counted, send)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from importlib.resources import files
 
 import uvicorn
+from anyio import to_thread
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
@@ -23,7 +24,9 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
+from wellread.serve.web.ingest_runs import IngestRuns
 from wellread.serve.web.page_images import PageImages
+from wellread.serve.web.pages.library_pages import UPLOAD_PATH
 from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns
@@ -35,12 +38,13 @@ SECONDS_TO_FINISH = 5  # for requests still running when the server is told to s
 
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
-    runs = AskRuns(kb)
+    runs, ingest = AskRuns(kb), IngestRuns(kb)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         await runs.close()
+        await to_thread.run_sync(ingest.close)
 
     # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
     app = FastAPI(
@@ -52,9 +56,12 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
+    app.state.ingest = ingest
     app.state.page_images = PageImages()
     shape_errors(app, error_page, wants_page)
-    app.add_middleware(BodyLimit, limit=kb.settings.serve.max_request_bytes)
+    served = kb.settings.serve
+    larger = {UPLOAD_PATH: served.max_upload_bytes}
+    app.add_middleware(BodyLimit, limit=served.max_request_bytes, larger=larger)
     app.add_middleware(SameOrigin)
     app.add_middleware(LocalNames, names=LOCAL_NAMES)
     app.add_middleware(SecurityHeaders)

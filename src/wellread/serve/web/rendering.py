@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
@@ -16,6 +17,7 @@ from starlette.templating import Jinja2Templates
 from wellread.answers import VerdictName
 from wellread.locators import format_time
 from wellread.serve.error_shapes import Problem
+from wellread.serve.features.job_views import JobBody
 from wellread.text.words import harmless
 
 NAVIGATION = (
@@ -115,6 +117,28 @@ def _with(query: Mapping[str, Any], **changed: Any) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Passages a second of a run, and about how many seconds are left of it; None: unknown."""
+
+    per_second: float
+    left: float | None
+
+
+def rate_of(job: JobBody) -> Rate:
+    """How quick a running job is. Vectors are most of the work, so they are what is counted."""
+    if job.state != "running" or not job.vectors:
+        return Rate(per_second=0.0, left=None)
+    begun = datetime.fromisoformat(job.started_at)
+    seconds = max((datetime.now(UTC) - begun).total_seconds(), 0.001)
+    per_second = job.vectors / seconds
+    if not job.total or not job.done:
+        return Rate(per_second=per_second, left=None)
+    # The sources that were read tell how many passages those to come will have.
+    expected = job.passages * job.total / job.done
+    return Rate(per_second=per_second, left=max(0.0, (expected - job.vectors) / per_second))
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("wellread.serve.web"),
@@ -131,6 +155,8 @@ def _environment() -> Environment:
         "web_link": web_link,
         "percent": lambda share: f"{share:.0%}",
         "with": _with,
+        "iso": lambda moment: moment[:16].replace("T", " "),
+        "rate": rate_of,
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment

@@ -75,6 +75,8 @@ class Catalogue(CataloguePart):
 
     sources = reading(collection_records.source_records)
     source = reading(collection_records.source_record)
+    known_sources = reading(collection_records.known_sources)
+    troubled_sources = reading(collection_records.troubled_sources)
     record_sources = writing(collection_records.record_sources)
 
     def remove_sources(self, collection: str, uris: Iterable[str]) -> list[VersionKey]:

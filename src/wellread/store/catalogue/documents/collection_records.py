@@ -160,6 +160,23 @@ def source_record(connection: Connection, collection: str, uri: str) -> SourceRe
     return found[0] if found else None
 
 
+def known_sources(connection: Connection, uris: Iterable[str]) -> set[tuple[str, str]]:
+    """Pairs of collection and uri that are sources themselves, of the addresses given."""
+    statement = select(sources.c.collection, sources.c.uri).where(sources.c.uri.in_(VALUES))
+    return {(row.collection, row.uri) for row in rows_in(connection, statement, uris)}
+
+
+def troubled_sources(
+    connection: Connection, names: Sequence[str], limit: int
+) -> list[SourceRecord]:
+    """Sources that could not be read, the last seen first; of the collections, or of all."""
+    troubled = select(sources).where(sources.c.status == "failed")
+    if names:
+        troubled = troubled.where(sources.c.collection.in_(names))
+    order = (sources.c.seen_at.desc(), sources.c.uri)
+    return made_of(SourceRecord, connection.execute(troubled.order_by(*order).limit(limit)))
+
+
 def collection_names(connection: Connection) -> list[str]:
     """The name of every collection, sorted; far cheaper than with its counts."""
     return sorted(connection.execute(_COLLECTIONS).scalars())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select
@@ -41,6 +41,14 @@ class Vectors(CataloguePart):
         """The passages of these versions have their vectors."""
         with self._database.write() as connection:
             _drop(connection, vector_debts, keys)
+
+    def owing(self, document_ids: Iterable[str]) -> set[str]:
+        """Those of the documents that still wait for vectors: they are found by their words."""
+        mine = vector_debts.c.document_id
+        found: set[str] = set()
+        for some in chunks(document_ids):
+            found.update(self._values(select(mine).where(mine.in_(some))))
+        return found
 
     def passages_owed(self) -> int:
         """How many passages still wait for their vector."""

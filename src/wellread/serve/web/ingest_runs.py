@@ -1,0 +1,98 @@
+"""Adding and removing that pages ask for: one after the other, in a thread of the server.
+
+What runs is a job in the catalogue like every other; here is only what waits, and what failed
+before it became one.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from wellread.errors import WellreadError
+from wellread.ingest import run as running
+from wellread.ingest.sources.discover import Input
+from wellread.kb import KnowledgeBase
+from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
+
+logger = logging.getLogger(__name__)
+
+MOST_KEPT = 50
+Action = Literal["add", "sync"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """Something that was asked for.
+
+    Attributes:
+        state: ``done`` says that it became a job, whose own state tells how it went.
+    """
+
+    action: Action
+    collection: str
+    inputs: tuple[str, ...]
+    at: datetime
+    state: Literal["waiting", "running", "done", "failed"] = "waiting"
+    problem: Problem | None = None
+
+
+class IngestRuns:
+    """The queue of one server. Parsing is done in worker processes, as with every run."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ingest")
+        self._asked: deque[Asked] = deque(maxlen=MOST_KEPT)
+        self._lock = threading.Lock()
+
+    def start(self, action: Action, inputs: Sequence[str], collection: str) -> Asked:
+        """Put a run at the end of the queue."""
+        asked = Asked(
+            action=action, collection=collection, inputs=tuple(inputs), at=datetime.now(UTC)
+        )
+        with self._lock:
+            self._asked.appendleft(asked)
+        self._thread.submit(self._run, asked)
+        return asked
+
+    def open_ones(self) -> list[Asked]:
+        """What waits or runs, and what failed without becoming a job; newest first."""
+        with self._lock:
+            return [one for one in self._asked if one.state != "done"]
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or runs."""
+        return any(one.state in ("waiting", "running") for one in self.open_ones())
+
+    def close(self) -> None:
+        """Ask the running job to stop, drop what waits, and wait for it."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if self.busy:
+            mine = (job for job in self._kb.catalogue.jobs.newest(MOST_KEPT, "running"))
+            for job in mine:
+                if (job.host, job.pid) == (platform.node(), os.getpid()):
+                    self._kb.catalogue.jobs.cancel(job.id)
+        self._thread.shutdown(wait=True)
+
+    def _run(self, asked: Asked) -> None:
+        asked.state = "running"
+        given: list[Input] = list(asked.inputs)
+        work: Callable[..., object] = running.sync if asked.action == "sync" else running.add
+        try:
+            work(self._kb, given, collection=asked.collection)
+            asked.state = "done"
+        except WellreadError as error:
+            asked.problem, asked.state = problem_of(error), "failed"
+        except Exception:
+            logger.exception("adding failed")
+            asked.problem, asked.state = INTERNAL, "failed"

@@ -1,0 +1,194 @@
+"""The library: what there is, adding to it by file, address or text, and removing with proof."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated, BinaryIO, cast
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import Field
+from starlette.datastructures import UploadFile
+
+from wellread.errors import RequestError, SourceError
+from wellread.ingest.remove import remove_named
+from wellread.ingest.sources.addresses import is_web
+from wellread.ingest.sources.discover import local_path
+from wellread.kb import KnowledgeBase
+from wellread.library.document_lists import listed
+from wellread.library.uploads import keep_upload, uploads_below
+from wellread.serve.api.queries import Kb, ListQuery
+from wellread.serve.features.bodies import Body
+from wellread.serve.features.home_reports import RemoveBody
+from wellread.serve.features.library_views import library_body
+from wellread.serve.web.answer_parts import limit_choices
+from wellread.serve.web.ingest_runs import IngestRuns
+from wellread.serve.web.rendering import PageFormat, drawn, shown, wants_json
+
+router = APIRouter(include_in_schema=False)
+
+UPLOAD_PATH = "/library/upload"
+LONGEST_COLLECTION = 80
+SAMPLE = "halden-sound"
+SAMPLE_FOLDERS = ("commons", "news", "pages", "papers", "questions", "transcripts")
+CollectionName = Annotated[str, Form(max_length=LONGEST_COLLECTION)]
+
+
+class LibraryQuery(ListQuery, PageFormat):
+    """Which documents are listed."""
+
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class TakenBody(Body):
+    """What was given and waits to be read."""
+
+    collection: str
+    inputs: tuple[str, ...]
+
+
+def _ingest(request: Request) -> IngestRuns:
+    return cast(IngestRuns, request.app.state.ingest)
+
+
+Ingest = Annotated[IngestRuns, Depends(_ingest)]
+
+
+@router.get("/library")
+def library(kb: Kb, request: Request, asked: Annotated[LibraryQuery, Query()]) -> Response:
+    """Documents with kind, date and state, a page of them."""
+    page = listed(kb, asked.filters(), limit=asked.limit, offset=asked.offset, order=asked.order)
+    body = library_body(kb, page, asked.offset, asked.collections)
+    return shown(request, "library.html", body, asked=asked, choices=limit_choices(kb))
+
+
+@router.get("/library/add")
+def add_page(kb: Kb, request: Request) -> Response:
+    """The forms that add something."""
+    served = kb.settings.serve
+    values = {"choices": limit_choices(kb), "served": served}
+    return drawn(request, "add.html", values)
+
+
+@router.post(UPLOAD_PATH)
+async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
+    """Keep the files of a form in the home, and read them.
+
+    Raises:
+        RequestError: there is no file, there are too many, or one has no name.
+        StoreError: the disk is full.
+    """
+    most = kb.settings.serve.max_upload_files
+    async with request.form(max_files=most, max_fields=20) as form:
+        given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+        named = [(one.filename or "", one.file) for one in given if one.filename]
+        collection = _collection(str(form.get("collection") or ""))
+        replace = bool(form.get("replace"))
+        kept = await to_thread.run_sync(_keep, kb, collection, named, replace)
+    return _taken(request, ingest, kept, collection)
+
+
+def _keep(
+    kb: KnowledgeBase, collection: str, named: Sequence[tuple[str, BinaryIO]], replace: bool
+) -> list[str]:
+    if not named:
+        raise RequestError("no file was given", hint="choose at least one")
+    return [
+        str(keep_upload(kb, collection, name, stream, replace=replace)) for name, stream in named
+    ]
+
+
+@router.post("/library/address")
+def address(
+    request: Request,
+    ingest: Ingest,
+    given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
+    collection: CollectionName = "",
+) -> Response:
+    """Read a web page, a feed, a file or a folder of this machine.
+
+    Raises:
+        SourceError: there is nothing of that name.
+    """
+    wanted = given.strip()
+    if not is_web(wanted) and not Path(local_path(wanted)).exists():
+        raise SourceError(
+            wanted, "is no address and no file or folder of this machine", hint="give a whole path"
+        )
+    return _taken(request, ingest, [wanted], _collection(collection))
+
+
+@router.post("/library/text")
+def text(
+    kb: Kb,
+    request: Request,
+    ingest: Ingest,
+    title: Annotated[str, Form(min_length=1, max_length=200)],
+    said: Annotated[str, Form(alias="text", min_length=1)],
+    collection: CollectionName = "",
+) -> Response:
+    """Keep a pasted text as a Markdown file in the home, and read it."""
+    name = _collection(collection)
+    words = " ".join(title.split())
+    content = f"# {words}\n\n{said.replace(chr(13), '')}\n"
+    kept = keep_upload(kb, name, f"{words[:80]}.md", io.BytesIO(content.encode()))
+    return _taken(request, ingest, [str(kept)], name)
+
+
+@router.post("/library/sample")
+def sample(request: Request, ingest: Ingest) -> Response:
+    """Read the sample that comes with the program."""
+    with as_file(files("wellread.sample")) as folder:
+        inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
+    return _taken(request, ingest, inputs, SAMPLE)
+
+
+@router.post("/library/remove")
+async def remove(
+    kb: Kb,
+    request: Request,
+    source: Annotated[list[str], Form()],
+    collection: Annotated[str, Form()],
+) -> Response:
+    """Remove documents or sources with everything that was made of them, and prove it."""
+    body = await to_thread.run_sync(_remove, kb, collection, source)
+    return shown(request, "removed.html", body, collection=collection)
+
+
+def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> RemoveBody:
+    """Remove, the kept files first: the proof looks into every file of the home.
+
+    They come back when the removal is refused.
+    """
+    held = {path: path.read_bytes() for source in sources for path in _kept(kb, source)}
+    for path in held:
+        path.unlink()
+    try:
+        report = remove_named(kb, collection, list(sources))
+    except BaseException:
+        for path, data in held.items():
+            path.write_bytes(data)
+        raise
+    return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
+
+
+def _kept(kb: KnowledgeBase, source: str) -> list[Path]:
+    return list(uploads_below(kb, source)) if source.startswith("file:") else []
+
+
+def _collection(given: str) -> str:
+    return " ".join(given.split())[:LONGEST_COLLECTION] or "default"
+
+
+def _taken(
+    request: Request, ingest: IngestRuns, inputs: Sequence[str], collection: str
+) -> Response:
+    ingest.start("add", inputs, collection)
+    if wants_json(request):
+        body = TakenBody(collection=collection, inputs=tuple(inputs))
+        return shown(request, "", body, status=202)
+    return RedirectResponse("/library/jobs", status_code=303)
