@@ -1,0 +1,137 @@
+"""A real server over the real sample, and Debian's Chromium in front of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+REQUIRED = "WELLREAD_BROWSER_REQUIRED"
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SECONDS = 20_000  # milliseconds until something that should happen is given up
+
+
+def chromium() -> str | None:
+    """Where a browser is; ``make browser`` installs one where it may."""
+    named = os.environ.get("WELLREAD_BROWSER")
+    return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser, started once."""
+    path = chromium()
+    if path is None:
+        if os.environ.get(REQUIRED):
+            pytest.fail("no Chromium was found; 'make browser' installs it (Debian, as root)")
+        pytest.skip("no Chromium was found; 'make browser' says how to get one")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@dataclass
+class Watched:
+    """What a page did that it should not: errors, and requests to anywhere else."""
+
+    page: Page
+    origin: str
+    errors: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
+
+    def begin(self) -> None:
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda request: self._request(request.url))
+
+    def _console(self, message: object) -> None:
+        if getattr(message, "type", "") in ("error", "warning"):
+            self.errors.append(str(getattr(message, "text", "")))
+
+    def _request(self, url: str) -> None:
+        if urlsplit(url).scheme in ("http", "https") and not url.startswith(self.origin):
+            self.elsewhere.append(url)
+
+
+def serve(home: Path, *arguments: str) -> tuple[subprocess.Popen[str], str]:
+    """``wellread serve`` in a process of its own, and its address."""
+    command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(home)]
+    process = subprocess.Popen(
+        [*command, "serve", "--port", str(free_port()), *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    told = re.search(r"http://\S+", process.stdout.readline())
+    assert told is not None
+    return process, told.group()
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    process.wait(timeout=30)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the sample, made by the command that a newcomer uses."""
+    home = tmp_path_factory.mktemp("browser") / "home"
+    command = [sys.executable, "-m", "wellread.serve.cli", "--json", "--home", str(home), "demo"]
+    subprocess.run(command, check=True, capture_output=True)
+    return home
+
+
+@pytest.fixture(scope="module")
+def site(sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server over a copy of the sample."""
+    home = tmp_path_factory.mktemp("site") / "home"
+    shutil.copytree(sample_home, home)
+    process, address = serve(home)
+    yield address
+    stop(process)
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser window with nothing in it from before."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    made.set_default_timeout(SECONDS)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def watched(context: BrowserContext, site: str) -> Iterator[Watched]:
+    """A page whose errors and requests are counted; both must stay none."""
+    seen = Watched(page=context.new_page(), origin=site)
+    seen.begin()
+    yield seen
+    assert seen.errors == []
+    assert seen.elsewhere == []

@@ -1,0 +1,169 @@
+"""A newcomer's way through all of it, by the keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import wellread.sample
+from tests.browser.conftest import Watched
+
+QUESTIONS = (
+    "How many families make their living from lobster pots north of the dividing line?",
+    "Are older appliances easier to mend than recent ones?",
+    "How much could a family get back per year from the planned repair vouchers?",
+)
+TALK = """WEBVTT
+
+00:00:02.000 --> 00:00:06.000
+<v Greta Holt>The smithy roof will be mended in August by the Lantern Club.
+
+00:01:10.000 --> 00:01:15.000
+<v Per Lind>The keys of the smithy hang behind the bellows.
+"""
+FEED = """<?xml version="1.0"?>
+<rss version="2.0"><channel><title>Smithy news</title><link>https://smithy.example/</link>
+<description>News</description>
+<item><title>Bellows mended</title><link>https://smithy.example/bellows</link>
+<guid>https://smithy.example/bellows</guid><pubDate>Mon, 05 Jan 2026 08:00:00 GMT</pubDate>
+<description>The great bellows of the smithy were mended with ox leather from Oldwick.</description>
+</item></channel></rss>
+"""
+
+
+def ask(page: Page, question: str) -> None:
+    """Type a question into the box that has the focus, or that ``/`` gives it."""
+    if page.evaluate("document.activeElement?.id") != "q":
+        page.keyboard.press("/")
+    page.keyboard.type(question)
+    page.keyboard.press("Enter")
+    expect(page.locator("article.answer")).to_be_visible()
+
+
+def walk(page: Page) -> list[str]:
+    """All sentences one by one; each opens its source beside it, at its place."""
+    quotes = []
+    count = page.locator("[data-sentence]").count()
+    for place in range(count):
+        page.keyboard.press("j")
+        sentence = page.locator("[data-sentence]").nth(place)
+        expect(sentence).to_have_class(re.compile(r"\bcurrent\b"))
+        expect(sentence).to_be_focused()
+        if not sentence.locator("[data-cite]").count():
+            continue
+        number = sentence.locator("[data-cite]").first.get_attribute("data-cite")
+        expect(page.locator(f'.cite.current[data-cite="{number}"]').first).to_be_visible()
+        cited = page.locator("#source #cited")
+        expect(cited).to_be_visible()
+        expect(cited).to_be_in_viewport()
+        quotes.append(page.locator(f'[data-source="{number}"] blockquote').inner_text())
+        page.keyboard.press("o")
+        expect(cited).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(sentence).to_be_focused()
+    return quotes
+
+
+def tab_to(page: Page, selector: str, most: int = 80) -> None:
+    """Press Tab until the element has the focus, as somebody without a mouse does."""
+    for _ in range(most):
+        if page.evaluate("selector => document.activeElement?.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} cannot be reached with Tab")
+
+
+def test_the_sample_s_questions_are_asked_and_each_source_opened(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    page.goto(site)
+    expect(page.locator("#q")).to_be_focused()
+    for question in QUESTIONS:
+        ask(page, question)
+        assert walk(page)
+        page.goto(site)
+    page.keyboard.press("Escape")
+    ask(page, "How far away is the Andromeda galaxy?")
+    expect(page.locator(".said.declined")).to_be_visible()
+
+
+def test_a_mark_leads_back_to_its_sentence(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.keyboard.press("j")
+    first = page.locator("[data-sentence]").first
+    expect(page.locator("#source #cited")).to_be_visible()
+    page.locator("h1.question").click()
+    page.locator("#source mark").first.select_text()
+    page.locator("#source mark").first.dispatch_event("mouseup")
+    expect(first).to_have_class(re.compile(r"\bcurrent\b"))
+
+
+def test_keys_are_listed_and_focus_comes_back(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/conversations")
+    tab_to(page, "[data-keys]")
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+    expect(page.locator("[data-keys]")).to_be_focused()
+
+
+def test_a_conversation_goes_on(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.keyboard.press("/")
+    ask(page, "How many tools does it keep?")
+    expect(page.locator(".understood input[name=q]")).to_be_visible()
+    expect(page.locator(".turns li")).to_have_count(1)
+    page.goto(f"{site}/conversations")
+    expect(page.locator(".list > li").first).to_contain_text("2 questions")
+
+
+@pytest.mark.parametrize(("form", "ending"), [("markdown", ".md"), ("bibtex", ".bib")])
+def test_an_answer_is_exported(watched: Watched, site: str, form: str, ending: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    tab_to(page, f'a[href*="export?format={form}"]')
+    with page.expect_download() as started:
+        page.keyboard.press("Enter")
+    kept = started.value.path()
+    assert started.value.suggested_filename.endswith(ending)
+    assert "Netloft" in kept.read_text(encoding="utf-8")
+
+
+def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_path: Path) -> None:
+    page = watched.page
+    paper = Path(wellread.sample.__file__).parent / "papers" / "seagrass.pdf"
+    (tmp_path / "smithy.vtt").write_text(TALK, encoding="utf-8")
+    (tmp_path / "smithy.xml").write_text(FEED, encoding="utf-8")
+    page.goto(f"{site}/library/add")
+    given = [paper, tmp_path / "smithy.vtt", tmp_path / "smithy.xml"]
+    page.locator("input[type=file]").set_input_files([str(path) for path in given])
+    tab_to(page, "#collection-files")
+    page.keyboard.type("smithy")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/library/jobs")
+    expect(page.locator(".list .tag").first).to_have_text("done")
+    page.goto(f"{site}/?collection=smithy&q=Who+mends+the+smithy+roof+in+August%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    assert any("Lantern Club" in quote for quote in walk(page))
+    page.goto(f"{site}/?collection=smithy&q=What+were+the+bellows+mended+with%3F")
+    expect(page.locator("article.answer")).to_contain_text("ox leather")
+    page.goto(f"{site}/library?collection=smithy&kind=transcript")
+    expect(page.locator(".list > li")).to_have_count(1)
+    page.on("dialog", lambda dialog: dialog.accept())
+    tab_to(page, "button.danger")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Removed")
+    expect(page.locator("main")).to_contain_text("no trace is left")
+    page.goto(f"{site}/library?collection=smithy&kind=transcript")
+    expect(page.locator(".empty")).to_be_visible()
