@@ -1,0 +1,91 @@
+"""Every page against WCAG 2.2 A and AA (axe-core), light and dark, from a phone to a desk."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Watched
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+WIDTHS = (320, 768, 1280)
+PAGES = (
+    "/",
+    "/?q=Who+manages+the+tool+library%3F",
+    "/?q=How+many+documents+mention+seagrass%3F",
+    "/?q=How+far+away+is+the+Andromeda+galaxy%3F",
+    "/conversations",
+    "/library",
+    "/library/add",
+    "/library/jobs",
+    "/nowhere",
+)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, each with the elements that it is about."""
+    options: dict[str, Any] = {"runOnly": {"type": "tag", "values": RULES}}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{one['id']}: {json.dumps([node['html'] for node in one['nodes']])[:600]}" for one in found
+    ]
+
+
+def check(page: Page) -> dict[str, list[str]]:
+    """The page at every width in both colours; none may scroll sideways."""
+    wrong: dict[str, list[str]] = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            found = violations(page)
+            if page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append("scrolls sideways")
+            if found:
+                wrong[f"{width} {scheme}"] = found
+    return wrong
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_no_violation(watched: Watched, site: str, path: str) -> None:
+    page = watched.page
+    page.goto(f"{site}{path}")
+    if "q=" in path:
+        expect(page.locator("article.answer")).to_be_visible()
+    assert check(page) == {}
+    watched.errors = [one for one in watched.errors if "404" not in one or path != "/nowhere"]
+
+
+def test_an_open_source_has_none(watched: Watched, site: str) -> None:
+    page = watched.page
+    for question in ("Who+manages+the+tool+library%3F", "When+did+volunteers+sow+seeds+in+bags%3F"):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(f"{site}/?q={question}")
+        expect(page.locator("article.answer")).to_be_visible()
+        page.keyboard.press("j")
+        expect(page.locator("#source #cited").first).to_be_visible()
+        assert check(page) == {}
+
+
+@pytest.mark.parametrize("kind", ["paper", "transcript", "entity", "article"])
+def test_a_source_by_itself_has_none(watched: Watched, site: str, kind: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/library?kind={kind}")
+    page.locator(".list-main a").first.click()
+    assert check(page) == {}
+
+
+def test_a_long_word_and_large_text_fit(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q={'Seagrass' * 30}+in+the+bay%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.set_viewport_size({"width": 640, "height": 800})
+    # Text at 200 %: what the browser's own setting does to the root.
+    page.evaluate("document.documentElement.setAttribute('class', 'twice')")
+    page.evaluate("document.adoptedStyleSheets = [Object.assign(new CSSStyleSheet())]")
+    page.evaluate("document.adoptedStyleSheets[0].replaceSync('html { font-size: 200% }')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640

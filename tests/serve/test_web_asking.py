@@ -1,0 +1,251 @@
+"""Asking through pages: runs that can be replayed and cancelled, limits, errors, no scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from wellread.answers import FinalEvent, Question, TokenEvent
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.serve.server.app import create_app
+from wellread.serve.web.runs import MOST_RUNNING, AskRun, AskRuns
+from wellread.testing.embedding import ReadableEmbedder
+
+BASE_URL = "http://127.0.0.1"
+ASKED = "How much was the ferry Osprey bought for?"
+REPLY = "The ferry Osprey was bought for 2.6 million euros in 2021. [e1]"
+
+
+class GatedModel:
+    """Writes its reply letter by letter, each when the gate lets it through."""
+
+    identity = "gated:model"
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Semaphore(0)
+        self.begun = asyncio.Event()
+        self.left = False
+
+    async def stream(self, _prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        self.begun.set()
+        try:
+            for letter in REPLY:
+                await self.gate.acquire()
+                yield TextDelta(text=letter)
+            yield ModelUsage(model=self.identity, input_tokens=10, output_tokens=10)
+        finally:
+            self.left = True
+
+    def open(self, letters: int = 10_000) -> None:
+        for _ in range(letters):
+            self.gate.release()
+
+
+@pytest.fixture
+async def model() -> GatedModel:
+    return GatedModel()
+
+
+@pytest.fixture
+async def app(filled_home: Path, model: GatedModel) -> AsyncIterator[FastAPI]:
+    with open_kb(filled_home, embedder=ReadableEmbedder(), model=model) as kb:
+        made = create_app(kb)
+        yield made
+        await made.state.runs.close()
+
+
+@pytest.fixture
+async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with reaching(app) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def reaching(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    headers = {"accept": "text/html"}
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL, headers=headers) as opened:
+        yield opened
+
+
+async def begin(client: httpx.AsyncClient, **more: str) -> str:
+    """The address of the page of a question that was just asked."""
+    reply = await client.get("/", params={"q": ASKED, "collection": "town", **more})
+    assert reply.status_code == 303, reply.text
+    return str(reply.headers["location"])
+
+
+def run_of(app: FastAPI, page: str) -> AskRun:
+    runs: AskRuns = app.state.runs
+    run = runs.get(urlsplit(page).path.rpartition("/")[2])
+    assert run is not None
+    return run
+
+
+def events_in(text: str) -> list[tuple[int | None, str, Any]]:
+    """Number, name and data of each event of a stream."""
+    found = []
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
+        if "event" in lines:
+            number = int(lines["id"]) if "id" in lines else None
+            found.append((number, lines["event"], json.loads(lines["data"])))
+    return found
+
+
+async def test_a_reader_that_comes_back_misses_no_letter(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    run = run_of(app, await begin(client))
+    await model.begun.wait()
+    letters = ""
+    seen = 0
+    # Each reader leaves after a few events; the next goes on where it was.
+    for _ in range(8):
+        model.open(3)
+        async for number, event in run.follow(seen):
+            letters += event.text if isinstance(event, TokenEvent) else ""
+            seen = number + 1
+            if isinstance(event, TokenEvent) and len(letters) % 3 == 0:
+                break
+    model.open()
+    async for number, event in run.follow(seen):
+        assert number == seen
+        seen += 1
+        letters += event.text if isinstance(event, TokenEvent) else ""
+    assert letters == REPLY
+    assert seen == len(run.events)
+
+
+async def test_a_reload_gets_the_same_events_again(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    page = await begin(client)
+    model.open()
+    path = urlsplit(page).path
+    whole = events_in((await client.get(f"{path}/events")).text)
+    assert [number for number, _, _ in whole] == list(range(len(whole)))
+    assert whole[-1][1] == "final"
+    again = events_in((await client.get(f"{path}/events")).text)
+    assert again == whole
+    headers = {"last-event-id": "5"}
+    rest = events_in((await client.get(f"{path}/events", headers=headers)).text)
+    assert rest == whole[6:]
+    rest = events_in((await client.get(f"{path}/events", params={"after": 4})).text)
+    assert rest == whole[4:]
+    assert isinstance(run_of(app, page).events[-1], FinalEvent)
+
+
+async def test_cancelling_ends_the_call_of_the_model(
+    app: FastAPI, client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    page = await begin(client)
+    await model.begun.wait()
+    assert not model.left
+    path = urlsplit(page).path
+    reply = await client.post(f"{path}/cancel", params={"format": "json", "q": ASKED})
+    assert reply.json()["state"] == "cancelled"
+    assert model.left
+    number, name, data = events_in((await client.get(f"{path}/events")).text)[-1]
+    assert (number, name, data["state"]) == (None, "ended", "cancelled")
+    shown = (await client.get(page)).text
+    assert "Cancelled" in shown
+    assert "Retry" in shown
+
+
+async def test_what_a_stopped_server_was_answering_is_interrupted(
+    client: httpx.AsyncClient,
+) -> None:
+    page = f"/ask/of-another-server?q={ASKED}&collection=town"
+    assert (await client.get("/ask/of-another-server/events")).status_code == 404
+    shown = (await client.get(page)).text
+    assert "Interrupted" in shown
+    again = next(
+        part for part in shown.split('"') if part.startswith("/?") and "collection" in part
+    )
+    assert parse_qs(urlsplit(again.replace("&amp;", "&")).query)["q"] == [ASKED]
+    state = (await client.get(page, headers={"accept": "application/json"})).json()
+    assert state["state"] == "interrupted"
+
+
+async def test_without_scripts_the_answer_is_waited_for(
+    client: httpx.AsyncClient, model: GatedModel
+) -> None:
+    page = await begin(client)
+    html = (await client.get(page)).text
+    assert f"url={urlsplit(page).path}/wait" in html
+    model.open()
+    reply = await client.get(f"{urlsplit(page).path}/wait", follow_redirects=True)
+    assert reply.url.path.startswith("/answers/")
+    assert "2.6 million euros" in reply.text
+
+
+async def test_another_site_cannot_ask_or_change_anything(client: httpx.AsyncClient) -> None:
+    asked = {"q": ASKED}
+    reply = await client.get("/", params=asked, headers={"sec-fetch-site": "cross-site"})
+    assert reply.status_code == 200  # the box is filled, and nothing is asked
+    assert ASKED in reply.text
+    for headers in (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+    ):
+        reply = await client.post("/library/sample", headers=headers)
+        assert reply.status_code == 403
+    own = {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"}
+    reply = await client.post("/conversations/none/remove", headers=own)
+    assert reply.status_code == 404
+
+
+async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient) -> None:
+    for _ in range(MOST_RUNNING):
+        await begin(client)
+    reply = await client.get("/", params={"q": ASKED})
+    assert reply.status_code == 429
+    assert "Wait until one is done" in reply.text
+
+
+async def test_a_failed_model_is_told_with_what_to_do(
+    app: FastAPI, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_kb: KnowledgeBase, _question: Question) -> object:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr("wellread.serve.web.runs.answer", broken)
+    page = await begin(client)
+    told = events_in((await client.get(f"{urlsplit(page).path}/events")).text)[-1]
+    assert told[1] == "ended"
+    assert told[2]["problem"]["error"] == "internal"
+    assert "Failed" in (await client.get(page)).text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ({"q": ASKED, "collection": "nowhere"}, 404, "nowhere"),
+        ({"q": ASKED, "from": "yesteryear"}, 400, "yesteryear"),
+        ({"q": "x" * 5_000}, 400, "5,000 characters"),
+        ({"q": ASKED, "kolection": "town"}, 400, "kolection"),
+    ],
+)
+async def test_a_bad_limit_is_a_page_that_says_so(
+    client: httpx.AsyncClient, query: dict[str, str], status: int, words: str
+) -> None:
+    reply = await client.get("/", params=query)
+    assert reply.status_code == status
+    assert reply.headers["content-type"].startswith("text/html")
+    assert words in reply.text
+    as_data = await client.get("/", params=query, headers={"accept": "application/json"})
+    assert as_data.status_code == status
+    assert set(as_data.json()) == {"error", "detail", "hint"}
