@@ -135,11 +135,20 @@ def test_sessions_are_listed_shown_and_removed(runner: CliRunner) -> None:
     assert out.index(FERRY) < out.index(AGAIN)
     _, out, _ = run(runner, "sessions", "show", known, "--json")
     assert [each["question"] for each in json.loads(out)["answers"]] == [FERRY, AGAIN]
+    assert "No session yet." in run(runner, "sessions", "list", "--query", "lighthouse")[1]
+    assert known in run(runner, "sessions", "list", "--query", "MILLION osprey")[1]
+    code, out, _ = run(runner, "sessions", "rename", known, "A  ferry")
+    assert (code, out) == (0, "The session is called “A ferry” now.\n")
+    _, out, _ = run(runner, "sessions", "rename", known, "The ferry", "--json")
+    assert (json.loads(out)["title"], json.loads(out)["turns"]) == ("The ferry", 2)
+    for wrong in (" ", "x" * 201):
+        code, _, err = run(runner, "sessions", "rename", known, wrong)
+        assert (code, "1 to 200 characters" in err) == (1, True)
     code, out, _ = run(runner, "sessions", "remove", known)
     assert (code, out) == (0, "Removed the session and its 2 answers.\n")
     assert "No answer yet." in run(runner, "answers", "list")[1]
-    for command in ("show", "remove"):
-        code, _, err = run(runner, "sessions", command, known)
+    for words in (("show", known), ("remove", known), ("rename", known, "A ferry")):
+        code, _, err = run(runner, "sessions", *words)
         assert code == 1
         assert "there is no session" in err
 
@@ -190,6 +199,11 @@ def test_an_answer_is_exported(runner: CliRunner, tmp_path: Path) -> None:
     words = ("answers", "export", "last", "--format", "bibtex", "-o", path)
     assert run(runner, *words)[:2] == (0, "")
     assert path.read_text(encoding="utf-8").startswith("@misc{")
+    _, out, _ = run(runner, "answers", "export", "last", "--format", "html")
+    assert out.startswith("<!doctype html>\n")
+    path = tmp_path / "out.ris"
+    assert run(runner, "answers", "export", "last", "--format", "ris", "-o", path)[0] == 0
+    assert path.read_bytes().startswith(b"TY  - ELEC\r\n")
     _, out, _ = run(runner, "answers", "export", "last", "--format", "csl-json")
     assert json.loads(out)[0]["title"] == "The ferry"
     _, out, _ = run(runner, "answers", "export", "last", "--style", "title", "--json")

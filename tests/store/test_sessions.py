@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from wellread.answers import Answer, Confidence, Related
 from wellread.identity import document_id
 from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.asking.past_answers import _has
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Document, EntityFacts
 
@@ -80,6 +82,70 @@ def test_what_is_somebody_elses_is_the_same_as_nothing(catalogue: Catalogue) -> 
     found = sessions.answer("ans_ses_1_ann_1", "ann")
     assert found is not None
     assert found[1] == answer(1)
+
+
+def test_a_session_is_renamed_and_keeps_its_title(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1, "ses_1"))
+    catalogue.record_answer(answer(1, "ses_2"))
+    assert catalogue.sessions.rename("ses_1", "ann", "The  boathouse\nroof\ud83d")
+    (_, before) = catalogue.sessions.of("ann")
+    assert before.title == "The boathouse roof\ufffd"
+    catalogue.record_answer(answer(2, "ses_1"))
+    catalogue.record_answer(answer(1, "ses_1"))
+    assert [(one.id, one.title, one.turns) for one in catalogue.sessions.of("ann")] == [
+        ("ses_1", before.title, 2),
+        ("ses_2", "Question 1?", 1),
+    ]
+    assert not catalogue.sessions.rename("ses_1", "bob", "Mine")
+    assert not catalogue.sessions.rename("ses_9", "ann", "Nobody's")
+    assert {one.title for one in catalogue.sessions.of("ann")} == {before.title, "Question 1?"}
+
+
+def found(catalogue: Catalogue, words: str, owner: str = "ann", **page: int) -> list[str]:
+    return [one.id for one in catalogue.sessions.search(owner, words, **page)]
+
+
+def test_sessions_are_found_by_title_question_and_answer(catalogue: Catalogue) -> None:
+    catalogue.record_answer(replace(answer(1, "ses_1"), text="The Ärmel is Blue. [1]"))
+    catalogue.record_answer(replace(answer(2, "ses_1"), question="Who owns the LIGHTHOUSE?"))
+    catalogue.record_answer(replace(answer(1, "ses_2"), text="A blue boat."))
+    catalogue.sessions.rename("ses_2", "ann", "Œuvre of Straße")
+    assert found(catalogue, "blue") == ["ses_2", "ses_1"]
+    assert found(catalogue, "blue", limit=1, offset=1) == ["ses_1"]
+    assert found(catalogue, "  lighthouse BLUE ") == ["ses_1"]  # in two of its turns
+    assert found(catalogue, "lighthouse boat") == []
+    assert found(catalogue, "ärMEL") == ["ses_1"]  # JSON escapes it in the body
+    assert found(catalogue, "œuvre strasse blue") == ["ses_2"]
+    assert found(catalogue, "house") == ["ses_1"]
+    assert found(catalogue, " ") == ["ses_2", "ses_1"]
+    assert found(catalogue, "medium") == []  # the band of the confidence, which is no text
+    catalogue.record_answer(answer(3, "ses_1"))
+    assert found(catalogue, "blue") == ["ses_1", "ses_2"]
+
+
+@pytest.mark.parametrize("word", ["%", "_", "/", "100%", "a_b", "c/d", "\\"])
+def test_what_means_something_to_the_database_is_taken_literally(
+    catalogue: Catalogue, word: str
+) -> None:
+    catalogue.record_answer(replace(answer(1, "ses_1"), text=f"So {word} it is."))
+    catalogue.record_answer(replace(answer(1, "ses_2"), text="So 1000 aXb cd it is."))
+    assert found(catalogue, word) == ["ses_1"]
+
+
+def test_a_search_stays_with_its_owner(catalogue: Catalogue) -> None:
+    catalogue.record_answer(answer(1, "ses_1", "ann"))
+    catalogue.record_answer(replace(answer(1, "ses_2", "bob"), text="A parrot."))
+    assert found(catalogue, "parrot") == []
+    assert found(catalogue, "parrot", "bob") == ["ses_2"]
+    assert found(catalogue, "\ud83d") == []
+
+
+def test_postgresql_searches_with_its_own_means() -> None:
+    statement = str(_has("50%").compile(dialect=make_url("postgresql://").get_dialect()()))
+    assert "lower(sessions.title) LIKE lower(" in statement
+    assert "answers.body ->> " in statement
+    assert "folded" not in statement
+    assert statement.count("ESCAPE '/'") == 3
 
 
 def test_removing_a_session_leaves_no_trace(catalogue: Catalogue, tmp_path: Path) -> None:

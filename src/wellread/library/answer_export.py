@@ -1,4 +1,4 @@
-"""Answers as files for others: Markdown with a bibliography, CSL-JSON, BibTeX."""
+"""Answers as files for others: Markdown with a bibliography, HTML, CSL-JSON, BibTeX, RIS."""
 
 from __future__ import annotations
 
@@ -10,35 +10,32 @@ from typing import Literal, get_args
 from urllib.parse import quote
 
 from wellread.answer_text import markers_after
-from wellread.answers import (
-    BEFORE,
-    CATALOGUE,
-    EXTRACTIVE,
-    NOBODY,
-    Answer,
-    Citation,
-    Conflict,
-    Sentence,
-    Table,
-)
+from wellread.answers import Answer, Citation, Conflict, Sentence, Table
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
-from wellread.library.works import bibtex, csl_item, works_of
+from wellread.library.answer_page import PLAIN, STALE, answer_page, byline
+from wellread.library.ris import ris
+from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.words import harmless
 
-Format = Literal["markdown", "csl-json", "bibtex"]
+Format = Literal["markdown", "html", "csl-json", "bibtex", "ris"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 MEDIA_TYPES: dict[Format, str] = {
     "markdown": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
     "csl-json": "application/vnd.citationstyles.csl+json",
     "bibtex": "application/x-bibtex; charset=utf-8",
+    "ris": "application/x-research-info-systems; charset=utf-8",
 }
-ENDINGS: dict[Format, str] = {"markdown": "md", "csl-json": "json", "bibtex": "bib"}
-# Whose text is no Markdown of its own: what means something there has to be written out.
-PLAIN = (EXTRACTIVE, CATALOGUE, BEFORE, NOBODY)
-STALE = "A source of this answer has changed or gone since it was given."
+ENDINGS: dict[Format, str] = {
+    "markdown": "md",
+    "html": "html",
+    "csl-json": "json",
+    "bibtex": "bib",
+    "ris": "ris",
+}
 _INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")
 
@@ -48,8 +45,9 @@ class Export:
     """How an answer is written out.
 
     Attributes:
-        style: the form of the citations; None takes the setting.
-        verdicts: a footnote for each sentence with its verdict and why.
+        style: the form of the citations in Markdown; None takes the setting.
+        verdicts: in Markdown a footnote for each sentence with its verdict and why, and the
+            verdicts in the list of sources; the other formats have them in any case.
     """
 
     form: Format = "markdown"
@@ -65,9 +63,13 @@ def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Ex
     """
     if wanted.form == "markdown":
         return harmless("\n".join(_markdown(kb, stored, answer, wanted)))
+    if wanted.form == "html":
+        return answer_page(stored, answer)
     works = works_of(kb, answer.citations)
     if wanted.form == "bibtex":
         return harmless(bibtex(works))
+    if wanted.form == "ris":
+        return ris(works)
     items = json.dumps([csl_item(work) for work in works], ensure_ascii=False, indent=2)
     return harmless(items) + "\n"
 
@@ -87,7 +89,8 @@ def _markdown(
     yield from _beside(answer)
     if answer.citations:
         yield "## Sources\n"
-        yield from _sources(answer.citations, numbered=style == "number")
+        numbered = style == "number"
+        yield from _sources(answer.citations, numbered=numbered, verdicts=wanted.verdicts)
         yield ""
     yield from _byline(stored, answer)
     if wanted.verdicts:
@@ -118,18 +121,20 @@ def _linked(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
     return f"[{shown}]({_target(citation.link)})" if citation.link else shown
 
 
-def _sources(citations: Sequence[Citation], *, numbered: bool) -> Iterator[str]:
+def _sources(citations: Sequence[Citation], *, numbered: bool, verdicts: bool) -> Iterator[str]:
     """``[title](url) – type``: one line for each numbered place, else for each source."""
     seen: set[str] = set()
     for citation in citations:
         title = _escaped(citation.title)
         named = f"[{title}]({_target(citation.url)})" if citation.url else title
         if numbered:
-            label = citation.locator.label
+            label = place_and_verdict(citation) if verdicts else citation.locator.label
             place = f", {_escaped(label)}" if label else ""
             yield f"{citation.id}. {named} – {citation.kind}{place}"
         elif citation.document_id not in seen:
-            yield f"- {named} – {citation.kind}"
+            same = [one for one in citations if one.document_id == citation.document_id]
+            notes = _escaped("; ".join(notes_of(same))) if verdicts else ""
+            yield f"- {named} – {citation.kind}{', ' if notes else ''}{notes}"
         seen.add(citation.document_id)
 
 
@@ -171,9 +176,8 @@ def _disagreement(conflict: Conflict) -> str:
 
 
 def _byline(stored: StoredAnswer, answer: Answer) -> Iterator[str]:
-    who = "Declined" if answer.answered_by == NOBODY else f"Answered by {answer.answered_by}"
     sure = f"confidence {answer.confidence.score:.2f} ({answer.confidence.band})"
-    yield f"*{_escaped(who)} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
+    yield f"*{_escaped(byline(answer))} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
 
 
 def _footnote(number: int, sentence: Sentence) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain, count
@@ -35,6 +35,7 @@ class Work:
 
     Attributes:
         key: names it in a bibliography: unique in one, ASCII letters and digits.
+        notes: number, place and verdict of each citation of it.
         persons: whether its authors are persons, whose names have parts.
     """
 
@@ -46,6 +47,8 @@ class Work:
     published_at: datetime | None = None
     language: str = ""
     source_type: str = ""
+    media_url: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def persons(self) -> bool:
@@ -72,11 +75,24 @@ def works_of(kb: KnowledgeBase, citations: Sequence[Citation]) -> list[Work]:
             published_at=one.published_at,
             language=one.language,
             source_type=one.source_type,
+            media_url=one.media_url,
+            notes=notes_of(citation for citation in citations if citation.document_id == known),
         )
         key = _free(_key(work), taken)
         taken.add(key)
         works.append(replace(work, key=key))
     return works
+
+
+def notes_of(citations: Iterable[Citation]) -> tuple[str, ...]:
+    """Number, place and verdict of each citation ("[2] p. 5: supported")."""
+    return tuple(f"[{one.id}] {place_and_verdict(one)}" for one in citations)
+
+
+def place_and_verdict(citation: Citation) -> str:
+    """Where the citation stands in its source, and the verdict of the sentence that it bears."""
+    place = " ".join(citation.locator.label.split())
+    return f"{place}: {citation.verdict.label}" if place else citation.verdict.label
 
 
 def csl_item(work: Work) -> dict[str, Any]:
@@ -90,6 +106,7 @@ def csl_item(work: Work) -> dict[str, Any]:
         "URL": work.url if "://" in work.url else "",
         "language": work.language,
         "genre": work.source_type,
+        "note": "; ".join(work.notes),
     }
     return {name: value for name, value in item.items() if value}
 
@@ -178,7 +195,7 @@ def _bibtex_entry(work: Work) -> str:
         "title": f"{{{escaped(work.title)}}}",
         "year": str(work.published_at.year) if work.published_at else "",
         "url": _bibtex_url(work.url) if "://" in work.url else "",
-        "note": escaped(work.source_type or work.kind),
+        "note": escaped("; ".join((work.source_type or work.kind, *work.notes))),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     if work.published_at:

@@ -19,9 +19,11 @@ from wellread.locators import format_time
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import REFUSED, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
+    LONGEST_TITLE,
     OWNER,
     RecheckBody,
     RemovedBody,
+    SessionBody,
     SessionDetailBody,
     SessionsBody,
     StoredAnswersBody,
@@ -46,11 +48,32 @@ class PageQuery(StrictModel):
     offset: int = Field(default=0, ge=0)
 
 
+class SessionsQuery(PageQuery):
+    """Which conversations, and which part of the list."""
+
+    query: str = Field(
+        default="",
+        max_length=200,
+        description="words that title, questions or answers have, all of them",
+    )
+
+
+class RenameRequest(StrictModel):
+    """What a conversation is to be called: 1 to 200 characters."""
+
+    title: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_TITLE),
+    ]
+
+
 class ExportQuery(StrictModel):
     """How an answer is written out."""
 
     format: Format = "markdown"
-    style: Style | None = Field(default=None, description="of citations; else the setting")
+    style: Style | None = Field(
+        default=None, description="of citations (Markdown); else the setting"
+    )
     verdicts: bool = Field(default=False, description="a footnote for each sentence (Markdown)")
 
 
@@ -113,7 +136,7 @@ def verify(kb: Kb, answer_id: str) -> RecheckBody:
 
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Response:
-    """An answer as Markdown with a bibliography, or its sources as CSL-JSON or BibTeX."""
+    """An answer as Markdown or HTML, or its sources as CSL-JSON, BibTeX or RIS."""
     stored, whole = stored_answer(kb, answer_id, OWNER)
     wanted = Export(form=asked.format, style=asked.style, verdicts=asked.verdicts)
     name = f"{stored.id}.{ENDINGS[asked.format]}"
@@ -125,9 +148,9 @@ def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Re
 
 
 @router.get("/api/sessions", response_model=SessionsBody)
-def sessions(kb: Kb, asked: Annotated[PageQuery, Query()]) -> SessionsBody:
-    """Conversations, the one used last first."""
-    found = kb.catalogue.sessions.of(OWNER, asked.limit, asked.offset)
+def sessions(kb: Kb, asked: Annotated[SessionsQuery, Query()]) -> SessionsBody:
+    """Conversations, or those that have all words of ``query``; the one used last first."""
+    found = kb.catalogue.sessions.search(OWNER, asked.query, asked.limit, asked.offset)
     return SessionsBody.of(sessions=found)
 
 
@@ -137,6 +160,13 @@ def session(kb: Kb, session_id: str) -> SessionDetailBody:
     facts = _known(kb, session_id)
     turns = kb.catalogue.sessions.turns(facts.id, OWNER, MOST_LISTED)
     return session_detail_body(facts, turns)
+
+
+@router.patch("/api/sessions/{session_id}", response_model=SessionBody)
+def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionBody:
+    """Give a conversation another title; no later question changes it."""
+    kb.catalogue.sessions.rename(session_id, OWNER, request.title)
+    return SessionBody.of(_known(kb, session_id))
 
 
 @router.delete("/api/sessions/{session_id}", response_model=RemovedBody)

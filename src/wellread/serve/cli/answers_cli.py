@@ -15,7 +15,9 @@ from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
+    LONGEST_TITLE,
     OWNER,
+    SessionBody,
     SessionsBody,
     StoredAnswersBody,
     opened_body,
@@ -39,7 +41,7 @@ answers_app = typer.Typer(
 )
 sessions_app = typer.Typer(
     name="sessions",
-    help="Conversations: list, show, remove.",
+    help="Conversations: list, show, rename, remove.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -104,7 +106,9 @@ def export_answer(
     context: typer.Context,
     answer_id: AnswerId,
     form: Annotated[Format, typer.Option("--format", help="Of the file.")] = "markdown",
-    style: Annotated[Style | None, typer.Option(help="Of the citations; else the setting.")] = None,
+    style: Annotated[
+        Style | None, typer.Option(help="Of Markdown's citations; else the setting.")
+    ] = None,
     verdicts: Annotated[
         bool, typer.Option("--verdicts", help="A footnote for each sentence (Markdown).")
     ] = False,
@@ -112,13 +116,13 @@ def export_answer(
         Path | None, typer.Option("--output", "-o", help="File to write; else standard output.")
     ] = None,
 ) -> None:
-    """Write an answer as Markdown with a bibliography, or its sources as CSL-JSON or BibTeX."""
+    """Write an answer as Markdown or HTML, or its sources as CSL-JSON, BibTeX or RIS."""
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
         text = exported(kb, *stored_answer(kb, answer_id, OWNER), wanted)
     if output is not None:
-        output.write_text(text, encoding="utf-8")
+        output.write_text(text, encoding="utf-8", newline="")  # RIS has line ends of its own
     if terminal.json:
         where = str(output) if output is not None else ""
         terminal.write_json({"format": form, "file": where, "text": text})
@@ -127,11 +131,15 @@ def export_answer(
 
 
 @sessions_app.command("list")
-def list_sessions(context: typer.Context, limit: Limit = 20) -> None:
+def list_sessions(
+    context: typer.Context,
+    limit: Limit = 20,
+    query: Annotated[str, typer.Option(help="Only those that have all these words.")] = "",
+) -> None:
     """List conversations, the one used last first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = kb.catalogue.sessions.of(OWNER, limit)
+        found = kb.catalogue.sessions.search(OWNER, query, limit)
     terminal.show(SessionsBody.of(sessions=found), print_sessions)
 
 
@@ -151,6 +159,27 @@ def show_session(context: typer.Context, session_id: SessionId) -> None:
         terminal.out.print(f"› {harmless(answer.question)}", style="bold")
         _print(terminal, answer)
         terminal.out.print()
+
+
+@sessions_app.command("rename")
+def rename_session(
+    context: typer.Context,
+    session_id: SessionId,
+    title: Annotated[str, typer.Argument(help=f"The new title: 1 to {LONGEST_TITLE} characters.")],
+) -> None:
+    """Give a conversation another title; no later question changes it."""
+    terminal = terminal_of(context)
+    if not 0 < len(title.strip()) <= LONGEST_TITLE:
+        raise RequestError(f"a title has 1 to {LONGEST_TITLE} characters", hint="give another one")
+    with terminal.open() as kb:
+        kb.catalogue.sessions.rename(session_id, OWNER, title)
+        facts = kb.catalogue.sessions.session(session_id, OWNER)
+    if facts is None:
+        raise _unknown(session_id)
+    if terminal.json:
+        terminal.write_json(SessionBody.of(facts))
+    else:
+        terminal.out.print(harmless(f"The session is called “{facts.title}” now."))
 
 
 @sessions_app.command("remove")

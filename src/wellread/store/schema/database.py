@@ -18,6 +18,7 @@ from sqlalchemy import (
     Engine,
     Executable,
     Select,
+    String,
     TypeDecorator,
     create_engine,
     event,
@@ -25,6 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 from wellread.errors import StoreError
 
@@ -139,6 +142,28 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
 
 
+class Folded(FunctionElement[str]):
+    """A text without capitals, in SQL; SQLite's own ``lower`` knows those of ASCII only."""
+
+    name = "folded"
+    inherit_cache = True
+    type = String()
+
+
+@compiles(Folded)
+def _lowered(element: Folded, compiler: Any, **options: Any) -> str:
+    return f"lower({compiler.process(element.clauses, **options)})"
+
+
+@compiles(Folded, "sqlite")
+def _folded_here(element: Folded, compiler: Any, **options: Any) -> str:
+    return f"folded({compiler.process(element.clauses, **options)})"
+
+
+def _folded(text: str | None) -> str | None:
+    return text.casefold() if text is not None else None
+
+
 def _path_of(where: str | Path) -> Path | None:
     """The SQLite file that ``where`` names; None for another database's URL."""
     if isinstance(where, Path):
@@ -167,6 +192,7 @@ def _set_up_sqlite(engine: Engine) -> None:
         for pragma in PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
+        raw.create_function("folded", 1, _folded, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

@@ -23,11 +23,12 @@ from wellread.text.words import harmless
 
 # Who asks as long as there are no users: everybody who reaches this machine's home.
 OWNER = ""
+LONGEST_TITLE = 200  # characters of what a session is called
 AROUND = 500  # characters shown on either side of an opened citation
 
 
 class SessionBody(Body):
-    """A conversation; ``title`` is its first question, shortened."""
+    """A conversation; ``title`` is its first question, shortened, until it is renamed."""
 
     id: str
     title: str
@@ -175,7 +176,7 @@ def print_sessions(console: Console, body: SessionsBody, *, current: str = "") -
     if not body.sessions:
         console.print(Text("No session yet.", style="yellow"))
         return
-    names = (whole(""), whole("Session"), whole("Last used"), right("Questions"), "First question")
+    names = (whole(""), whole("Session"), whole("Last used"), right("Questions"), "Title")
     rows = (
         (
             "*" if one.id == current else "",

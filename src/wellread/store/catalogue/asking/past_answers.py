@@ -13,10 +13,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, exists, func, insert, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from wellread.answers import Answer
-from wellread.codec import from_plain
+from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.asking.answer_records import (
     FACTS,
@@ -29,10 +41,11 @@ from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
+from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
 
 TAG = "ans_"  # with which the id of every answer begins
+_MEANING = str.maketrans({mark: f"/{mark}" for mark in "/%_"})  # what LIKE takes for more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +53,7 @@ class SessionFacts:
     """A conversation.
 
     Attributes:
-        title: its first question, shortened.
+        title: its first question, shortened, until it is renamed.
         turns: how many questions were asked in it.
         seen_at: when it was last used.
     """
@@ -63,9 +76,27 @@ class Sessions(CataloguePart):
 
     def of(self, owner: str, limit: int = 100, offset: int = 0) -> list[SessionFacts]:
         """The owner's sessions, the one used last first."""
+        return self.search(owner, "", limit, offset)
+
+    def search(
+        self, owner: str, words: str, limit: int = 100, offset: int = 0
+    ) -> list[SessionFacts]:
+        """The owner's sessions that have all of ``words``, the one used last first.
+
+        A word may stand in the title, in a question or in an answer, also as a part of a longer
+        one; capitals make no difference. Without words all sessions are found.
+        """
+        wanted = [_has(word) for word in dict.fromkeys(storable(words).split())]
         order = (sessions.c.seen_at.desc(), sessions.c.id)
-        statement = _facts().where(sessions.c.owner == owner).order_by(*order)
+        statement = _facts().where(sessions.c.owner == owner, *wanted).order_by(*order)
         return made_of(SessionFacts, self._rows(statement.limit(limit).offset(offset)))
+
+    def rename(self, session_id: str, owner: str, title: str) -> bool:
+        """Call a session ``title`` from now on, in one line; whether the owner has it."""
+        mine = (sessions.c.id == session_id, sessions.c.owner == owner)
+        named = update(sessions).where(*mine).values(title=" ".join(storable(title).split()))
+        with self._database.write() as connection:
+            return connection.execute(named).rowcount > 0
 
     def session(self, session_id: str, owner: str) -> SessionFacts | None:
         """One session of the owner, or None."""
@@ -128,6 +159,17 @@ class Sessions(CataloguePart):
 
 def _of(session_id: str, owner: str) -> Select[tuple[str]]:
     return select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.owner == owner)
+
+
+def _has(word: str) -> ColumnElement[bool]:
+    """Whether the title of a session, or a question or answer of it, has ``word``."""
+    pattern = Folded(literal(f"%{word.translate(_MEANING)}%"))
+    title, question, text = (
+        Folded(column).like(pattern, escape="/")
+        for column in (sessions.c.title, answers.c.question, answers.c.body["text"].as_string())
+    )
+    turns = (answers.c.session_id == sessions.c.id, answers.c.owner == sessions.c.owner)
+    return or_(title, exists().where(*turns, or_(question, text)))
 
 
 def _facts() -> Select[tuple[str, str, int, datetime, datetime]]:
