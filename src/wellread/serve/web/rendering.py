@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
@@ -131,6 +131,7 @@ def _environment() -> Environment:
         "web_link": web_link,
         "percent": lambda share: f"{share:.0%}",
         "with": _with,
+        "segment": lambda name: quote(name, safe=""),
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment

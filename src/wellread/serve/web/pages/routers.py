@@ -7,8 +7,18 @@ from wellread.serve.web.pages import (
     ask_pages,
     conversation_pages,
     document_pages,
+    search_pages,
+    story_pages,
 )
 
 PAGE_ROUTERS = tuple(
-    one.router for one in (ask_pages, answer_pages, conversation_pages, document_pages)
+    one.router
+    for one in (
+        ask_pages,
+        answer_pages,
+        conversation_pages,
+        document_pages,
+        search_pages,
+        story_pages,
+    )
 )
