@@ -7,6 +7,7 @@ from wellread.serve.web.pages import (
     ask_pages,
     conversation_pages,
     document_pages,
+    entity_pages,
     search_pages,
     story_pages,
 )
@@ -20,5 +21,6 @@ PAGE_ROUTERS = tuple(
         document_pages,
         search_pages,
         story_pages,
+        entity_pages,
     )
 )
