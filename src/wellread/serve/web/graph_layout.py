@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 NODE_WIDTH, NODE_HEIGHT = 116.0, 38.0
 GAP_ACROSS, GAP_DOWN = 12.0, 16.0  # between two nodes at least
-RING_ACROSS, RING_DOWN = 128.0, 76.0  # from ring to ring
-STEPS = 720  # places of a ring that are tried
+RING_ACROSS, RING_DOWN = 150.0, 76.0  # from ring to ring
+STEPS = 180  # places of a ring that are tried
 EDGE = 8.0  # around the drawing
 LINE_UNITS = 15.5  # letters of usual width that fit into a line of a node
 LINES = 2
@@ -32,10 +32,14 @@ class Layout:
     places: Mapping[str, Point]
 
 
-def rings(centre: str, groups: Sequence[Sequence[str]]) -> Layout:
+def rings(
+    centre: str, groups: Sequence[Sequence[str]], wanted: Mapping[str, float] | None = None
+) -> Layout:
     """``centre`` in the middle; the groups around it in their order, each from a ring of its own.
 
-    Within a ring the nodes go clockwise from the top.
+    Args:
+        wanted: the angle, clockwise from the top, near which a node is to stand; the others go
+            around their ring clockwise.
     """
     places: dict[str, Point] = {centre: (0.0, 0.0)}
     ring = 0
@@ -43,19 +47,26 @@ def rings(centre: str, groups: Sequence[Sequence[str]]) -> Layout:
         waiting = [name for name in dict.fromkeys(group) if name not in places]
         while waiting:
             ring += 1
-            free = _free(ring, list(places.values()))
-            here = waiting[: len(free)]
-            waiting = waiting[len(here) :]
-            for number, name in enumerate(here):
-                places[name] = free[number * len(free) // len(here)]
-    left = min(x for x, _ in places.values()) - NODE_WIDTH / 2 - EDGE
+            room = min(len(waiting), _room(ring, list(places.values())))
+            left: list[str] = []
+            for number, name in enumerate(waiting):
+                turn = (wanted or {}).get(name, math.tau * number / room)
+                place = _nearest(ring, turn, list(places.values())) if number < room else None
+                if place is None:
+                    left.append(name)
+                else:
+                    places[name] = place
+            waiting = left
+    left_end = min(x for x, _ in places.values()) - NODE_WIDTH / 2 - EDGE
     top = min(y for _, y in places.values()) - NODE_HEIGHT / 2 - EDGE
     right = max(x for x, _ in places.values()) + NODE_WIDTH / 2 + EDGE
     bottom = max(y for _, y in places.values()) + NODE_HEIGHT / 2 + EDGE
     return Layout(
-        width=round(right - left, 1),
+        width=round(right - left_end, 1),
         height=round(bottom - top, 1),
-        places={name: (round(x - left, 1), round(y - top, 1)) for name, (x, y) in places.items()},
+        places={
+            name: (round(x - left_end, 1), round(y - top, 1)) for name, (x, y) in places.items()
+        },
     )
 
 
@@ -114,15 +125,28 @@ def _unit(letter: str) -> float:
     return 1.35 if letter.isupper() or letter in "mw@%" else 1.0
 
 
-def _free(ring: int, taken: Sequence[Point]) -> list[Point]:
-    """Places of a ring that keep their distance from one another and from all that are taken."""
+def _room(ring: int, taken: Sequence[Point]) -> int:
+    """How many nodes a ring takes at least."""
     found: list[Point] = []
     for step in range(STEPS):
-        turn = math.tau * step / STEPS
-        place = ring * RING_ACROSS * math.sin(turn), -ring * RING_DOWN * math.cos(turn)
+        place = _at(ring, math.tau * step / STEPS)
         if all(_apart(place, other) for other in (*taken, *found)):
             found.append(place)
-    return found
+    return len(found)
+
+
+def _nearest(ring: int, turn: float, taken: Sequence[Point]) -> Point | None:
+    """The place of a ring nearest to an angle that keeps its distance from all that are taken."""
+    for step in range(STEPS):
+        aside = (step + 1) // 2 * (1 if step % 2 else -1)
+        place = _at(ring, turn + math.tau * aside / STEPS)
+        if all(_apart(place, other) for other in taken):
+            return place
+    return None
+
+
+def _at(ring: int, turn: float) -> Point:
+    return ring * RING_ACROSS * math.sin(turn), -ring * RING_DOWN * math.cos(turn)
 
 
 def _apart(one: Point, other: Point) -> bool:

@@ -150,18 +150,18 @@ def drawing_of(around: NeighbourhoodBody) -> Drawing | None:
 
 
 def _layout(around: NeighbourhoodBody) -> Layout:
-    """First the neighbours; then theirs, in the order of those that they belong to."""
+    """First the neighbours; then theirs, each on the side of the one that it belongs to."""
     centre = around.nodes[0].id
     near = [node.id for node in around.nodes if node.steps == 1]
     first = rings(centre, [near])
-    turns: dict[str, list[float]] = {}
+    turns: dict[str, float] = {}
     for edge in around.edges:
         for one, other in ((edge.source, edge.target), (edge.target, edge.source)):
             if one in first.places and one != centre:
-                turns.setdefault(other, []).append(angle(first, centre, one))
+                turns.setdefault(other, angle(first, centre, one))
     far = [node.id for node in around.nodes if node.steps == 2]
-    far.sort(key=lambda known: min(turns.get(known, [0.0])))
-    return rings(centre, [near, far])
+    far.sort(key=lambda known: turns.get(known, 0.0))
+    return rings(centre, [near, far], {known: turns.get(known, 0.0) for known in far})
 
 
 def _nodes(found: Iterable[Neighbour], steps: int) -> dict[str, NodeBody]:
