@@ -8,8 +8,10 @@ from wellread.serve.web.pages import (
     conversation_pages,
     document_pages,
     entity_pages,
+    media_pages,
     search_pages,
     story_pages,
+    timeline_pages,
 )
 
 PAGE_ROUTERS = tuple(
@@ -22,5 +24,7 @@ PAGE_ROUTERS = tuple(
         search_pages,
         story_pages,
         entity_pages,
+        timeline_pages,
+        media_pages,
     )
 )
