@@ -146,7 +146,7 @@ async def test_where_nothing_is_a_page_says_what_to_do(
     ],
 )
 async def test_an_unknown_name_gives_a_page_that_says_so(
-    harbour: httpx.AsyncClient, path: str, params: dict[str, str], said: str
+    harbour: httpx.AsyncClient, path: str, params: dict[str, Any], said: str
 ) -> None:
     found = await page(harbour, path, status=404, **params)
     assert said in words(found.xpath("//main")[0])
@@ -236,7 +236,7 @@ def _plain(story: Any) -> Any:
 async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
     harbour: httpx.AsyncClient,
 ) -> None:
-    asked = {"query": "bells on the hook", "limit": 3}
+    asked: dict[str, Any] = {"query": "bells on the hook", "limit": 3}
     body = await got(harbour, "/api/search", **asked)
     found = await page(harbour, "/search", **asked)
     hits = found.xpath("//ol[@class='list']/li")
@@ -304,7 +304,12 @@ async def test_entities_are_found_by_type_and_part_of_a_name(harbour: httpx.Asyn
     found = await page(harbour, "/entities")
     assert found.xpath("//tbody//a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
     assert texts(found, "//section/h2") == ["vessel 1"]
-    for asked in ({"query": "WHITE fer"}, {"type": "vessel"}, {"type": "", "collection": ""}):
+    limits: tuple[dict[str, Any], ...] = (
+        {"query": "WHITE fer"},
+        {"type": "vessel"},
+        {"type": "", "collection": ""},
+    )
+    for asked in limits:
         assert texts(await page(harbour, "/entities", **asked), "//tbody//a") == ["Osprey"]
     near = await page(harbour, "/entities", query="Ospray")
     assert texts(near, "//p[@class='empty']/a") == ["Osprey"]
@@ -334,7 +339,7 @@ async def test_recordings_show_their_length_and_who_speaks(harbour: httpx.AsyncC
         "harbour",
     ]
     assert (await harbour.get(row.xpath(".//a/@href")[0])).status_code == 200
-    none = await page(harbour, "/media", **{"from": "1990", "to": "1991"})
+    none = await page(harbour, "/media?from=1990&to=1991")
     assert texts(none, "//p[@class='empty']/a") == ["Show all"]
 
 
@@ -347,7 +352,7 @@ async def test_a_timeline_leads_to_what_it_is_of(harbour: httpx.AsyncClient) -> 
     body = await got(harbour, "/api/topics/Osprey/timeline")
     assert texts(entity, "//ol//h3") == [one["title"] for one in body["entries"]]
     assert texts(entity, "//details//td") == [str(one["count"]) for one in body["periods"]]
-    late = await page(harbour, "/timeline", name="Osprey", **{"from": "2030"})
+    late = await page(harbour, "/timeline?name=Osprey&from=2030")
     (again,) = late.xpath("//p[@class='empty']/a/@href")
     assert texts(await page(harbour, f"/timeline{again}"), "//ol//h3") == texts(entity, "//ol//h3")
 
@@ -363,7 +368,7 @@ async def test_what_the_material_says_is_shown_and_not_run(
     said = f"The ferry {HOSTILE} broke down off the harbour. A tug towed the ferry {HOSTILE} home."
     item = {"title": HOSTILE, "published_at": "2026-01-05", "text": said, "authors": [HOSTILE]}
     (folder / "news.jsonl").write_text(json.dumps(item), encoding="utf-8")
-    entity = {"id": "x", "type": HOSTILE, "title": HOSTILE, "aliases": [HOSTILE]}
+    entity: dict[str, Any] = {"id": "x", "type": HOSTILE, "title": HOSTILE, "aliases": [HOSTILE]}
     entity |= {
         "url": "javascript:alert(1)",
         "relations": [{"type": HOSTILE, "target": HOSTILE * 2}],

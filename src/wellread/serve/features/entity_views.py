@@ -142,8 +142,8 @@ def entity_list_body(
         part: only those of which a name or the id has this in it.
     """
     graph = kb.catalogue.graph
-    key = key_of(part)
-    nodes = [one for one in graph.entities(collections, types) if _has(one, key)]
+    wanted = key_of(part)
+    nodes = [one for one in graph.entities(collections, types) if _has(one, wanted)]
     totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
     none = MentionTotal(documents=0, mentions=0)
     grouped: list[EntityTypeBody] = []
