@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched
 
 import wellread.sample
-from tests.browser.conftest import Watched
 
 QUESTIONS = (
     "How many families make their living from lobster pots north of the dividing line?",

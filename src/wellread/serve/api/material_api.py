@@ -3,18 +3,17 @@ and over what was done to it: jobs, ``/api/usage``, ``/healthz``."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
 
-from wellread.ask.retrieve.search import SearchMode, check_collections
+from wellread.ask.retrieve.search import check_collections
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.library.document_lists import listed, topics, whole
 from wellread.library.recordings import recordings, transcript
-from wellread.library.searches import Results, around, find, newest
+from wellread.library.searches import around
 from wellread.library.timelines import Window, timeline
 from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import (
@@ -56,7 +55,8 @@ from wellread.serve.features.passage_views import (
     ResultsBody,
     SimilarBody,
     SurroundingsBody,
-    results_body,
+    found_body,
+    ranked_body,
     similar_body,
     surroundings_body,
     wanted_like,
@@ -169,14 +169,7 @@ def entity(
 @refusing.get("/api/search", response_model=ResultsBody)
 def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBody:
     """The best passages for ``query``, best first."""
-    found = find(
-        kb,
-        asked.query,
-        asked.filters(),
-        mode=asked.mode,
-        limit=asked.offset + asked.limit,
-    )
-    return results_body(_from(found, asked.offset), asked.mode)
+    return ranked_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
 
 
 # A name may hold a slash.
@@ -184,14 +177,13 @@ def search_passages(kb: Kb, asked: Annotated[SearchQuery, Query()]) -> ResultsBo
 def by_speaker(kb: Kb, name: str, asked: Annotated[SpeakerQuery, Query()]) -> ResultsBody:
     """What the speaker says about ``query``; without one all of it, newest first."""
     limits = asked.limits(asked.from_, asked.to, [name])
-    return _body(kb, limits, asked.query, asked.mode, (asked.limit, asked.offset))
+    return found_body(kb, asked.query, limits, asked.mode, (asked.limit, asked.offset))
 
 
 @refusing.get("/api/search/date-range", response_model=ResultsBody)
 def by_date(kb: Kb, asked: Annotated[DateRangeQuery, Query()]) -> ResultsBody:
     """What was published from ``start`` to ``end``; without a query newest first."""
-    limits = asked.filters()
-    return _body(kb, limits, asked.query, asked.mode, (asked.limit, asked.offset))
+    return found_body(kb, asked.query, asked.filters(), asked.mode, (asked.limit, asked.offset))
 
 
 @refusing.get("/api/segments/{passage_id}/context", response_model=SurroundingsBody)
@@ -274,18 +266,3 @@ def topic_timeline(kb: Kb, name: str, asked: Annotated[TimelineQuery, Query()]) 
 
 
 router.include_router(refusing)
-
-
-def _body(
-    kb: KnowledgeBase, limits: Filters, query: str, mode: SearchMode, page: tuple[int, int]
-) -> ResultsBody:
-    """What was found, or without a query listed; ``page``: limit and offset."""
-    limit, offset = page
-    if not query.strip():
-        return results_body(newest(kb, limits, limit=limit, offset=offset), None)
-    found = find(kb, query, limits, mode=mode, limit=offset + limit)
-    return results_body(_from(found, offset), mode)
-
-
-def _from(found: Results, offset: int) -> Results:
-    return replace(found, results=found.results[offset:])

@@ -19,6 +19,7 @@ from wellread.serve.terminal import fold, right, table, whole
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentioningDocument, MentionTotal
 from wellread.store.catalogue.graph.relation_network import Neighbour
+from wellread.text.names import key_of
 from wellread.text.words import harmless
 from wellread.types import Span
 
@@ -128,11 +129,21 @@ def entity_body(
 
 
 def entity_list_body(
-    kb: KnowledgeBase, collections: Sequence[str], types: Sequence[str] | None, limit: int
+    kb: KnowledgeBase,
+    collections: Sequence[str],
+    types: Sequence[str] | None,
+    limit: int,
+    *,
+    part: str = "",
 ) -> EntityListBody:
-    """Types with their counts, and at most ``limit`` entities of each."""
+    """Types with their counts, and at most ``limit`` entities of each.
+
+    Args:
+        part: only those of which a name or the id has this in it.
+    """
     graph = kb.catalogue.graph
-    nodes = graph.entities(collections, types)
+    wanted = key_of(part)
+    nodes = [one for one in graph.entities(collections, types) if _has(one, wanted)]
     totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
     none = MentionTotal(documents=0, mentions=0)
     grouped: list[EntityTypeBody] = []
@@ -163,6 +174,10 @@ def unknown_entity(
     names = ", ".join(dict.fromkeys(node.title for node in near))
     hint = f"similar names: {names}" if names else lists
     return problem_of_status(HTTPStatus.NOT_FOUND, f"no entity is called {name!r}", hint)
+
+
+def _has(node: EntityNode, key: str) -> bool:
+    return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))
 
 
 def _ref(node: EntityNode) -> EntityRefBody:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -20,11 +21,11 @@ from wellread.ask.retrieve.past_questions import (
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.library.searches import Result, Results, Surroundings
+from wellread.library.searches import Result, Results, Surroundings, find, newest
 from wellread.serve.features.bodies import Body, RankBody, SourceBody
 from wellread.serve.terminal import INDENT, SHORT_ID, linked, print_link, shortened
 from wellread.text.words import harmless
-from wellread.types import Kind
+from wellread.types import Filters, Kind
 
 LONGEST_QUOTE = 240
 
@@ -82,6 +83,34 @@ class SurroundingsBody(Body):
     before: tuple[ResultBody, ...]
     passage: ResultBody
     after: tuple[ResultBody, ...]
+
+
+def found_body(
+    kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
+) -> ResultsBody:
+    """What was found, or without a query listed; ``page``: limit and offset.
+
+    Raises:
+        UnknownCollectionError, UnknownNameError: a limit names what is not there.
+    """
+    if query.strip():
+        return ranked_body(kb, query, limits, mode, page)
+    limit, offset = page
+    return results_body(newest(kb, limits, limit=limit, offset=offset), None)
+
+
+def ranked_body(
+    kb: KnowledgeBase, query: str, limits: Filters, mode: SearchMode, page: tuple[int, int]
+) -> ResultsBody:
+    """What was found; ``page``: limit and offset.
+
+    Raises:
+        RequestError: the query is empty.
+        UnknownCollectionError, UnknownNameError: a limit names what is not there.
+    """
+    limit, offset = page
+    found = find(kb, query, limits, mode=mode, limit=offset + limit)
+    return results_body(replace(found, results=found.results[offset:]), mode)
 
 
 def results_body(found: Results, mode: SearchMode | None) -> ResultsBody:

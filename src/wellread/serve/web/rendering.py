@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
@@ -157,6 +157,7 @@ def _environment() -> Environment:
         "with": _with,
         "iso": lambda moment: moment[:16].replace("T", " "),
         "rate": rate_of,
+        "segment": lambda name: quote(name, safe=""),
     }
     environment.globals["verdicts"] = {one.value: one for one in VerdictName}
     return environment

@@ -7,8 +7,13 @@ from wellread.serve.web.pages import (
     ask_pages,
     conversation_pages,
     document_pages,
+    entity_pages,
     job_pages,
     library_pages,
+    media_pages,
+    search_pages,
+    story_pages,
+    timeline_pages,
 )
 
 PAGE_ROUTERS = tuple(
@@ -20,5 +25,10 @@ PAGE_ROUTERS = tuple(
         document_pages,
         library_pages,
         job_pages,
+        search_pages,
+        story_pages,
+        entity_pages,
+        timeline_pages,
+        media_pages,
     )
 )

@@ -18,7 +18,7 @@ function sort(table, cell, place) {
   for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
   cell.setAttribute("aria-sort", up ? "ascending" : "descending");
   const body = table.tBodies[0];
-  const value = (row) => row.cells[place].textContent.trim();
+  const value = (row) => row.cells[place].dataset.value ?? row.cells[place].textContent.trim();
   const number = (text) => Number(text.replace(/[,\s%$]/g, ""));
   const rows = [...body.rows];
   const numeric = rows.every((row) => value(row) === "" || Number.isFinite(number(value(row))));

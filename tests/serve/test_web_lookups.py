@@ -1,0 +1,527 @@
+"""Pages that look things up: search, stories, entities, timelines, recordings."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import AsyncIterator, Iterator
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import httpx
+import lxml.html
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.serve.conftest import BASE_URL
+from typer.testing import CliRunner
+
+from wellread import kb as kb_module
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.cli import app as cli
+from wellread.serve.server.app import create_app
+from wellread.serve.web.charts import bar_chart
+from wellread.serve.web.graph_layout import (
+    LINES,
+    NODE_HEIGHT,
+    NODE_WIDTH,
+    border,
+    lines_of,
+    rings,
+)
+from wellread.serve.web.neighbourhoods import MOST_NODES, neighbourhood
+from wellread.testing.embedding import ReadableEmbedder
+
+PAGES = (
+    "/search",
+    "/search?query=ferry engine&limit=2",
+    "/stories",
+    "/entities",
+    "/entities/fleet/osprey",
+    "/timeline",
+    "/timeline?name=harbour",
+    "/media",
+)
+EMPTY_PAGES = ("/search", "/stories", "/entities", "/timeline", "/media")
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+def over(kb: KnowledgeBase) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url=BASE_URL)
+
+
+@pytest.fixture(scope="module")
+def harbour_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(harbour_home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
+    async with over(harbour_kb) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def nothing(home: Path) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an application in which there is nothing."""
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        async with over(kb) as opened:
+            yield opened
+
+
+async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
+    response = await client.get(path, params=params or None)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def page(
+    client: httpx.AsyncClient, path: str, *, status: int = 200, **params: Any
+) -> lxml.html.HtmlElement:
+    response = await client.get(path, params=params or None, headers={"accept": "text/html"})
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"].startswith("text/html")
+    return lxml.html.fromstring(response.text)
+
+
+def words(element: lxml.html.HtmlElement) -> str:
+    return " ".join(element.text_content().split())
+
+
+def texts(element: lxml.html.HtmlElement, path: str) -> list[str]:
+    return [words(one) for one in element.xpath(path)]
+
+
+# --- every page ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PAGES)
+async def test_a_page_can_be_used_without_a_script_a_mouse_or_eyes(
+    harbour: httpx.AsyncClient, path: str
+) -> None:
+    found = await page(harbour, path)
+    assert len(found.xpath("//h1")) == 1
+    for field in found.xpath("//main//input[not(@type='hidden')] | //main//select"):
+        labels = found.xpath(f"//label[@for='{field.get('id')}']") if field.get("id") else []
+        assert labels or field.xpath("ancestor::label"), lxml.html.tostring(field)
+    for form in found.xpath("//main//form"):
+        assert form.xpath(".//button[not(@type)]")
+    for table in found.xpath("//table"):
+        (wrap,) = table.xpath("ancestor::div[@class='table-wrap']")
+        assert (wrap.get("tabindex"), bool(wrap.get("aria-label"))) == ("0", True)
+    assert not found.xpath("//@style | //style | //script[not(@src)] | //@onclick")
+    ids = found.xpath("//@id")
+    assert len(ids) == len(set(ids))
+    assert {
+        name.partition("#")[2] for name in found.xpath("//a[starts-with(@href,'#')]/@href")
+    } <= {*ids}
+
+
+@pytest.mark.parametrize("path", EMPTY_PAGES)
+async def test_where_nothing_is_a_page_says_what_to_do(
+    nothing: httpx.AsyncClient, path: str
+) -> None:
+    found = await page(nothing, path)
+    (empty,) = found.xpath("//p[@class='empty']")
+    assert empty.xpath("a[@href='/library']")
+
+
+@pytest.mark.parametrize(
+    ("path", "params", "said"),
+    [
+        ("/search", {"query": "x", "speaker": "Nobody"}, "no speaker 'Nobody'"),
+        ("/search", {"query": "x", "collection": "sea"}, "'sea'"),
+        ("/search/context/psg_0", {}, "no passage 'psg_0'"),
+        ("/stories", {"collection": "sea"}, "'sea'"),
+        ("/stories/sty_0", {}, "no story has an id that begins with 'sty_0'"),
+        ("/entities/Ospray", {}, "similar names: Osprey"),
+        ("/entities", {"collection": "sea"}, "'sea'"),
+        ("/timeline", {"name": "Ospray"}, "similar names: Osprey"),
+        ("/timeline", {"name": "harbour", "kind": "story"}, "no story is called 'harbour'"),
+        ("/media", {"collection": "sea"}, "'sea'"),
+    ],
+)
+async def test_an_unknown_name_gives_a_page_that_says_so(
+    harbour: httpx.AsyncClient, path: str, params: dict[str, Any], said: str
+) -> None:
+    found = await page(harbour, path, status=404, **params)
+    assert said in words(found.xpath("//main")[0])
+
+
+async def test_a_parameter_that_is_none_is_refused(harbour: httpx.AsyncClient) -> None:
+    for path in EMPTY_PAGES:
+        found = await page(harbour, path, status=400, speakr="x")
+        assert "speakr" in words(found)
+
+
+# --- the same data as over HTTP and in the shell -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "api", "params"),
+    [
+        ("/search", "/api/search", {"query": "bells on the hook", "limit": 3, "mode": "text"}),
+        ("/search", "/api/search", {"query": "ferry engine", "offset": 1, "topic": "harbour"}),
+        ("/search", "/api/search", {"query": "engine", "speaker": "Ben Reed"}),
+        ("/media", "/api/videos", {"limit": 2, "order": "oldest", "offset": 1}),
+        ("/entities/fleet%2Fosprey", "/api/entities/fleet/osprey", {"limit": 1}),
+    ],
+)
+async def test_a_page_has_the_data_of_its_route(
+    harbour: httpx.AsyncClient, path: str, api: str, params: dict[str, Any]
+) -> None:
+    body = await got(harbour, path, format="json", **params)
+    body.pop("around", None)
+    assert body == await got(harbour, api, **params)
+
+
+async def test_without_words_a_search_lists_what_a_speaker_says(
+    harbour: httpx.AsyncClient,
+) -> None:
+    body = await got(harbour, "/search", speaker="Ben Reed", format="json")
+    assert body == await got(harbour, "/api/search/speaker/Ben Reed")
+    found = await page(harbour, "/search", speaker="Ben Reed")
+    assert texts(found, "//blockquote") == ["The new engine is loud."]
+    assert "1 passage, newest first" in words(found)
+    assert found.xpath("//details[@open]//select[@name='speaker']/option[@selected]/text()") == [
+        "Ben Reed"
+    ]
+
+
+@pytest.mark.parametrize("name", ["harbour", "Osprey", "Ferry Osprey breaks down"])
+async def test_a_timeline_page_has_the_data_of_its_route(
+    harbour: httpx.AsyncClient, name: str
+) -> None:
+    form = {"kind": "", "unit": "", "from": "2026-01", "to": ""}
+    body = await got(harbour, "/timeline", name=name, format="json", **form)
+    assert body == await got(harbour, f"/api/topics/{name}/timeline", **{"from": "2026-01"})
+
+
+async def test_stories_are_those_of_the_command(
+    harbour: httpx.AsyncClient, harbour_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = functools.partial(open_kb, embedder=ReadableEmbedder())
+    monkeypatch.setattr(kb_module, "open_kb", opened)
+
+    def told(*asked: str) -> Any:
+        result = CliRunner().invoke(cli, ["--home", str(harbour_home), "stories", *asked, "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    body = await got(harbour, "/stories", format="json")
+    assert [_plain(one) for one in body["stories"]] == [_plain(one) for one in told()["stories"]]
+    known = body["stories"][0]["id"]
+    detail = await got(harbour, f"/stories/{known}", format="json")
+    for item in detail["news"]:
+        assert (await harbour.get(item.pop("view_url"))).status_code == 200
+    assert _plain(detail) == _plain(told("show", known))
+    about = await got(harbour, "/stories", query="rye bread bakery", format="json")
+    asked = told("--query", "rye bread bakery")
+    assert [one["id"] for one in about["stories"]] == [one["id"] for one in asked["stories"]]
+    assert about["stories"]
+
+
+def _plain(story: Any) -> Any:
+    """A story with its moments in one form."""
+    return json.loads(json.dumps(story).replace("+00:00", "Z"))
+
+
+# --- what the pages show -----------------------------------------------------------------------
+
+
+async def test_a_hit_shows_where_it_stands_and_why_it_was_found(
+    harbour: httpx.AsyncClient,
+) -> None:
+    asked: dict[str, Any] = {"query": "bells on the hook", "limit": 3}
+    body = await got(harbour, "/api/search", **asked)
+    found = await page(harbour, "/search", **asked)
+    hits = found.xpath("//ol[@class='list']/li")
+    assert len(hits) == 3
+    for one, hit in zip(body["results"], hits, strict=True):
+        assert texts(hit, ".//h2/a") == [one["title"]]
+        assert hit.xpath(".//h2/a/@href") == [one["viewUrl"]]
+        assert hit.xpath(".//blockquote")[0].text_content() == one["quote"]
+        assert one["locator"] in words(hit)
+        ranks = {place["name"]: place["rank"] for place in one["ranks"]}
+        for name, how in (("text", "by words"), ("vector", "by meaning")):
+            assert (f"{how} #{ranks.get(name)}" in words(hit)) == (name in ranks)
+        assert f"score {one['score']:.3f}" in words(hit)
+        (around,) = hit.xpath(".//a[starts-with(@href, '/search/context/')]/@href")
+        beside = await page(harbour, around)
+        assert texts(beside, "//mark") == [" ".join(one["quote"].split())]
+
+
+async def test_a_passage_stands_between_its_neighbours(harbour: httpx.AsyncClient) -> None:
+    first = (await got(harbour, "/api/search", query="anchors hang", limit=1))["results"][0]
+    path = f"/search/context/{first['passageId']}"
+    asked = {"before": 1, "after": 1}
+    body = await got(harbour, path, format="json", **asked)
+    api = await got(harbour, f"/api/segments/{first['passageId']}/context", **asked)
+    assert body == api
+    assert len(api["before"]) == len(api["after"]) == 1
+    found = await page(harbour, path, **asked)
+    quotes = [one["quote"] for one in (*api["before"], api["passage"], *api["after"])]
+    assert [one.text_content() for one in found.xpath("//div[@class='text']")] == quotes
+    assert f"passage {api['ordinal'] + 1} of {api['passages']}" in words(found)
+    (more,) = found.xpath("//a[text()='More after it']/@href")
+    assert len(await _texts_at(harbour, path + more)) > len(quotes)
+
+
+async def _texts_at(client: httpx.AsyncClient, path: str) -> list[str]:
+    return texts(await page(client, path), "//div[@class='text']")
+
+
+async def test_the_list_goes_on_with_the_same_search(harbour: httpx.AsyncClient) -> None:
+    found = await page(harbour, "/search", query="ferry engine", limit=1, collection="harbour")
+    (after,) = found.xpath("//nav[@class='pager']/a[text()='Further results']/@href")
+    second = await page(harbour, f"/search{after}")
+    whole = await got(harbour, "/api/search", query="ferry engine", topic="harbour", limit=2)
+    assert texts(second, "//ol[@class='list']//h2") == [whole["results"][1]["title"]]
+    (before,) = second.xpath("//nav[@class='pager']/a[text()='Results before']/@href")
+    assert texts(await page(harbour, f"/search{before}"), "//ol//h2") == texts(found, "//ol//h2")
+
+
+async def test_a_story_shows_the_numbers_of_its_chart(harbour: httpx.AsyncClient) -> None:
+    body = await got(harbour, "/stories", format="json")
+    story = next(one for one in body["stories"] if one["title"].startswith("Ferry Osprey"))
+    listed = await page(harbour, "/stories")
+    assert {one["title"] for one in body["stories"]} == set(texts(listed, "//ul//h2"))
+    found = await page(harbour, f"/stories/{story['id']}")
+    rows = [(one["label"], str(one["items"])) for one in story["timeline"]["periods"]]
+    table = [tuple(texts(row, "th | td")) for row in found.xpath("//details//tbody/tr")]
+    assert table == rows
+    bars = found.xpath("//svg//rect[@class='bar']/title/text()")
+    assert bars == [f"{label}: {count}" for label, count in rows if count != "0"]
+    assert len(found.xpath("//ol[@class='list']/li")) == story["items"]
+    assert found.xpath("//svg/@aria-label")[0].startswith("Bar chart of news items by ")
+
+
+async def test_entities_are_found_by_type_and_part_of_a_name(harbour: httpx.AsyncClient) -> None:
+    found = await page(harbour, "/entities")
+    assert found.xpath("//tbody//a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
+    assert texts(found, "//section/h2") == ["vessel 1"]
+    limits: tuple[dict[str, Any], ...] = (
+        {"query": "WHITE fer"},
+        {"type": "vessel"},
+        {"type": "", "collection": ""},
+    )
+    for asked in limits:
+        assert texts(await page(harbour, "/entities", **asked), "//tbody//a") == ["Osprey"]
+    near = await page(harbour, "/entities", query="Ospray")
+    assert texts(near, "//p[@class='empty']/a") == ["Osprey"]
+    none = await page(harbour, "/entities", type="person")
+    assert texts(none, "//p[@class='empty']/a") == ["Show all"]
+
+
+async def test_an_entity_shows_who_names_it(harbour: httpx.AsyncClient) -> None:
+    body = await got(harbour, "/api/entities/Osprey")
+    found = await page(harbour, "/entities/Osprey")
+    assert body["mentions"]
+    assert texts(found, "//ul[@class='list']//blockquote") == [
+        " ".join(one["quote"].split()) for one in body["mentions"]
+    ]
+    assert texts(found, "//blockquote/mark") == [one["name"] for one in body["mentions"]]
+    assert "also called the white ferry" in words(found)
+
+
+async def test_recordings_show_their_length_and_who_speaks(harbour: httpx.AsyncClient) -> None:
+    found = await page(harbour, "/media", collection="harbour", speaker="")
+    (row,) = found.xpath("//tbody/tr[contains(., 'Harbour meeting')]")
+    assert texts(row, "td") == [
+        "2026-03-01",
+        "1:00:06",
+        "Harbour meeting",
+        "Ana Holm, Ben Reed, Ana Weir",
+        "harbour",
+    ]
+    assert (await harbour.get(row.xpath(".//a/@href")[0])).status_code == 200
+    none = await page(harbour, "/media?from=1990&to=1991")
+    assert texts(none, "//p[@class='empty']/a") == ["Show all"]
+
+
+async def test_a_timeline_leads_to_what_it_is_of(harbour: httpx.AsyncClient) -> None:
+    form = await page(harbour, "/timeline")
+    offered = set(form.xpath("//datalist[@id='names']/option/@value"))
+    assert {"harbour", "hills", "Osprey", "Ferry Osprey breaks down"} <= offered
+    entity = await page(harbour, "/timeline", name="Osprey")
+    assert entity.xpath("//h2/a/@href") == ["/entities/fleet%2Fosprey?collection=harbour"]
+    body = await got(harbour, "/api/topics/Osprey/timeline")
+    assert texts(entity, "//ol//h3") == [one["title"] for one in body["entries"]]
+    assert texts(entity, "//details//td") == [str(one["count"]) for one in body["periods"]]
+    late = await page(harbour, "/timeline?name=Osprey&from=2030")
+    (again,) = late.xpath("//p[@class='empty']/a/@href")
+    assert texts(await page(harbour, f"/timeline{again}"), "//ol//h3") == texts(entity, "//ol//h3")
+
+
+# --- hostile material --------------------------------------------------------------------------
+
+
+async def test_what_the_material_says_is_shown_and_not_run(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    said = f"The ferry {HOSTILE} broke down off the harbour. A tug towed the ferry {HOSTILE} home."
+    item = {"title": HOSTILE, "published_at": "2026-01-05", "text": said, "authors": [HOSTILE]}
+    (folder / "news.jsonl").write_text(json.dumps(item), encoding="utf-8")
+    entity: dict[str, Any] = {"id": "x", "type": HOSTILE, "title": HOSTILE, "aliases": [HOSTILE]}
+    entity |= {
+        "url": "javascript:alert(1)",
+        "relations": [{"type": HOSTILE, "target": HOSTILE * 2}],
+    }
+    (folder / "x.md").write_text(f"---\n{json.dumps(entity)}\n---\n{said}", encoding="utf-8")
+    add(kb, [str(folder)], collection="town")
+    stories = kb.catalogue.stories.latest()
+    hit = kb.catalogue.listings.openings([stories[0].summary[0].document_id]).popitem()[1]
+    async with over(kb) as client:
+        for path in (
+            f"/search?query=ferry {HOSTILE}",
+            f"/search/context/{hit.id}",
+            "/stories",
+            *(f"/stories/{one.id}" for one in stories),
+            "/entities",
+            "/entities/x",
+            f"/timeline?name={HOSTILE}",
+            "/timeline?name=town",
+            f"/entities/{HOSTILE}nobody",
+        ):
+            response = await client.get(path, headers={"accept": "text/html"})
+            assert response.status_code in (200, 404), response.text
+            assert "<img" not in response.text, path
+            assert "&lt;img" in response.text, path
+            assert 'href="javascript' not in response.text, path
+
+
+# --- charts ------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 5_000), min_size=1, max_size=1_000))
+def test_bars_are_as_high_as_their_counts_and_stand_apart(counts: list[int]) -> None:
+    chart = bar_chart([(str(place), count) for place, count in enumerate(counts)])
+    if not any(counts):
+        assert chart is None
+        return
+    assert chart is not None
+    assert [bar.count for bar in chart.bars] == counts
+    assert counts[int(chart.peak)] == chart.most == max(counts)
+    for bar in chart.bars:
+        share = (chart.base - bar.top) / (chart.base - chart.top)
+        assert share == pytest.approx(bar.count / chart.most, abs=0.001)
+        assert 0 <= bar.left < bar.left + bar.width <= chart.width
+    for one, other in pairwise(chart.bars):
+        assert one.left + one.width < other.left
+    marked = [bar.middle for bar in chart.bars if bar.shown]
+    assert all(other - one >= 80 for one, other in pairwise(marked))
+
+
+def test_nothing_gives_no_chart() -> None:
+    assert bar_chart([]) is None
+
+
+# --- the drawing of a neighbourhood ------------------------------------------------------------
+
+
+@given(st.integers(0, 59), st.integers(0, 59), st.data())
+def test_no_two_nodes_overlap(near: int, far: int, data: st.DataObject) -> None:
+    first = [f"near {number}" for number in range(near)]
+    second = [f"far {number}" for number in range(min(far, 59 - near))]
+    angles = st.floats(-10, 10)
+    wanted = {name: data.draw(angles) for name in second if data.draw(st.booleans())}
+    layout = rings("centre", [first, second], wanted)
+    assert set(layout.places) == {"centre", *first, *second}
+    for (x, y), (other_x, other_y) in combinations(layout.places.values(), 2):
+        assert abs(x - other_x) >= NODE_WIDTH or abs(y - other_y) >= NODE_HEIGHT
+    for x, y in layout.places.values():
+        assert NODE_WIDTH / 2 <= x <= layout.width - NODE_WIDTH / 2
+        assert NODE_HEIGHT / 2 <= y <= layout.height - NODE_HEIGHT / 2
+    assert rings("centre", [first, second], wanted) == layout
+
+
+@given(st.tuples(st.floats(-900, 900), st.floats(-900, 900)))
+def test_an_edge_ends_at_the_border_of_a_node(start: tuple[float, float]) -> None:
+    x, y = border(start, (0.0, 0.0))
+    inside = abs(start[0]) <= NODE_WIDTH / 2 and abs(start[1]) <= NODE_HEIGHT / 2
+    assert abs(x) <= NODE_WIDTH / 2 + 0.1
+    assert abs(y) <= NODE_HEIGHT / 2 + 0.1
+    if not inside:
+        on_side = abs(abs(x) - NODE_WIDTH / 2) < 0.1
+        assert on_side or abs(abs(y) - NODE_HEIGHT / 2) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("Osprey", ["Osprey"]),
+        ("Halden Sound harbour authority", ["Halden Sound", "harbour authority"]),
+        ("A very long name of something that goes on", ["A very long name", "of something tha…"]),
+        ("W" * 40, ["WWWWWWWWWW…"]),
+        ("港" * 40, ["港港港港港港港…"]),
+        ("", [""]),
+    ],
+)
+def test_a_name_is_cut_to_the_lines_of_a_node(name: str, lines: list[str]) -> None:
+    assert lines_of(name) == lines
+    assert len(lines) <= LINES
+
+
+@pytest.fixture
+def fleet(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
+    """A hub with eighty ships, one of which moors at a pier; and a pair at the pier."""
+    folder = tmp_path / "fleet"
+    folder.mkdir()
+
+    def write(known: str, *relations: tuple[str, str]) -> None:
+        told = [{"type": how, "target": target} for how, target in relations]
+        head = {"id": known, "type": "thing", "title": known.title(), "relations": told}
+        (folder / f"{known}.md").write_text(f"---\n{json.dumps(head)}\n---\nA thing.")
+
+    write("hub", *(("owns", f"ship-{number:02}") for number in range(80)))
+    write("ship-00", ("moors_at", "pier"))
+    write("pier", ("near", "the moon"))
+    write("gull", ("sits_on", "pier"))
+    add(kb, [str(folder)], collection="town")
+    return kb
+
+
+async def test_a_drawing_has_the_nearest_nodes_and_the_edges_between_them(
+    fleet: KnowledgeBase,
+) -> None:
+    around = neighbourhood(fleet, "town", "pier")
+    steps = {node.title: node.steps for node in around.nodes}
+    assert steps == {"Pier": 0, "the moon": 1, "Gull": 1, "Ship-00": 1, "Hub": 2}
+    assert {(one.type, one.source, one.target) for one in around.edges} == {
+        ("moors_at", "ship-00", "pier"),
+        ("near", "pier", "the moon"),
+        ("sits_on", "gull", "pier"),
+        ("owns", "hub", "ship-00"),
+    }
+    async with over(fleet) as client:
+        found = await page(client, "/entities/pier")
+    assert set(found.xpath("//svg//line/title/text()")) == {
+        "Ship-00 – moors_at – Pier",
+        "Pier – near – the moon",
+        "Gull – sits_on – Pier",
+        "Hub – owns – Ship-00",
+    }
+    assert set(found.xpath("//main//svg//a/@href")) == {
+        f"/entities/{name}?collection=town" for name in ("gull", "ship-00", "hub")
+    }
+    assert "not there yet" in words(found.xpath("//table[contains(., 'the moon')]")[0])
+    tables = [texts(one, ".//tbody/tr") for one in found.xpath("//section//table")]
+    assert [len(rows) for rows in tables] == [1, 2]
+
+
+async def test_a_hub_is_drawn_with_as_many_nodes_as_there_is_room_for(
+    fleet: KnowledgeBase,
+) -> None:
+    around = neighbourhood(fleet, "town", "hub")
+    assert (len(around.nodes), around.left_out) == (MOST_NODES, 80 - (MOST_NODES - 1))
+    assert {node.steps for node in around.nodes} == {0, 1}
+    async with over(fleet) as client:
+        found = await page(client, "/entities/hub")
+    assert f"{around.left_out} more" in words(found)
+    assert len(found.xpath("//table//tbody/tr[td='owns']")) == 80
