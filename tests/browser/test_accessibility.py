@@ -10,7 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+ALL: dict[str, Any] = {
+    "type": "tag",
+    "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+}
+# The dark page is the same but for its colours.
+COLOURS: dict[str, Any] = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 WIDTHS = (320, 768, 1280)
 PAGES = (
     "/",
@@ -21,13 +26,19 @@ PAGES = (
     "/library",
     "/library/add",
     "/library/jobs",
+    "/search?query=seagrass",
+    "/stories",
+    "/entities",
+    "/entities/Skerrick%20microgrid",
+    "/timeline?name=halden-sound",
+    "/media",
     "/nowhere",
 )
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, rules: dict[str, Any]) -> list[str]:
     """What axe finds, each with the elements that it is about."""
-    options: dict[str, Any] = {"runOnly": {"type": "tag", "values": RULES}}
+    options = {"runOnly": rules}
     found = Axe().run(page, options=options).response["violations"]
     return [
         f"{one['id']}: {json.dumps([node['html'] for node in one['nodes']])[:600]}" for one in found
@@ -39,9 +50,9 @@ def check(page: Page) -> dict[str, list[str]]:
     wrong: dict[str, list[str]] = {}
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("light", "dark"):
+        for scheme, rules in (("light", ALL), ("dark", COLOURS)):
             page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-            found = violations(page)
+            found = violations(page, rules)
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found.append("scrolls sideways")
             if found:
@@ -57,6 +68,13 @@ def test_a_page_has_no_violation(watched: Watched, site: str, path: str) -> None
         expect(page.locator("article.answer")).to_be_visible()
     assert check(page) == {}
     watched.errors = [one for one in watched.errors if "404" not in one or path != "/nowhere"]
+
+
+def test_what_is_wrong_is_seen(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/library/add")
+    page.evaluate("document.querySelector('main').append(document.createElement('input'))")
+    assert any(one.startswith("label") for one in violations(page, ALL))
 
 
 def test_an_open_source_has_none(watched: Watched, site: str) -> None:

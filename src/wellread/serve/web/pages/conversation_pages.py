@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
-from wellread.errors import UnknownNameError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
@@ -37,7 +37,7 @@ def conversations(
     kb: Kb, request: Request, asked: Annotated[ConversationsQuery, Query()]
 ) -> Response:
     """Conversations, the one used last first."""
-    found = kb.catalogue.sessions.of(OWNER, asked.limit + 1, asked.offset)
+    found = kb.catalogue.sessions.search(OWNER, asked.query, asked.limit + 1, asked.offset)
     body = SessionsBody.of(sessions=found[: asked.limit])
     return shown(request, "conversations.html", body, asked=asked, more=len(found) > asked.limit)
 
@@ -58,6 +58,21 @@ def conversation(
         asked=AskQuery(session=facts.id),
         choices=limit_choices(kb),
     )
+
+
+@router.post("/conversations/{session_id}/rename")
+def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)]) -> Response:
+    """Give a conversation another title.
+
+    Raises:
+        RequestError: the title is empty.
+        UnknownNameError: there is no such conversation.
+    """
+    facts = _known(kb, session_id)
+    if not title.strip():
+        raise RequestError("the title is empty", hint="give it a letter at least")
+    kb.catalogue.sessions.rename(facts.id, OWNER, title.strip())
+    return RedirectResponse("/conversations", status_code=303)
 
 
 @router.post("/conversations/{session_id}/remove")
