@@ -10,6 +10,7 @@ from wellread.serve.web.pages import (
     job_pages,
     library_pages,
 )
+from wellread.serve.web.pages.home import usage_pages
 
 PAGE_ROUTERS = tuple(
     one.router
@@ -20,5 +21,6 @@ PAGE_ROUTERS = tuple(
         document_pages,
         library_pages,
         job_pages,
+        usage_pages,
     )
 )
