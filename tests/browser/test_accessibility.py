@@ -32,6 +32,9 @@ PAGES = (
     "/entities/Skerrick%20microgrid",
     "/timeline?name=halden-sound",
     "/media",
+    "/usage",
+    "/settings",
+    "/health",
     "/nowhere",
 )
 

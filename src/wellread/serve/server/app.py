@@ -24,6 +24,7 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
+from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
 from wellread.serve.web.page_images import PageImages
 from wellread.serve.web.pages.library_pages import UPLOAD_PATH
@@ -57,6 +58,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.state.kb = kb
     app.state.runs = runs
     app.state.ingest = ingest
+    app.state.checks = HealthChecks(kb)
     app.state.page_images = PageImages()
     shape_errors(app, error_page, wants_page)
     served = kb.settings.serve

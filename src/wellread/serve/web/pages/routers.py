@@ -15,6 +15,7 @@ from wellread.serve.web.pages import (
     story_pages,
     timeline_pages,
 )
+from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
 
 PAGE_ROUTERS = tuple(
     one.router
@@ -30,5 +31,8 @@ PAGE_ROUTERS = tuple(
         entity_pages,
         timeline_pages,
         media_pages,
+        usage_pages,
+        settings_pages,
+        health_pages,
     )
 )

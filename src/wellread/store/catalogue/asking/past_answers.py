@@ -27,7 +27,7 @@ from sqlalchemy import (
     update,
 )
 
-from wellread.answers import Answer
+from wellread.answers import Answer, Step
 from wellread.codec import from_plain, storable
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.asking.answer_records import (
@@ -153,6 +153,13 @@ class Sessions(CataloguePart):
             rows = connection.execute(mine).all()
             whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None
         return (StoredAnswer(**rows[0]._mapping), whole) if whole else None
+
+    def steps(self, owner: str, limit: int) -> list[tuple[Step, ...]]:
+        """The steps of each of the owner's answers, newest first."""
+        order = (answers.c.created_at.desc(), answers.c.id)
+        statement = select(answers.c.body["steps"]).where(answers.c.owner == owner).order_by(*order)
+        told = self._values(statement.limit(limit))
+        return [tuple(from_plain(Step, one) for one in steps or ()) for steps in told]
 
     rewrite = writing(rewrite_answer)
 

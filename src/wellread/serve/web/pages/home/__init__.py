@@ -1,0 +1,1 @@
+"""The pages about the home itself: what models cost, its settings, whether its stores agree."""
