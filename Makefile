@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint type imports unit bench clean help
+.PHONY: demo test lint type imports browser unit bench clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,7 +15,7 @@ demo: $(VENV)/.core ## install, add the sample knowledge base, answer questions 
 	@echo "== wellread demo"
 	@$(BIN)/wellread demo
 
-test: $(VENV)/.dev lint type imports unit ## install what tests need and run every check
+test: $(VENV)/.dev lint type imports browser unit ## install what tests need and run every check
 
 lint: $(VENV)/.dev
 	@echo "== ruff: format and lint"
@@ -29,6 +29,18 @@ type: $(VENV)/.dev
 imports: $(VENV)/.dev
 	@echo "== import-linter: imports point downward"
 	@$(BIN)/lint-imports
+
+# The pages are tested in a real browser. Without one those tests are skipped, which is said;
+# with WELLREAD_BROWSER_REQUIRED=1, as in .ci/run, they fail. WELLREAD_BROWSER names another one.
+browser: ## find a Chromium for the tests of the pages; as root on Debian, install it
+	@for name in "$$WELLREAD_BROWSER" chromium chromium-browser google-chrome google-chrome-stable; do \
+	  if command -v "$${name:-none}" >/dev/null; then echo "== browser: $$(command -v $$name)"; exit 0; fi; done; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "== browser: installing Debian's chromium (apt-get)"; \
+	  { apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+	    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } \
+	  || echo "chromium could not be installed"; \
+	else echo "== browser: none found; install Chromium or Chrome to test the pages as well"; fi
 
 unit: $(VENV)/.dev
 	@echo "== pytest"

@@ -216,7 +216,7 @@ async def check_view(client: httpx.AsyncClient, document: Document, citation: Ci
     assert page.locator == citation.locator
     span = citation.source_span
     query = urlencode({"start": span.start, "end": span.end, "version": citation.version})
-    response = await client.get(f"/view/{citation.document_id}?{query}")
+    response = await client.get(f"/view/{citation.document_id}?{query}&text=true")
     assert response.status_code == 200
     assert Marked(response.text).text == citation.quote
 

@@ -8,9 +8,8 @@ from enum import StrEnum
 from typing import Literal
 
 from wellread.codec import storable
-from wellread.questions import AppliedLimit
 from wellread.text.parsed import Text, parse
-from wellread.types import Filters, Hit, Kind, Locator, Mode, Span, Turn
+from wellread.types import AppliedLimit, Filters, Hit, Kind, Locator, Mode, Span, Turn
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one

@@ -51,23 +51,6 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedLimit:
-    """A limit that the answer was looked for within.
-
-    Attributes:
-        kind: of what ("time", "speaker", "kind", "source_type", "language", "collection", ...).
-        value: in words ("2025-10-01 to 2025-12-31").
-        origin: whether the asker set it, or the question's own words did.
-        relaxed: it matched nothing and was left out.
-    """
-
-    kind: str
-    value: str
-    origin: Literal["asker", "question"]
-    relaxed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEntity:
     """An entity of the knowledge graph that the question names.
 

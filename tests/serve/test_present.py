@@ -23,10 +23,9 @@ from wellread.answers import (
     VerdictName,
     View,
 )
-from wellread.questions import AppliedLimit
 from wellread.serve.features.asking.answer_bodies import answer_body, event_body, evidence_body
 from wellread.serve.features.bodies import view_url
-from wellread.types import Box, Locator, Span
+from wellread.types import AppliedLimit, Box, Locator, Span
 
 SENTENCE = Sentence(
     text="It is blue.",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from datetime import datetime
 
-from wellread.questions import Analysis, AppliedLimit, Constraint
-from wellread.types import Filters
+from wellread.questions import Analysis, Constraint
+from wellread.types import AppliedLimit, Filters
 
 
 def limits_of(analysis: Analysis, relaxed: Collection[Constraint]) -> tuple[AppliedLimit, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pypdfium2 as pdfium
+from PIL import Image
 
 from wellread.errors import SourceError
 from wellread.ingest.sources.discover import local_path
@@ -97,9 +98,10 @@ class PageImages:
                 raise SourceError(path.as_uri(), f"it has no page {number}")
             page = document[number - 1]
             try:
-                bitmap = page.render(scale=DOTS_PER_INCH / POINTS_PER_INCH)
+                scale = DOTS_PER_INCH / POINTS_PER_INCH
+                bitmap = page.render(scale=scale, rev_byteorder=True)  # red first, as PNG has it
                 picture = io.BytesIO()
-                bitmap.to_pil().save(picture, format="PNG", compress_level=4)
+                Image.fromarray(bitmap.to_numpy()).save(picture, format="PNG", compress_level=4)
             finally:
                 page.close()
             self._keep(key, picture.getvalue())
