@@ -35,9 +35,11 @@ def chromium() -> str | None:
     return named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in this thread until it is closed: with a scope wider
+# than a module, every async test that shares the process would find that loop and fail.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The browser, started once."""
+    """The browser, started once for each module."""
     path = chromium()
     if path is None:
         if os.environ.get(REQUIRED):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Watched
+from tests.browser.conftest import SECONDS, Watched
 
 import wellread.sample
 
@@ -152,7 +152,8 @@ def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_p
     page.keyboard.type("smithy")
     page.keyboard.press("Enter")
     page.wait_for_url("**/library/jobs")
-    expect(page.locator(".list .tag").first).to_have_text("done")
+    mine = page.locator(".list > li", has_text="“smithy”")
+    expect(mine.locator(".tag")).to_have_text("done", timeout=SECONDS)
     page.goto(f"{site}/?collection=smithy&q=Who+mends+the+smithy+roof+in+August%3F")
     expect(page.locator("article.answer")).to_be_visible()
     assert any("Lantern Club" in quote for quote in walk(page))
