@@ -116,6 +116,8 @@ async def test_what_a_source_says_no_more_is_unsupported_and_stays_stale(
         assert "unsupported" in {one.now.name for one in found.sentences}
         assert found.stale
         assert is_stale(kb, given.id)
+    assert found.answer.text == given.text
+    removed(kb, "ferry.md")
     assert "2.6 million" not in str(kb.catalogue.answer(given.id))
 
 

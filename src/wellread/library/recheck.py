@@ -7,7 +7,6 @@ its new place. An answer stays stale when something that it rests on is gone or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -25,10 +24,10 @@ from wellread.answers import (
 from wellread.ask.verify.check_claims import verify
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
+from wellread.library.changed_source import nearest_by_words, quoted_at
 from wellread.locators import Marks, link_to
 from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.text.parsed import parse
 from wellread.types import Document, DocumentFacts, Hit, Passage, Span
 
 Standing = Literal["same", "still_said", "reworded", "changed", "gone"]
@@ -191,23 +190,10 @@ def _anchor(citation: Citation, live: Mapping[str, str], sources: Mapping[str, _
     source = sources.get(known)
     if source is None:
         return _Anchor(document_id=known, standing="gone")
-    span = _found(citation.quote, source.document.text, citation.source_span.start)
+    span = quoted_at(citation.quote, source.document.text, citation.source_span.start)
     if span is None:
         return _Anchor(document_id=known, standing="changed")
     return _Anchor(document_id=known, standing="still_said", span=span)
-
-
-def _found(quote: str, text: str, near: int) -> Span | None:
-    """Where ``text`` has the quotation, but for white space and case; the place nearest to before.
-
-    None when it is empty or stands nowhere.
-    """
-    parts = [re.escape(part) for part in quote.split()]
-    if not parts:
-        return None
-    places = re.finditer(r"\s+".join(parts), text, re.IGNORECASE)
-    spans = [Span(start=place.start(), end=place.end()) for place in places]
-    return min(spans, key=lambda span: abs(span.start - near), default=None)
 
 
 def _judged(
@@ -253,7 +239,7 @@ def _evidence(
         if span is not None:
             holding = [passage for passage in passages if passage.span.overlaps(span)]
         else:
-            holding = _nearest(sentence.text, passages)
+            holding = nearest_by_words(sentence.text, passages, LOOKED)
         wanted |= {passage.id: passage for passage in holding}
     marks = {known: Marks(source.document.marks) for known, source in sources.items()}
     return [
@@ -267,13 +253,6 @@ def _evidence(
         )
         for number, passage in enumerate(wanted.values(), 1)
     ]
-
-
-def _nearest(text: str, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages that have most words of ``text``."""
-    said = set(parse(text).stems)
-    shared = {one.id: len(said.intersection(parse(one.text).stems)) for one in passages}
-    return sorted(passages, key=lambda one: -shared[one.id])[:LOOKED]
 
 
 def _elsewhere(anchor: _Anchor, found: _Judged) -> _Anchor:

@@ -104,6 +104,7 @@ class Catalogue(CataloguePart):
 
     commit = writing(document_writes.commit_changes)
     live_versions = reading(lookup.live_versions)
+    changed_at = reading(lookup.changed_at)
     live_hashes = reading(lookup.live_hashes)
     facts = reading(lookup.facts)
     document = reading(lookup.document)

@@ -56,13 +56,10 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
     outdated = [known for known, _ in replaced]
     mark_dirty(connection, [known for known, old in before.items() if old != now_live[known]])
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
-    cited = answer_records.cited_documents(connection, outdated)
-    old = list(answer_records.stored_texts(connection, cited))
     _clear(connection, before, (table for table, _ in CONTENT))
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
-    removed = RemovedWords(old, answer_records.stored_texts(connection, cited))
-    answer_records.forget_documents(connection, outdated, removed)
+    answer_records.mark_stale(connection, outdated)
     delete_documents(connection, gone)
     collection_records.record_sources(connection, [change.record for change in changes])
     index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
@@ -97,7 +94,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         connection.execute(delete(tables.documents).where(tables.documents.c.id.in_(ids)))
         _forget_staged(connection, ids)
     index_debts.plan_removals(connection, list(versions.items()))
-    answer_records.forget_documents(connection, titles, removed, gone=titles)
+    answer_records.forget_documents(connection, removed, titles)
     index_debts.note_deletion(connection)
 
 

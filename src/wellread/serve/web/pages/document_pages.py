@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mimetypes
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, cast
 from urllib.parse import quote, urlsplit
@@ -15,14 +16,16 @@ from wellread.answers import Answer, Citation
 from wellread.errors import SourceError, UnknownNameError
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
-from wellread.locators import RECORDINGS
+from wellread.library.changed_source import said_now
+from wellread.locators import RECORDINGS, Marks
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import OWNER
-from wellread.serve.features.bodies import Body, PlaceBody, SpanBody
+from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
 from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import Page, page_of
 from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, drawn, shown
+from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.types import Document, DocumentFacts, Kind, PageMark, Span, TimeMark
 
 router = APIRouter(include_in_schema=False)
@@ -45,6 +48,23 @@ class ViewQuery(StrictModel, PageFormat):
     text: bool = False
 
 
+class ChangedBody(Body):
+    """A citation of a version that is gone, beside the version that is there.
+
+    ``still``: the quote stands there word for word, at ``now``; otherwise ``now`` is what comes
+    nearest to it, and empty where nothing does.
+    """
+
+    cited_at: datetime
+    quote: str
+    locator: str
+    changed_at: datetime
+    still: bool
+    now: str
+    now_locator: str
+    now_url: str
+
+
 class DocumentViewBody(Body):
     """A document and the place that is looked at."""
 
@@ -53,6 +73,7 @@ class DocumentViewBody(Body):
     kind: Kind
     version: str
     changed: bool
+    versions: ChangedBody | None
     outside: bool
     locator: str
     place: PlaceBody | None
@@ -73,6 +94,7 @@ class _Cited:
     answer: Answer | None
     changed: bool
     outside: bool
+    versions: ChangedBody | None = None
 
 
 def _images(request: Request) -> PageImages:
@@ -100,6 +122,8 @@ def view(
         missing = "parts/source_missing.html" if asked.pane else "missing.html"
         return drawn(request, missing, {"cited": gone}, status=404)
     cited = _cited(document, known, asked, answer[1] if answer else None)
+    if cited.changed and answer:
+        cited = _both_versions(kb, document, known, cited, answer, asked.citation)
     page = page_of(document, cited.span, cited.others)
     pages = () if asked.text else _pages(kb, images, document, known, cited)
     media = media_address(document, known)
@@ -153,6 +177,35 @@ def _cited(
     )
 
 
+def _both_versions(
+    kb: KnowledgeBase,
+    document: Document,
+    live: DocumentFacts,
+    cited: _Cited,
+    answer: tuple[StoredAnswer, Answer],
+    number: int,
+) -> _Cited:
+    """With what was cited and what is there now; marked where it is the same words."""
+    citation = cited.by_number.get(number)
+    written = kb.catalogue.changed_at([live.id])
+    if citation is None or live.id not in written:
+        return cited
+    passages = kb.catalogue.passages_of([live.id])
+    now = said_now(citation, document, passages, written[live.id])
+    locator = Marks(document.marks).locate(now.span).label if now.span else ""
+    versions = ChangedBody(
+        cited_at=answer[0].created_at,
+        quote=citation.quote,
+        locator=citation.locator.label,
+        changed_at=now.changed_at,
+        still=now.still,
+        now=now.span.of(document.text) if now.span else "",
+        now_locator=locator,
+        now_url=view_url(live.id, live.version, now.span) if now.span else "",
+    )
+    return replace(cited, versions=versions, span=now.span if now.still else None)
+
+
 def _span(document: Document, start: int | None, end: int | None) -> Span | None:
     """The cited span, or None when it does not lie in the text."""
     begin = start or 0
@@ -184,6 +237,7 @@ def _body(
         facts,
         document_id=facts.id,
         changed=cited.changed,
+        versions=cited.versions,
         outside=cited.outside,
         locator=page.locator.label if page.locator else "",
         place=page.locator,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -72,17 +72,14 @@ def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
     live = live_versions(
         connection, {*in_rows, *beside, *(citation.document_id for citation in answer.citations)}
     )
-    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
-    ids = {one.document_id for one in passed} | in_rows.difference(live)
     titles = beside | {one.document_id: one.title for one in answer.citations}
-    lost = (ids | set(beside)).difference(live)
-    if ids or lost:
-        removed = RemovedWords(
-            [one.quote for one in passed], stored_texts(connection, ids.intersection(live))
-        )
+    lost = {*in_rows, *titles}.difference(live)
+    if lost:
+        quotes = [one.quote for one in answer.citations if one.document_id in lost]
         gone = {known: titles.get(known, "") for known in lost}
-        body = forgotten(body, ids, removed, gone=gone)
-    return body, bool(ids)
+        body = forgotten(body, RemovedWords(quotes), gone)
+    passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    return body, bool(passed) or not live.keys() >= in_rows
 
 
 def _write_evidence(connection: Connection, answer: Answer) -> None:
@@ -155,32 +152,34 @@ def titles_at_rest(connection: Connection, document_ids: Iterable[str]) -> dict[
     return {row.id: row.title for row in rows_in(connection, statement, ids)}
 
 
+def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
+    """The answers that rest on these documents are stale: each keeps what it said and quoted."""
+    resting = sorted({answer_id for _, answer_id in _resting(connection, document_ids)})
+    for ids in chunks(resting):
+        connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
+    forget_cached(connection, resting)
+
+
 def forget_documents(
-    connection: Connection,
-    document_ids: Iterable[str],
-    removed: RemovedWords,
-    gone: Mapping[str, str] | None = None,
+    connection: Connection, removed: RemovedWords, gone: Mapping[str, str]
 ) -> None:
-    """Mark the answers that rest on these documents and take out what they quote of them.
+    """Mark the answers that rest on documents that are gone and take out what they took of them.
 
     Args:
-        gone: those that are not there any more, with their titles; the others have new versions.
+        gone: document id to the title that it had.
     """
-    ids = set(document_ids)
-    lost = gone or {}
-    resting = {answer_id for _, answer_id in _resting(connection, ids)}
-    naming = {answer_id for _, answer_id in _resting(connection, lost, named=True)}
+    resting = {answer_id for _, answer_id in _resting(connection, gone)}
+    naming = {answer_id for _, answer_id in _resting(connection, gone, named=True)}
     for answer_id in sorted(resting | naming):
         row = connection.execute(
             select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
         ).one()
-        body = forgotten(row.body, ids, removed, gone=lost)
+        body = forgotten(row.body, removed, gone)
         _rewrite(connection, answer_id, body, stale=row.stale or answer_id in resting)
-    if lost:
-        names = (answer_evidence.c.version == NAMED,)
-        for some in chunks(sorted(lost)):
-            those = answer_evidence.c.document_id.in_(some)
-            connection.execute(delete(answer_evidence).where(those, *names))
+    names = (answer_evidence.c.version == NAMED,)
+    for some in chunks(sorted(gone)):
+        those = answer_evidence.c.document_id.in_(some)
+        connection.execute(delete(answer_evidence).where(those, *names))
     _forget_titles(connection, removed)
 
 
@@ -195,7 +194,7 @@ def forget_words(connection: Connection, removed: RemovedWords) -> int:
     known = list(connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars())
     for answer_id in known:
         row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
-        body = forgotten(row.body, set(), removed, gone={})
+        body = forgotten(row.body, removed, {})
         if body != row.body:
             _rewrite(connection, answer_id, body, stale=True)
             changed += 1
@@ -256,13 +255,26 @@ def list_gaps(connection: Connection, limit: int = 1_000) -> list[Gap]:
     return made_of(Gap, connection.execute(statement))
 
 
-def stored_texts(connection: Connection, document_ids: Iterable[str]) -> Iterator[str]:
-    """The words of documents: text, title and summary."""
+def stored_texts(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:
+    """The words of documents: text, title and summary; what answers quote of older versions too."""
     facts = select(documents.c.title, documents.c.summary)
     for known in sorted(document_ids):
         yield from whole_texts(connection, [known]).values()
         for row in connection.execute(facts.where(documents.c.id == known)):
             yield from row
+    yield from _outdated_quotes(connection, document_ids)
+
+
+def _outdated_quotes(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:
+    """What answers quote of versions of documents that are not live any more."""
+    live = live_versions(connection, document_ids)
+    resting = sorted({answer_id for _, answer_id in _resting(connection, document_ids)})
+    for ids in chunks(resting):
+        stale = select(answers.c.body).where(answers.c.id.in_(ids), answers.c.stale.is_(True))
+        for body in connection.execute(stale).scalars():
+            for cited in body["citations"]:
+                if cited["version"] != live.get(cited["document_id"], cited["version"]):
+                    yield cited["quote"]
 
 
 def _resting(

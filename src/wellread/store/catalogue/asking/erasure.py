@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import closing
 
 from sqlalchemy import Connection, delete, exists, func, select, text, update
@@ -40,8 +40,8 @@ class Forgetting(CataloguePart):
 
     # --- words ---
 
-    def texts(self, document_ids: Iterable[str]) -> list[str]:
-        """The words of documents: text, title and summary of each."""
+    def texts(self, document_ids: Collection[str]) -> list[str]:
+        """The words of documents, and what answers quote of older versions of them."""
         with self._database.read() as connection:
             return list(stored_texts(connection, document_ids))
 
@@ -147,7 +147,7 @@ class Forgetting(CataloguePart):
                 titles = {each["id"]: each["title"] for each in body["related"]}
                 titles |= {each["document_id"]: each["title"] for each in cited}
                 gone = {known: titles.get(known, "") for known in lost}
-                forget_documents(connection, lost, RemovedWords(quotes), gone)
+                forget_documents(connection, RemovedWords(quotes), gone)
 
     # --- bytes ---
 

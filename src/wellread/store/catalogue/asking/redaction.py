@@ -1,7 +1,7 @@
-"""The words of texts that were removed or replaced, and taking them out of other texts.
+"""The words of texts that were removed, and taking them out of other texts.
 
 A run of eight words is taken for a quotation; so is a whole sentence of five to seven. Case,
-punctuation and white space do not count. What a text that stays says as well is no quotation.
+punctuation and white space do not count.
 """
 
 from __future__ import annotations
@@ -27,25 +27,13 @@ _PLAIN = frozenset({"id", "document_id", "version", "kind", "method", "key", "se
 
 
 class RemovedWords:
-    """What ``texts`` said and ``kept`` do not say.
+    """What ``texts`` said."""
 
-    Args:
-        texts: as they were.
-        kept: what stands in their place, or stays beside them.
-    """
-
-    def __init__(self, texts: Iterable[str], kept: Iterable[str] = ()) -> None:
-        stays = list(kept)
-        self._kept = f" {' '.join(word for text in stays for word in _words(text))} "
+    def __init__(self, texts: Iterable[str]) -> None:
         self._runs = {run for text in texts for run in _runs(text)}
-        self._runs.difference_update(run for text in stays for run in _runs(text))
 
     def __bool__(self) -> bool:
         return bool(self._runs)
-
-    def still_said(self, quote: str) -> bool:
-        """Whether a text that stays has the words of ``quote`` in their order."""
-        return f" {' '.join(_words(quote))} " in self._kept
 
     def blanked(self, text: str) -> str:
         """``text`` with quotations blacked out, letter by letter, so that its length stays."""
@@ -104,35 +92,29 @@ NO_ANSWER = "none"
 REMOVED = "(removed)"
 
 
-def forgotten(
-    body: Plain, document_ids: Iterable[str], removed: RemovedWords, *, gone: Mapping[str, str]
-) -> Plain:
-    """An answer's body without what it took from these documents.
+def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Plain:
+    """An answer's body without what it took from documents that are ``gone``.
 
-    Quotes that are said nowhere any more become empty, with the links that carry their words. A
-    sentence that was taken verbatim, and any other quotation, is blacked out letter by letter, so
-    that all spans still fit the text. Of documents that are ``gone``, title, address and place go
-    as well, the rows of a table that rest on nothing else, and what names them beside the text.
+    Their quotes, titles, addresses and places become empty, the rows of a table that rest on
+    nothing else go, and so does what names them beside the text. A sentence that was taken
+    verbatim, and any other quotation, is blacked out letter by letter, so that all spans still fit
+    the text.
+
+    Args:
+        gone: document id to the title that it had.
     """
     body = _without_names(_without_rows(body, gone), gone)
-    ids = set(document_ids)
-    unnamed = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
-    lost = unnamed | {
-        cited["id"]
-        for cited in body["citations"]
-        if cited["document_id"] in ids and not removed.still_said(cited["quote"])
-    }
+    lost = {cited["id"] for cited in body["citations"] if cited["document_id"] in gone}
     text: str = removed.blanked(body["text"])
     for sentence in body["sentences"]:
         verbatim = sentence["verdict"]["method"] == "verbatim"
         if verbatim and lost.intersection(sentence["citations"]):
             text = _changed_at(text, sentence["span"], blacked)
-    text = _without_markers(body, text, unnamed)
+    text = _without_markers(body, text, lost)
     sentences = [_following(sentence, body["text"], text) for sentence in body["sentences"]]
     blanked = changed_in({**body, "sentences": sentences}, removed.blanked)
     citations = [
-        _without_quote(cited, named=cited["id"] not in unnamed) if cited["id"] in lost else cited
-        for cited in blanked["citations"]
+        _without_source(cited) if cited["id"] in lost else cited for cited in blanked["citations"]
     ]
     return {**blanked, "text": text, "citations": citations}
 
@@ -144,9 +126,7 @@ def _following(sentence: Plain, before: str, after: str) -> Plain:
     return {**sentence, "text": after[start:end]} if same else sentence
 
 
-def _without_quote(cited: Plain, *, named: bool) -> Plain:
-    if named:
-        return {**cited, "quote": "", "link": cited["url"]}
+def _without_source(cited: Plain) -> Plain:
     place = to_plain(Locator(label=""))
     return {**cited, "quote": "", "link": "", "url": "", "title": REMOVED, "locator": place}
 

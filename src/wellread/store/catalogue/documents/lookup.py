@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -87,6 +88,12 @@ def live_versions(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Document id to live version; unknown documents are left out."""
     statement = select(documents.c.id, documents.c.version).where(documents.c.id.in_(VALUES))
     return {row.id: row.version for row in rows_in(connection, statement, ids)}
+
+
+def changed_at(connection: Connection, ids: Iterable[str]) -> dict[str, datetime]:
+    """Document id to when its live version was written; unknown documents are left out."""
+    statement = select(documents.c.id, documents.c.updated_at).where(documents.c.id.in_(VALUES))
+    return {row.id: row.updated_at for row in rows_in(connection, statement, ids)}
 
 
 def live_hashes(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str]]:
