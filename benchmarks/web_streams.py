@@ -17,13 +17,14 @@ import json
 import re
 import statistics
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import httpx
 import uvicorn
+from pypdfium2 import PdfDocument
 
 from benchmarks.exam import QUESTIONS
 from benchmarks.exam_marks import read_questions
@@ -36,9 +37,18 @@ from wellread.serve.server.app import create_app
 from wellread.testing.embedding import ReadableEmbedder
 
 RELOADS, CANCELS, TIMED = 50, 20, 20
+PARTS = ("roberta.pdf", "llama.pdf")  # 13 and 27 pages
 QUESTION = "How much was the ferry bought for?"
-REPLY = "The ferry was bought for 2.6 million euros in 2021, and it carries ninety passengers. [e1]"
-TEXT = "# The ferry\n\nThe ferry was bought for 2.6 million euros in 2021. It carries ninety.\n"
+TOLD = (
+    "The ferry was bought for 2.6 million euros in 2021.",
+    "It carries ninety passengers and four cars.",
+    "The crossing takes forty minutes when the sea is calm.",
+    "Two deckhands and a captain are on board.",
+    "In winter it lies in the inner harbour for six weeks.",
+    "Its engine was built in Norway.",
+)
+REPLY = " ".join(f"{each} [e1]" for each in TOLD)
+TEXT = f"# The ferry\n\n{' '.join(TOLD)}\n"
 
 
 class SlowModel:
@@ -53,7 +63,7 @@ class SlowModel:
         """The reply, slowly."""
         try:
             for letter in REPLY:
-                await asyncio.sleep(0.004)
+                await asyncio.sleep(0.004)  # 1.4 s in all
                 yield TextDelta(text=letter)
             yield ModelUsage(model=self.identity)
         finally:
@@ -76,7 +86,9 @@ async def main() -> None:
         async with served(kb) as client:
             await timed(client)
     with TemporaryDirectory() as folder, open_kb(Path(folder), embedder=ReadableEmbedder()) as kb:
-        await asyncio.to_thread(add, kb, [str(eval_data("aragog", "pdf"))])
+        long = Path(folder) / "forty.pdf"
+        bind(long, eval_data("aragog", "pdf"), PARTS)
+        await asyncio.to_thread(add, kb, [str(long)])
         async with served(kb) as client:
             await pictures(kb, client)
 
@@ -140,11 +152,12 @@ async def cancelled(client: httpx.AsyncClient, model: SlowModel, number: int) ->
     async for _, name, _ in events(client, path):
         if name == "token":
             break
-    model.ended = 0.0
+    ended = model.ended
     asked = time.perf_counter()
     await client.post(f"{path}/cancel")
-    while not model.ended:
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(30):
+        while model.ended == ended:
+            await asyncio.sleep(0.001)
     return model.ended - asked
 
 
@@ -194,13 +207,21 @@ async def by_interface(client: httpx.AsyncClient, question: str) -> tuple[float,
     return first, time.perf_counter() - start
 
 
+def bind(path: Path, folder: Path, names: Sequence[str]) -> None:
+    """One PDF of several."""
+    with closing(PdfDocument.new()) as whole:
+        for name in names:
+            with closing(PdfDocument(folder / name)) as part:
+                whole.import_pages(part)
+        whole.save(path)
+
+
 async def pictures(kb: KnowledgeBase, client: httpx.AsyncClient) -> None:
-    """A page of a long paper: drawn, and drawn before; the view of the whole document."""
-    papers = kb.catalogue.documents("default")
-    long = max(papers, key=lambda one: one.characters)
+    """Pages of a paper of 40: drawn, and drawn before; the view of the whole document."""
+    (long,) = kb.catalogue.documents("default")
     first: list[float] = []
     again: list[float] = []
-    for number in range(1, 13):
+    for number in range(1, 41):
         for times in (first, again):
             start = time.perf_counter()
             reply = await client.get(f"/documents/{long.id}/pages/{number}.png")

@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -74,13 +74,20 @@ class Watched:
             self.elsewhere.append(url)
 
 
-def serve(home: Path, *arguments: str) -> tuple[subprocess.Popen[str], str]:
-    """``wellread serve`` in a process of its own, and its address."""
+def serve(
+    home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
+) -> tuple[subprocess.Popen[str], str]:
+    """``wellread serve`` in a process of its own, and its address.
+
+    Args:
+        settings: environment variables.
+    """
     command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(home)]
     process = subprocess.Popen(
-        [*command, "serve", "--port", str(free_port()), *arguments],
+        [*command, "serve", "--port", str(port or free_port())],
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, **(settings or {})},
     )
     assert process.stdout is not None
     told = re.search(r"http://\S+", process.stdout.readline())

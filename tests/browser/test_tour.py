@@ -153,7 +153,7 @@ def test_files_are_uploaded_asked_and_removed(watched: Watched, site: str, tmp_p
     page.keyboard.press("Enter")
     page.wait_for_url("**/library/jobs")
     mine = page.locator(".list > li", has_text="“smithy”")
-    expect(mine.locator(".tag")).to_have_text("done", timeout=SECONDS)
+    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
     page.goto(f"{site}/?collection=smithy&q=Who+mends+the+smithy+roof+in+August%3F")
     expect(page.locator("article.answer")).to_be_visible()
     assert any("Lantern Club" in quote for quote in walk(page))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Literal
 
 Finish = Literal["stop", "length", "content_filter", ""]
@@ -76,6 +77,15 @@ class Hang:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Sends ``text``, waits until ``go`` is set, and sends the rest."""
+
+    text: str
+    go: Event
+    rest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CutOff:
     """Sends ``text`` and closes the connection.
 
@@ -117,7 +127,7 @@ class Page:
 
 
 Said = Text | Calls | Refusal
-Scripted = Said | Failure | Hang | CutOff | Malformed | ErrorEvent | Page
+Scripted = Said | Failure | Hang | Held | CutOff | Malformed | ErrorEvent | Page
 Reply = Scripted | Callable[[Request], Scripted]
 
 EMPTY = Text(text="", output_tokens=0)

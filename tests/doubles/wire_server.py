@@ -19,6 +19,7 @@ from tests.doubles.replies import (
     ErrorEvent,
     Failure,
     Hang,
+    Held,
     Malformed,
     Page,
     Refusal,
@@ -247,8 +248,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._end_headers()
         if isinstance(reply, Text | Calls | Refusal):
             self._parts(self._wire.said(request, reply))
-        elif isinstance(reply, Hang | CutOff | Malformed | ErrorEvent):
+        elif isinstance(reply, Hang | Held | CutOff | Malformed | ErrorEvent):
             self._parts(self._wire.beginning(request, reply.text))
+        if isinstance(reply, Held):
+            reply.go.wait(IDLE_SECONDS)
+            self._parts(self._wire.said(request, Text(text=reply.rest)))
         if isinstance(reply, Hang):
             self.server.script.closing.wait(IDLE_SECONDS)
             return

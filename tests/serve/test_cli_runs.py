@@ -46,7 +46,7 @@ def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) ->
     (job,) = json.loads(out)
     assert (job["action"], job["state"], job["total"], job["done"]) == ("add", "done", 4, 4)
     code, out, _ = run(runner, "jobs")
-    assert re.search(r"add +town +done .* 4/4 ", out)
+    assert re.search(r"add +town +done, 1 failed .* 4/4 ", out)
     code, out, _ = run(runner, "jobs", "show", job["id"][:12], "--status", "failed")
     assert re.search(r"^failed .*bad\.vtt +\S", out, re.MULTILINE)
     assert "ferry.md" not in out

@@ -50,6 +50,7 @@ class JobBody(PlainBody):
     done: int
     passages: int
     vectors: int
+    failed: int
 
 
 class JobsBody(PlainBody):
@@ -95,7 +96,7 @@ def print_jobs(console: Console, found: Sequence[JobBody]) -> None:
             job.id.removeprefix("job_")[:SHORT_ID],
             job.action,
             job.collection,
-            Text(job.state, style=_STATE_STYLE.get(job.state, "")),
+            _state(job),
             f"{datetime.fromisoformat(job.started_at).astimezone():%Y-%m-%d %H:%M}",
             f"{job.done:,}/{job.total:,}",
             f"{job.vectors:,}/{job.passages:,}",
@@ -103,6 +104,12 @@ def print_jobs(console: Console, found: Sequence[JobBody]) -> None:
         for job in found
     )
     console.print(table(columns, rows))
+
+
+def _state(job: JobBody) -> Text:
+    """How a run ended, and how many of its sources could not be read."""
+    told = Text(job.state, style=_STATE_STYLE.get(job.state, ""))
+    return told.append(f", {job.failed:,} failed", style="red") if job.failed else told
 
 
 def print_job(console: Console, job: JobDetailBody) -> None:

@@ -39,13 +39,14 @@ SECONDS_TO_FINISH = 5  # for requests still running when the server is told to s
 
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
-    runs, ingest = AskRuns(kb), IngestRuns(kb)
+    runs, ingest, images = AskRuns(kb), IngestRuns(kb), PageImages()
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         await runs.close()
         await to_thread.run_sync(ingest.close)
+        await to_thread.run_sync(images.close)
 
     # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
     app = FastAPI(
@@ -59,7 +60,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.state.runs = runs
     app.state.ingest = ingest
     app.state.checks = HealthChecks(kb)
-    app.state.page_images = PageImages()
+    app.state.page_images = images
     shape_errors(app, error_page, wants_page)
     served = kb.settings.serve
     larger = {UPLOAD_PATH: served.max_upload_bytes}

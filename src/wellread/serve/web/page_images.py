@@ -107,6 +107,14 @@ class PageImages:
             self._keep(key, picture.getvalue())
             return picture.getvalue()
 
+    def close(self) -> None:
+        """Let go of the open files and of what was drawn."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].close()
+            self._drawn.clear()
+            self._bytes = 0
+
     def _document(self, path: Path) -> pdfium.PdfDocument:
         key = _state(path)
         if key in self._open:

@@ -34,6 +34,7 @@ class Job:
         inputs: what it was given; with action and collection enough to do it again.
         reason: why it failed or was cancelled.
         total, done: sources that were found, and that have been dealt with.
+        failed: those of them that could not be read.
         passages: written so far; ``vectors`` of them are found by meaning as well.
         cancel: it was asked to stop.
     """
@@ -53,6 +54,15 @@ class Job:
     done: int = 0
     passages: int = 0
     vectors: int = 0
+    failed: int = 0
+
+
+_FAILED = (
+    select(func.count())
+    .where(job_items.c.job_id == jobs.c.id, job_items.c.status == "failed")
+    .scalar_subquery()
+    .label("failed")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +100,9 @@ class Jobs(CataloguePart):
             for ids in chunks(old):
                 ended = (jobs.c.id.in_(ids), jobs.c.state != "running")
                 connection.execute(delete(jobs).where(*ended))
-            connection.execute(insert(jobs), asdict(job))
+            row = asdict(job)
+            del row["failed"]  # counted from the lines of the job
+            connection.execute(insert(jobs), row)
         return job
 
     def progress(self, job_id: str, *, total: int, done: int, passages: int, vectors: int) -> bool:
@@ -125,13 +137,15 @@ class Jobs(CataloguePart):
 
     def get(self, job_id: str) -> Job | None:
         """The job of that id, or the only one whose id begins so; else None."""
-        statement = select(jobs).where(jobs.c.id.startswith(job_id, autoescape=True)).limit(2)
+        statement = (
+            select(jobs, _FAILED).where(jobs.c.id.startswith(job_id, autoescape=True)).limit(2)
+        )
         found = [_job(row) for row in self._rows(statement)]
         return found[0] if len(found) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:
         """The newest jobs, newest first."""
-        statement = select(jobs).order_by(jobs.c.started_at.desc(), jobs.c.id).limit(limit)
+        statement = select(jobs, _FAILED).order_by(jobs.c.started_at.desc(), jobs.c.id).limit(limit)
         if state is not None:
             statement = statement.where(jobs.c.state == state)
         return [_job(row) for row in self._rows(statement)]

@@ -1,0 +1,218 @@
+"""What goes wrong on the way to an answer: reloads, a killed server, no script, no mouse."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import wave
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.conftest import SECONDS, Watched, free_port, serve, stop
+from tests.browser.test_tour import FEED, TALK
+from tests.doubles.openai_server import OpenAIServer
+from tests.doubles.replies import Held
+from tests.doubles.web_server import Reply as Sent
+from tests.doubles.web_server import WebServer
+
+MANAGER = "Who manages the tool library?"
+TOLD = "Callum Voss manages the Netloft Tool Library [e1]. He does so with the help of "
+MORE = "nine volunteers [e1]."
+
+
+@pytest.fixture
+def home(sample_home: Path, tmp_path: Path) -> Path:
+    """A copy of the sample that the test may spoil."""
+    return Path(shutil.copytree(sample_home, tmp_path / "home"))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that waits in the middle of its reply until ``go`` is set."""
+
+    server: OpenAIServer
+    go: threading.Event
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What lets it write."""
+        return {
+            "WELLREAD_GENERATION_MODEL": "scripted",
+            "WELLREAD_GENERATION_BASE_URL": self.server.url,
+            "WELLREAD_GENERATION_RETRIES": "0",
+        }
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    """A model over HTTP."""
+    go = threading.Event()
+    with OpenAIServer([Held(text=TOLD, go=go, rest=MORE)]) as server:
+        yield Model(server, go)
+        go.set()
+
+
+def begin(page: Page, address: str) -> None:
+    """Ask, until the first words of the draft are there."""
+    page.goto(f"{address}/?q={MANAGER.replace(' ', '+')}&fresh=true")
+    expect(page.locator("#draft-text")).to_contain_text("Callum Voss")
+
+
+def test_a_reload_and_a_second_tab_lose_nothing(browser: Browser, home: Path, model: Model) -> None:
+    process, address = serve(home, settings=model.settings)
+    try:
+        first = browser.new_page()
+        begin(first, address)
+        written = first.locator("#draft-text").inner_text()
+        second = browser.new_page()
+        second.goto(first.url)
+        for page in (first, second):
+            page.reload()
+            expect(page.locator("#draft-text")).to_have_text(written)
+        model.go.set()
+        for page in (first, second):
+            expect(page.locator("article.answer .said").first).to_contain_text("nine volunteers")
+        assert first.url == second.url
+        assert "/answers/" in first.url
+        assert len(model.server.chats) == 1
+    finally:
+        stop(process)
+
+
+def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_again(
+    browser: Browser, home: Path, model: Model
+) -> None:
+    port = free_port()
+    process, address = serve(home, port=port, settings=model.settings)
+    page = browser.new_page()
+    begin(page, address)
+    asked = page.url
+    process.kill()
+    process.wait(timeout=30)
+    assert process.stdout is not None
+    process.stdout.close()
+    expect(page.locator("#now")).to_have_text("The connection is lost; trying again")
+    process, _ = serve(home, port=port)
+    try:
+        expect(page.locator("#ended-word")).to_have_text("Interrupted.", timeout=SECONDS)
+        expect(page.locator("#retry")).to_be_focused()
+        page.goto(asked)
+        expect(page.locator("#ended-word")).to_have_text("Interrupted.")
+        page.locator("#retry").press("Enter")
+        expect(page.locator("article.answer")).to_be_visible()
+        expect(page.locator("h1.question")).to_have_text(MANAGER)
+    finally:
+        stop(process)
+
+
+def test_cancel_stops_the_work(browser: Browser, home: Path, model: Model) -> None:
+    process, address = serve(home, settings=model.settings)
+    try:
+        page = browser.new_page()
+        begin(page, address)
+        page.get_by_role("button", name="Cancel").press("Enter")
+        expect(page.locator("#ended-word")).to_have_text("Cancelled.")
+        expect(page.locator("#retry")).to_be_focused()
+        page.reload()
+        expect(page.locator("#ended-word")).to_have_text("Cancelled.")
+    finally:
+        stop(process)
+
+
+def test_a_recording_beside_its_transcript_is_sought(
+    watched: Watched, site: str, tmp_path: Path
+) -> None:
+    (tmp_path / "smithy.vtt").write_text(TALK, encoding="utf-8")
+    with wave.open(str(tmp_path / "smithy.wav"), "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(1)
+        out.setframerate(8_000)
+        out.writeframes(b"\x80" * 8_000 * 90)
+    page = watched.page
+    page.goto(f"{site}/library/add")
+    page.locator("input[name=address]").fill(str(tmp_path))
+    page.locator("#collection-address").fill("recorded")
+    page.locator("input[name=address]").press("Enter")
+    mine = page.locator(".list > li", has_text="“recorded”")
+    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.goto(f"{site}/?collection=recorded&q=Where+do+the+keys+of+the+smithy+hang%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.locator("#source audio")).to_be_visible()
+    page.wait_for_function("() => document.querySelector('#source audio').currentTime === 70")
+    marks = page.locator("#source .timeline-marks")
+    expect(marks).to_contain_text("1:10")
+    page.keyboard.press("p")
+    page.wait_for_function("() => document.querySelector('#source audio').currentTime > 70.2")
+    expect(page.locator("#source .playing")).to_contain_text("behind the bellows")
+
+
+def test_a_feed_is_added_by_its_address(browser: Browser, home: Path) -> None:
+    sent = Sent(body=FEED.encode(), headers={"content-type": "application/rss+xml"})
+    with WebServer({"/feed.xml": sent}) as web:
+        process, address = serve(
+            home, settings={"WELLREAD_WEB_ALLOW_PRIVATE": "true", "WELLREAD_WEB_ANY_PORT": "true"}
+        )
+        try:
+            page = browser.new_page()
+            page.goto(f"{address}/library/add")
+            page.locator("input[name=address]").fill(web.url("/feed.xml"))
+            page.locator("#collection-address").fill("news")
+            page.locator("input[name=address]").press("Enter")
+            mine = page.locator(".list > li", has_text="“news”")
+            expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+            page.goto(f"{address}/?collection=news&q=What+were+the+bellows+mended+with%3F")
+            expect(page.locator("article.answer")).to_contain_text("ox leather")
+        finally:
+            stop(process)
+
+
+def test_the_question_as_it_was_understood_is_corrected(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q={MANAGER.replace(' ', '+')}")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("How many tools does it keep?")
+    page.keyboard.press("Enter")
+    understood = page.locator(".understood input[name=q]")
+    expect(understood).to_be_visible()
+    understood.fill("How many volunteers mend things at the repair cafe?")
+    understood.press("Enter")
+    expect(page.locator("h1.question")).to_have_text(
+        "How many volunteers mend things at the repair cafe?"
+    )
+    expect(page.locator("article.answer")).to_be_visible()
+    expect(page.locator(".turns li")).to_have_count(2)
+
+
+def test_without_script_one_asks_reads_opens_and_uploads(
+    browser: Browser, site: str, tmp_path: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(SECONDS)
+    page = context.new_page()
+    page.goto(site)
+    page.locator("#q").fill(MANAGER)
+    page.locator("#q").press("Enter")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.locator("article.answer [data-cite]").first.click()
+    expect(page.locator("mark").first).to_be_visible()
+    (tmp_path / "bell.md").write_text(
+        "# The bell\n\nThe bell of Tarn Chapel was cast in 1712.\n", encoding="utf-8"
+    )
+    page.goto(f"{site}/library/add")
+    page.locator("input[type=file]").set_input_files(str(tmp_path / "bell.md"))
+    page.locator("#collection-files").fill("bells")
+    page.locator("#collection-files").press("Enter")
+    page.wait_for_url(re.compile("/library/jobs"))
+    mine = page.locator(".list > li", has_text="“bells”")
+    expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.goto(f"{site}/?collection=bells")
+    page.locator("#q").fill("When was the bell of Tarn Chapel cast?")
+    page.locator("#q").press("Enter")
+    expect(page.locator("article.answer")).to_contain_text("1712")
+    context.close()
