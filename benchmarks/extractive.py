@@ -28,7 +28,7 @@ from benchmarks.homes import filled
 from benchmarks.paths import CACHE
 from benchmarks.record import save
 from benchmarks.sets.asked import Asked, AskedSet
-from benchmarks.sets.far_worded import FAR_WORDED
+from benchmarks.sets.far_worded import FAR_WORDED, SHELF
 from benchmarks.sets.reading import CLAPNQ, COVID, XQUAD
 from benchmarks.sets.sample import SAMPLE_SET
 from wellread.answers import Answer, Citation, Confidence, Question
@@ -42,7 +42,7 @@ from wellread.evaluation.bootstrap import bootstrap, percentile
 from wellread.kb import KnowledgeBase
 
 SETS: dict[str, AskedSet] = {
-    each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID, FAR_WORDED)
+    each.name: each for each in (SAMPLE_SET, XQUAD, CLAPNQ, COVID, FAR_WORDED, SHELF)
 }
 SEED = 7
 NOBODY = "none"

@@ -55,22 +55,41 @@ def encoded(pair: Pair) -> Encoded:
 
 
 def batches(rows: Sequence[Encoded], tokens: int, rng: random.Random) -> Iterator[Batch]:
-    """All ``rows`` once, in runs of like length of at most ``tokens`` with padding, shuffled."""
-    order = list(range(len(rows)))
-    rng.shuffle(order)
-    runs: list[list[int]] = []
-    for start in range(0, len(order), 4096):
-        part = sorted(order[start : start + 4096], key=lambda place: len(rows[place].ids))
-        run: list[int] = []
-        for place in part:
-            if run and (len(run) + 1) * len(rows[place].ids) > tokens:
+    """All ``rows`` once, in runs of like length of at most ``tokens`` with padding, shuffled.
+
+    The pairs of one group stay together.
+    """
+    units = _units(rows)
+    rng.shuffle(units)
+    runs: list[list[Encoded]] = []
+    for start in range(0, len(units), 2048):
+        run: list[Encoded] = []
+        for unit in sorted(units[start : start + 2048], key=_longest):
+            if run and (len(run) + len(unit)) * _longest(unit) > tokens:
                 runs.append(run)
                 run = []
-            run.append(place)
+            run = [*run, *unit]
         runs.append(run)
     rng.shuffle(runs)
     for run in runs:
-        yield batch([rows[place] for place in run])
+        yield batch(run)
+
+
+def _units(rows: Sequence[Encoded]) -> list[list[Encoded]]:
+    groups: dict[int, list[Encoded]] = {}
+    units: list[list[Encoded]] = []
+    for row in rows:
+        if row.pair.group is None:
+            units.append([row])
+        elif row.pair.group in groups:
+            groups[row.pair.group].append(row)
+        else:
+            units.append(groups.setdefault(row.pair.group, [row]))
+    return units
+
+
+def _longest(unit: Sequence[Encoded]) -> int:
+    return max(len(row.ids) for row in unit)
 
 
 def batch(rows: Sequence[Encoded]) -> Batch:

@@ -15,6 +15,7 @@ from wellread.models.embedders.local_embedder import LocalEmbedder
 
 WORDS = 100  # of a stretch, unless one sentence has more
 NEAREST = 3  # one of so many is taken
+MOST = 60  # so many are looked at: farther ones are easily told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +43,21 @@ class Neighbours:
         order = sorted(questions)
         self._asked = dict(zip(order, embedder.embed(order, "query"), strict=True))
 
-    def beside(self, number: int, one: Asked, rng: random.Random) -> Sequence[str]:
-        """Sentences near the question ``one`` of passage ``number`` that do not answer it."""
+    def beside(self, number: int, one: Asked, rng: random.Random) -> Sequence[Sequence[str]]:
+        """Texts near the question ``one`` of passage ``number`` that do not answer it.
+
+        Of its own passage and of others: which of a document's stretches answers is what has to be
+        told apart, and which of all documents'.
+        """
         odds = self._vectors @ self._asked[one.text]
-        near: list[Stretch] = []
-        for place in np.argsort(-odds):
+        near: dict[bool, list[Stretch]] = {True: [], False: []}
+        for place in np.argsort(-odds)[:MOST]:
             stretch = self._stretches[place]
-            held = stretch.passage == number and any(
-                stretch.first <= at < stretch.last for at in one.held
-            )
-            if not held:
-                near.append(stretch)
-            if len(near) == NEAREST:
-                break
-        return self._text(rng.choice(near))
+            own = stretch.passage == number
+            held = own and any(stretch.first <= at < stretch.last for at in one.held)
+            if not held and len(near[own]) < NEAREST:
+                near[own].append(stretch)
+        return [self._text(rng.choice(found)) for found in near.values() if found]
 
     def _text(self, one: Stretch) -> Sequence[str]:
         return self._found[one.passage].sentences[one.first : one.last]

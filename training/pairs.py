@@ -99,6 +99,8 @@ class Pair:
         label: of a question 1 where the text answers it, else 0; of a claim one of the constants.
         chosen: the sentence of the text that holds the answer; None where that is not known.
         weight: how much it counts; 1 for one that people wrote.
+        group: number of the question that it is one of several texts for, among which the one that
+            answers has to come first; None where it stands alone.
     """
 
     task: Literal["qa", "nli"]
@@ -108,6 +110,7 @@ class Pair:
     chosen: int | None = None
     weight: float = 1.0
     source: str = ""
+    group: int | None = None
 
 
 def pairs(

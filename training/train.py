@@ -21,7 +21,7 @@ from torch.nn import functional
 from training.encode import Batch, batches, encoded
 from training.model import Output, Reader, Size, load_encoder
 from training.neighbours import Neighbours
-from training.pairs import NOT_ENTAILED, READING, SHARES, STRICT_WITHOUT, pairs
+from training.pairs import NOT_ENTAILED, READING, SHARES, STRICT_WITHOUT, Pair, pairs
 from training.reworded import Thesaurus
 from training.shipped import shipped_state
 from training.written import passages, written_pairs
@@ -47,7 +47,7 @@ def train(options: argparse.Namespace) -> None:
         thesaurus=Thesaurus(options.wordnet) if options.wordnet else None,
     )
     if options.written:
-        own = [one for one in passages() if not one.held_out]
+        own = [one for one in passages(names=options.own) if not one.held_out]
         rng, near = random.Random(options.seed), Neighbours(own)
         for _ in range(options.written):
             made += written_pairs(own, rng, near=near, claims=options.claims)
@@ -123,6 +123,7 @@ def asked(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--reading", action="store_true", help="mostly passages with questions")
     parser.add_argument("--strict", action="store_true", help="no share-alike or forum texts")
     parser.add_argument("--written", type=int, default=0, help="times that our own are read")
+    parser.add_argument("--own", default="*", help="names of the files of our own, with commas")
     parser.add_argument("--claims", action="store_true", help="our own claims too")
     parser.add_argument("--wordnet", type=Path, help="ask part of the questions in other words")
     parser.add_argument("--seed", type=int, default=7)
@@ -159,20 +160,10 @@ def losses(output: Output, batch: Batch) -> dict[str, Tensor]:
             output.answers[asks], labels[asks].float(), weight=weights[asks], reduction="sum"
         )
         found["answers"] = each / len(pairs_)
-    chosen = torch.tensor(
-        [-1 if pair.chosen is None else pair.chosen for pair in pairs_], device=device
-    )
-    known = (chosen >= 0) & (chosen < output.chosen.shape[1])
-    # A sentence that was cut off has no odds, and nothing is learnt from it.
-    known &= (
-        output.chosen.gather(1, chosen.clamp(min=0, max=output.chosen.shape[1] - 1)[:, None])[:, 0]
-        > -5e3
-    )
-    several = (output.chosen > -5e3).sum(1) > 1
-    if (known & several).any():
-        pick = known & several
-        each = functional.cross_entropy(output.chosen[pick], chosen[pick], reduction="sum")
-        found["chosen"] = each / len(pairs_)
+    if ranked := ranking_loss(output.answers, pairs_):
+        found["ranked"] = torch.stack(ranked).sum() / len(pairs_)
+    if asks.any():
+        found |= choice_loss(output, pairs_)
     claims = ~asks
     if claims.any():
         odds = functional.log_softmax(output.entails[claims], 1)
@@ -182,6 +173,43 @@ def losses(output: Output, batch: Batch) -> dict[str, Tensor]:
         each = torch.where(label == NOT_ENTAILED, either, exact) * weights[claims]
         found["entails"] = each.sum() / len(pairs_)
     return found
+
+
+def ranking_loss(answers: Tensor, pairs_: Sequence[Pair]) -> list[Tensor]:
+    """Of each group: how far the text that answers is from the highest log odds of all.
+
+    Cross-entropy over a question's texts, as rerankers are trained (Cao et al. 2007, "ListNet").
+    """
+    groups: dict[int, list[int]] = {}
+    for place, pair in enumerate(pairs_):
+        if pair.group is not None:
+            groups.setdefault(pair.group, []).append(place)
+    found = []
+    for places in groups.values():
+        right = [place for place in places if pairs_[place].label]
+        if right and len(right) < len(places):
+            found.append(answers[places].logsumexp(0) - answers[right].logsumexp(0))
+    return found
+
+
+def choice_loss(output: Output, pairs_: Sequence[Pair]) -> dict[str, Tensor]:
+    """Cross-entropy of the sentence that answers among those of its text."""
+    chosen = torch.tensor(
+        [-1 if pair.chosen is None else pair.chosen for pair in pairs_],
+        device=output.answers.device,
+    )
+    known = (chosen >= 0) & (chosen < output.chosen.shape[1])
+    # A sentence that was cut off has no odds, and nothing is learnt from it.
+    known &= (
+        output.chosen.gather(1, chosen.clamp(min=0, max=output.chosen.shape[1] - 1)[:, None])[:, 0]
+        > -5e3
+    )
+    several = (output.chosen > -5e3).sum(1) > 1
+    pick = known & several
+    if not pick.any():
+        return {}
+    each = functional.cross_entropy(output.chosen[pick], chosen[pick], reduction="sum")
+    return {"chosen": each / len(pairs_)}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ where it takes both), ``!3`` one that it contradicts, ``~3`` one that is near it
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import zlib
@@ -20,6 +21,8 @@ from training.pairs import CONTRADICTED, ENTAILED, NOISY, NOT_ENTAILED, OPEN, Pa
 
 FOLDER = Path(__file__).parent / "written"
 MOST = (45, 130)  # words of a window
+HEADED = 0.2  # of the texts that answer stand under their title
+COUNTERED = 0.5  # of the claims come once more with a text of which the opposite holds
 HELD_OUT = 10  # of so many passages one is never learnt from
 LABELS = {"+": ENTAILED, "!": CONTRADICTED, "~": OPEN}
 
@@ -49,15 +52,18 @@ class Passage:
         return zlib.crc32(" ".join(self.sentences).encode()) % HELD_OUT == 0
 
 
-def passages(folder: Path = FOLDER) -> list[Passage]:
-    """All passages of the files of ``folder``, in their order.
+def passages(folder: Path = FOLDER, names: str = "*") -> list[Passage]:
+    """All passages of the files of ``folder`` called like one of ``names``, in their order.
+
+    Args:
+        names: patterns of file names without ``.txt``, with commas.
 
     Raises:
         ValueError: a block is not as it should be; the message names file and block.
     """
     return [
         _passage(block, f"{path.name}, block {number}")
-        for path in sorted(folder.glob("*.txt"))
+        for path in sorted({path for one in names.split(",") for path in folder.glob(f"{one}.txt")})
         for number, block in enumerate(
             re.split(r"\n\s*\n", path.read_text(encoding="utf-8").strip()), start=1
         )
@@ -84,10 +90,10 @@ def _passage(block: str, where: str) -> Passage:
 
 
 class Beside(Protocol):
-    """Finds sentences that are near a question and do not answer it."""
+    """Finds texts that are near a question and do not answer it."""
 
-    def beside(self, number: int, one: Asked, rng: random.Random) -> Sequence[str]:
-        """Sentences for the question ``one`` of passage ``number``."""
+    def beside(self, number: int, one: Asked, rng: random.Random) -> Sequence[Sequence[str]]:
+        """Texts, as their sentences, for the question ``one`` of passage ``number``."""
 
 
 def written_pairs(
@@ -97,21 +103,48 @@ def written_pairs(
 
     Questions and true claims share few words with their sentence, false ones many. So that this is
     no sign, each answered question and true claim comes once more without the sentence it rests
-    on, each question beside a text that is ``near`` it, and each contradicted claim beside the
-    sentence itself, which is true.
+    on, each question beside texts that are ``near`` it, and each contradicted claim beside the
+    sentence itself, which is true. All texts of an answered question are one group.
     """
+    numbers = itertools.count(rng.randrange(1 << 40))
     for number, passage in enumerate(found):
         for one in passage.asked:
-            if one.sign != "?" and not claims:
-                continue
-            yield _of(passage.sentences, one, rng)
-            if one.sign in "?+" and one.held and len(passage.sentences) > len(one.held):
-                yield _without(_rest(passage.sentences, one.held, rng), one)
             if one.sign == "?":
-                yield _without(near.beside(number, one, rng), one)
-            if one.sign == "!":
-                quoted = Asked(sign="+", held=one.held, text=passage.sentences[one.held[0]])
-                yield replace(_of(passage.sentences, quoted, rng), weight=NOISY)
+                group = next(numbers) if one.held else None
+                for pair in _of_question(number, passage, one, rng, near):
+                    yield replace(pair, group=group)
+            elif claims:
+                yield from _of_claim(passage, one, rng)
+
+
+def _of_question(
+    number: int, passage: Passage, one: Asked, rng: random.Random, near: Beside
+) -> Iterator[Pair]:
+    if one.held:
+        yield _headed(_of(passage.sentences, one, rng), passage.kind, rng)
+        if len(passage.sentences) > len(one.held):
+            yield _without(_rest(passage.sentences, one.held, rng), one)
+    for text in near.beside(number, one, rng):
+        yield replace(_without(text, one), weight=NOISY if one.held else 1.0)
+
+
+def _of_claim(passage: Passage, one: Asked, rng: random.Random) -> Iterator[Pair]:
+    yield _of(passage.sentences, one, rng)
+    if rng.random() > COUNTERED:
+        return
+    if one.sign == "+" and len(passage.sentences) > len(one.held):
+        yield _without(_rest(passage.sentences, one.held, rng), one)
+    if one.sign == "!":
+        quoted = Asked(sign="+", held=one.held, text=passage.sentences[one.held[0]])
+        yield replace(_of(passage.sentences, quoted, rng), weight=NOISY)
+
+
+def _headed(pair: Pair, title: str, rng: random.Random) -> Pair:
+    """``pair``, some of them under a title, as texts are read whose title the question names."""
+    if rng.random() > HEADED:
+        return pair
+    chosen = None if pair.chosen is None else pair.chosen + 1
+    return replace(pair, sentences=(title, *pair.sentences), chosen=chosen)
 
 
 def _of(sentences: Sequence[str], one: Asked, rng: random.Random) -> Pair:
