@@ -81,10 +81,10 @@ def test_a_text_without_the_answer_answers_less(trained: TrainedReader) -> None:
 @pytest.mark.parametrize(
     ("question", "odds"),
     [
-        ("When does the ferry sail?", -3.06),
-        ("Where can I buy a ticket?", 2.31),
-        ("Who painted the boat?", -4.05),
-        ("How long is the crossing?", -3.35),
+        ("When does the ferry sail?", -2.52),
+        ("Where can I buy a ticket?", 3.11),
+        ("Who painted the boat?", -3.46),
+        ("How long is the crossing?", -3.76),
     ],
 )
 def test_every_processor_says_the_same(model: TrainedModel, question: str, odds: float) -> None:
