@@ -301,7 +301,7 @@ class Question:
         strict: drop unsupported sentences; None takes the setting.
         max_clusters: most stories that news is told from; None takes the setting.
         owner: whose question it is; sessions and their answers are private to their owner.
-        fresh: write anew, whatever answer is kept.
+        fresh: write anew, whatever answer is kept. ``recorded``: whether this one is kept.
     """
 
     text: str
@@ -312,6 +312,7 @@ class Question:
     max_clusters: int | None = None
     owner: str = ""
     fresh: bool = False
+    recorded: bool = True
 
     def __post_init__(self) -> None:
         for name in ("text", "filters", "session_id", "owner"):

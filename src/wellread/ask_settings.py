@@ -182,3 +182,22 @@ class CacheSettings(Section):
     """Whether answers are kept to be given again."""
 
     answers: bool = setting(True, "whether the same question on the same material is written once")
+
+
+class ResearchSettings(Section):
+    """What a run of deep research may take, unless it is told otherwise."""
+
+    rounds: int = setting(4, "most rounds of searching", ge=1, le=10)
+    seconds: float = setting(60.0, "longest that a run may work, in seconds", gt=0)
+    searches: int = setting(60, "most searches of one run", ge=1, le=1000)
+    dollars: float | None = setting(
+        None, "US dollars that the language model of one run may cost; empty: the budget's", ge=0
+    )
+    sentences: int = setting(40, "most sentences of a report", ge=3, le=200)
+    side_by_side: int = setting(4, "searches that are made at a time", ge=1, le=16)
+    auto_seconds: float = setting(
+        20.0, "estimate in seconds up to which a plan is followed without being shown first", ge=0
+    )
+    auto_dollars: float = setting(
+        0.1, "estimate in US dollars up to which a plan is followed without being shown first", ge=0
+    )

@@ -25,6 +25,7 @@ from wellread.ask_settings import (
     GenerationSettings,
     QaSettings,
     ReaderSettings,
+    ResearchSettings,
     Section,
     setting,
 )
@@ -180,6 +181,7 @@ class Settings(Section):
     qa: QaSettings = QaSettings()
     budget: BudgetSettings = BudgetSettings()
     cache: CacheSettings = CacheSettings()
+    research: ResearchSettings = ResearchSettings()
     serve: ServeSettings = ServeSettings()
 
 

@@ -59,6 +59,7 @@ class Facet:
         filters: the limits of its search, those of the question included.
         why: where it comes from, in words ("11 of the documents found are from 2023").
         round: in which it came up; 1 for those of the plan.
+        passages: ids of passages that are read in place of a search (a section of a document).
     """
 
     id: str
@@ -68,6 +69,7 @@ class Facet:
     filters: Filters = field(default_factory=Filters)
     why: str = ""
     round: int = 1
+    passages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,7 @@ async def answer(
         again = replace(place.answer, steps=tuple(clock.steps))
         for sentence in again.sentences:
             yield SentenceEvent(sentence=sentence)
-        await in_thread(_record, kb, place, again)
+        await in_thread(_record, kb, place, again, question)
         yield FinalEvent(answer=again)
         return
     parts: list[Part] = []
@@ -115,7 +115,7 @@ async def answer(
     next_ones = whole.reply.readings or aside.suggestions
     reply = replace(whole.reply, related=aside.related, readings=next_ones)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
-    await in_thread(_record, kb, place, done)
+    await in_thread(_record, kb, place, done, question)
     yield FinalEvent(answer=done)
 
 
@@ -344,7 +344,8 @@ def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
     )
 
 
-def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer) -> None:
-    answer_reuse.record(kb, place, done)
-    if done.answered_by in (NOBODY, CATALOGUE) and done.data_gaps:
-        kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))
+def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer, asked: Question) -> None:
+    if asked.recorded:
+        answer_reuse.record(kb, place, done)
+        if done.answered_by in (NOBODY, CATALOGUE) and done.data_gaps:
+            kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))

@@ -1,29 +1,57 @@
 """The one way from a question to a report. Read this first.
 
 look → plan → search in rounds → choose → write → verify → deliver, and the report is recorded.
-``research`` yields events; the last one (``ReportEvent``) holds the report.
+``research`` yields events; the last one (``ReportEvent``) holds the report. A run is durable: each
+step is journaled (``run_state.py``), so one that was killed goes on where it was.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
-from wellread.ask.answer import answer, final
-from wellread.errors import WellreadError
-from wellread.identity import tagged_hash
+from anyio import to_thread
+
+from wellread.ask.retrieve.search import check_collections
+from wellread.codec import from_plain, to_plain
+from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.reports import (
-    Facet,
+    Limits,
+    NumberedEvent,
     PlanEvent,
     Report,
     ReportEvent,
-    ReportSection,
     ResearchEvent,
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.types import Span
+from wellread.research.delivery import Material, deliver
+from wellread.research.planning import (
+    Planned,
+    plan_of,
+    turn_from_plain,
+    turn_of,
+    turn_to_plain,
+    understood,
+)
+from wellread.research.rounds import search_rounds
+from wellread.research.run_state import RunState, here
+from wellread.store.catalogue.asking.research_records import ResearchRun
+
+in_thread = to_thread.run_sync
+
+
+def usual_limits(kb: KnowledgeBase) -> Limits:
+    """The limits of the settings."""
+    given = kb.settings.research
+    return Limits(
+        rounds=given.rounds,
+        seconds=given.seconds,
+        searches=given.searches,
+        dollars=given.dollars,
+    )
 
 
 async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> ResearchPlan:
@@ -34,8 +62,25 @@ async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> Research
             switched off.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    facet = Facet(id="f1", kind="question", title="Answer", query=request.question.text)
-    return ResearchPlan(question=request.question.text, facets=(facet,), searches=1, seconds=1.0)
+    await _checked(kb, request)
+    turn = await turn_of(kb, request.question)
+    analysis = await in_thread(understood, kb, turn)
+    return (await in_thread(plan_of, kb, analysis, request)).plan
+
+
+async def begin(
+    kb: KnowledgeBase, request: ResearchRequest, plan: ResearchPlan | None = None
+) -> str:
+    """Keep a run that ``research`` can take up; its id.
+
+    Raises:
+        RequestError: as ``plan_research``.
+        StoreError: the catalogue cannot be written.
+    """
+    await _checked(kb, request)
+    run_id = f"run_{secrets.token_urlsafe(12)}"
+    await in_thread(kb.catalogue.research.begin, run_id, request, plan)
+    return run_id
 
 
 async def research(
@@ -44,32 +89,36 @@ async def research(
     """Research ``request`` in the material of ``kb``; the last event holds the report.
 
     Args:
-        run_id: of a run that was begun before: what it did is not done again.
+        run_id: of a run that was begun (``begin``), perhaps by a process that died: what it did is
+            not done again, and ``request`` is the one that it was begun with.
 
     Raises:
         RequestError: the question is empty or too long, its collection is unknown, or asking is
-            switched off.
+            switched off; the run is not there or has ended.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    began = time.monotonic()
-    plan = await plan_research(kb, request)
-    yield PlanEvent(plan=plan)
-    done = await final(answer(kb, request.question))
-    whole = Span(start=0, end=len(done.text))
-    section = ReportSection(facet="f1", title="Answer", span=whole, found=bool(done.citations))
-    yield ReportEvent(
-        report=Report(
-            id=run_id or tagged_hash("run", done.id),
-            answer=done,
-            plan=plan,
-            summary=whole,
-            sections=(section,),
-            stopped="complete",
-            rounds=1,
-            searches=1,
-            seconds=time.monotonic() - began,
-        )
+    run_id = run_id or await begin(kb, request)
+    kept = await in_thread(_taken_up, kb, run_id, request)
+    state = RunState(
+        kb=kb,
+        id=run_id,
+        limits=kept.request.limits,
+        journal=await in_thread(kb.catalogue.research.steps, run_id),
+        before=kept.seconds,
     )
+    number = 0
+    try:
+        async with aclosing(_stages(kb, state, kept.request)) as events:
+            async for event in events:
+                number += 1
+                if isinstance(event, ReportEvent):
+                    await in_thread(_record, kb, run_id, event.report)
+                told = NumberedEvent(number=number, event=event)
+                await in_thread(kb.catalogue.research.tell, run_id, told)
+                yield event
+    except WellreadError as error:
+        await in_thread(kb.catalogue.research.fail, run_id, str(error))
+        raise
 
 
 async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
@@ -78,3 +127,51 @@ async def last_report(events: AsyncIterator[ResearchEvent]) -> Report:
         if isinstance(event, ReportEvent):
             return event.report
     raise WellreadError("the research ended without a report", hint="report this as a defect")
+
+
+async def _stages(
+    kb: KnowledgeBase, state: RunState, request: ResearchRequest
+) -> AsyncGenerator[ResearchEvent]:
+    """The stages of one run."""
+    if not state.has("question"):
+        await state.keep("question", turn_to_plain(await turn_of(kb, request.question)))
+    turn = turn_from_plain(request.question, state.journal["question"])
+    analysis = await in_thread(understood, kb, turn)
+    if not state.has("plan"):
+        await state.keep("plan", to_plain(await in_thread(plan_of, kb, analysis, request)))
+    planned = from_plain(Planned, state.journal["plan"])
+    await in_thread(kb.catalogue.research.planned, state.id, planned.plan)
+    yield PlanEvent(plan=planned.plan)
+    state.facets = list(planned.plan.facets)
+    state.filters = planned.filters
+    async for event in search_rounds(state, analysis):
+        yield event
+    material = Material(turn=turn, analysis=analysis, planned=planned)
+    async for delivered in deliver(state, material):
+        yield delivered
+
+
+def _taken_up(kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> ResearchRun:
+    """The run, from now on worked on by this process."""
+    kept = kb.catalogue.research.get(run_id, request.question.owner)
+    if kept is None:
+        raise UnknownNameError(
+            f"there is no research {run_id!r}", hint="begin a new one; the oldest are forgotten"
+        )
+    if kept.state in ("done", "cancelled"):
+        raise RequestError(f"research {run_id} has ended", hint="its report is kept; read that")
+    kb.catalogue.research.work(run_id, *here())
+    return kept
+
+
+async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> None:
+    if not kb.settings.qa.enabled:
+        raise RequestError("asking is switched off", hint="set qa.enabled to true")
+    await in_thread(check_collections, kb, request.question.filters)
+
+
+def _record(kb: KnowledgeBase, run_id: str, report: Report) -> None:
+    kb.catalogue.record_answer(report.answer)
+    for gap in report.answer.data_gaps:
+        kb.catalogue.record_gap(report.plan.question, gap)
+    kb.catalogue.research.finish(run_id, report)

@@ -22,7 +22,7 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
-SHAPELESS = {"sources", "web", "serve", "budget", "cache", "embedding", "chunking"}
+SHAPELESS = {"sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"}
 MARKS = " .?!…¿¡"
 
 

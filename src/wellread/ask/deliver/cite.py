@@ -124,9 +124,17 @@ def cite(
 
     A claim that is not found in the draft is skipped: only delivered text gets a verdict.
     """
-    by_key = {piece.key: piece for piece in evidence}
-    sources = sources_of(kb.catalogue.marks_over, list(by_key.values()))
     page = CitedText(kb)
+    add_draft(page, draft, checked, evidence)
+    return page
+
+
+def add_draft(
+    page: CitedText, draft: str, checked: Sequence[Checked], evidence: Sequence[Evidence]
+) -> None:
+    """Add ``draft`` to a page as ``cite`` does; what was cited before keeps its number."""
+    by_key = {piece.key: piece for piece in evidence}
+    sources = sources_of(page.kb.catalogue.marks_over, list(by_key.values()))
     place = 0
     for item in checked:
         start = draft.find(item.claim.text, place)
@@ -137,7 +145,6 @@ def cite(
         rests_on = [sources.of(piece, span) for piece, span in _rests_on(item, by_key)]
         page.say(item.claim.text, item.verdict, rests_on)
     page.text += draft[place:]
-    return page
 
 
 def _rests_on(item: Checked, by_key: dict[str, Evidence]) -> list[tuple[Evidence, Span]]:

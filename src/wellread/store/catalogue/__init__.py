@@ -17,6 +17,7 @@ from wellread.store.catalogue import document_writes
 from wellread.store.catalogue.asking import answer_records
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
+from wellread.store.catalogue.asking.research_records import ResearchRuns
 from wellread.store.catalogue.documents import collection_records, index_debts, lookup
 from wellread.store.catalogue.documents.aggregates import Censuses
 from wellread.store.catalogue.documents.collection_records import Collections, Vocabularies
@@ -54,6 +55,7 @@ class Catalogue(CataloguePart):
         self.calls = Calls(database)
         self.answer_cache = AnswerCache(database)
         self.sessions = Sessions(database)
+        self.research = ResearchRuns(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

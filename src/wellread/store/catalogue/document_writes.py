@@ -14,6 +14,7 @@ from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records
 from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.asking.research_records import forget_research
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
@@ -95,6 +96,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         _forget_staged(connection, ids)
     index_debts.plan_removals(connection, list(versions.items()))
     answer_records.forget_documents(connection, removed, titles)
+    forget_research(connection, versions)
     index_debts.note_deletion(connection)
 
 

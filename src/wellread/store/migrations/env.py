@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from wellread.store.schema.tables import metadata
+from wellread.store.schema.research_tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,0 +1,277 @@
+"""From what was read to the report: sentences are chosen, checked, and put together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from anyio import to_thread
+
+from wellread.answers import (
+    EXTRACTIVE,
+    NOBODY,
+    Answer,
+    Confidence,
+    Related,
+    Step,
+    Usage,
+)
+from wellread.ask.answer import answer, final
+from wellread.ask.deliver.cite import CitedText
+from wellread.ask.understand.followups.conversation import Opened
+from wellread.identity import tagged_hash
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.reports import (
+    WARNINGS,
+    Facet,
+    ProgressEvent,
+    ReadDocument,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+)
+from wellread.research.candidates import Candidates, candidates_of
+from wellread.research.planning import Planned
+from wellread.research.report_text import (
+    IN_SUMMARY,
+    MOST_LISTED,
+    ReportPage,
+    SectionDraft,
+    looked_for,
+    not_used,
+    section_draft,
+    summary_of_answer,
+    timeline,
+)
+from wellread.research.run_state import RunState
+from wellread.research.selecting import Room, Selected, select
+from wellread.types import Span
+
+OF_A_DOCUMENT, OF_A_FACET = 2, 12  # sentences
+NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
+WHOLE = Confidence(
+    score=0.6,
+    band="medium",
+    reasoning="the sources are told part by part; no single answer was asked for",
+)
+NOWHERE = "The sources hold nothing about this question."
+NOT_DIRECTLY = "The sources do not answer this directly; what they say nearest to it: "
+
+
+@dataclass(slots=True)
+class Material:
+    """What the report is made of.
+
+    Attributes:
+        quick: the answer of the one search, where the question asks for one.
+        drafts: facet id to its section.
+    """
+
+    turn: Opened
+    analysis: Analysis
+    planned: Planned
+    quick: Answer | None = None
+    candidates: Candidates = field(
+        default_factory=lambda: Candidates(evidence=(), options=(), ranked=())
+    )
+    selected: Sequence[Selected] = ()
+    drafts: dict[str, SectionDraft] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
+
+
+async def deliver(state: RunState, material: Material) -> AsyncIterator[ResearchEvent]:
+    """Choose, write, check; the report at the end.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+        StoreError: the catalogue cannot be read.
+    """
+    kb = state.kb
+    if not material.planned.whole:
+        question = replace(
+            material.turn.question, mode="quick", fresh=True, recorded=False, session_id=""
+        )
+        material.quick = await final(answer(kb, question))
+    await to_thread.run_sync(_choose, state, material)
+    text = (
+        f"{len(material.selected)} sentences chosen from {len(material.candidates.evidence)} "
+        f"passages of {len(state.pool.documents())} documents"
+    )
+    yield ProgressEvent(round=state.rounds, stage="write", text=text, found=len(material.selected))
+    report = await to_thread.run_sync(_composed, state, material)
+    checked = len(report.answer.sentences)
+    dropped = report.answer.dropped_sentences
+    text = f"{checked} sentences are borne out by their sources, {dropped} were left out"
+    yield ProgressEvent(round=state.rounds, stage="verify", text=text, found=checked)
+    yield ReportEvent(report=report)
+
+
+def _choose(state: RunState, material: Material) -> None:
+    """Choose the sentences and draft a section of each facet that has some."""
+    kb, analysis = state.kb, material.analysis
+    material.candidates = candidates_of(kb, analysis, state.facets, state.pool)
+    most = kb.settings.research.sentences
+    whole = material.planned.whole
+    room = Room(
+        sentences=most,
+        of_a_document=most if whole else OF_A_DOCUMENT,
+        of_a_facet=max(2, most // max(1, len(state.facets))) if whole else OF_A_FACET,
+    )
+    material.selected = select(material.candidates, state.facets, room)
+    for facet in state.facets:
+        own = [one for one in material.selected if one.facet == facet.id]
+        if own:
+            material.drafts[facet.id] = section_draft(kb, analysis, material.candidates, own)
+
+
+def _composed(state: RunState, material: Material) -> Report:
+    """The report as it goes out."""
+    kb = state.kb
+    report = ReportPage(kb=kb, page=CitedText(kb))
+    report.heading("Summary")
+    _summary(kb, material, report)
+    report.summary = Span(start=0, end=len(report.page.text.rstrip()))
+    facets = [one for one in state.facets if _told(one, material.drafts)]
+    for facet in facets if state.pool.hits else ():
+        report.section(facet, material.drafts.get(facet.id))
+    _conflicts(report, material.quick)
+    dated = timeline(report)
+    looked_for(report, state.facets)
+    documents = _read(state, report)
+    not_used(report, documents)
+    stopped = state.stopped or "complete"
+    warning = "; ".join(filter(None, (WARNINGS.get(stopped, ""), state.failure)))
+    return Report(
+        id=state.id,
+        answer=_answer(state, material, report, documents, warning),
+        plan=replace(material.planned.plan, facets=tuple(state.facets)),
+        summary=report.summary,
+        sections=tuple(report.sections),
+        stopped=stopped,
+        rounds=state.rounds,
+        searches=state.searches,
+        seconds=round(state.seconds, 3),
+        calls=state.calls,
+        matrix=tuple(report.matrix),
+        timeline=dated,
+        documents=tuple(documents),
+        warning=warning,
+    )
+
+
+def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
+    """Whether a facet has a section: what was asked for always, what else came up if it tells."""
+    return facet.kind not in ("question", "bridge") or facet.id in drafts
+
+
+def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
+    """The quick answer; where there is none, the best sentences, each of another facet."""
+    quick = material.quick
+    if quick is not None and quick.answered_by != NOBODY and quick.sentences:
+        summary_of_answer(report, quick)
+        return
+    best = {one.facet: one for one in reversed(material.selected)}
+    chosen = [one for one in material.selected if best[one.facet] is one][:IN_SUMMARY]
+    if not chosen:
+        report.page.text += quick.text if quick is not None else NOWHERE
+        return
+    if quick is not None:
+        report.page.text += f"{NOT_DIRECTLY}\n\n"
+    draft = section_draft(kb, material.analysis, material.candidates, chosen)
+    if draft.checked:
+        report.add(draft)
+
+
+def _conflicts(report: ReportPage, quick: Answer | None) -> None:
+    """What the sources disagree on, each view with what it rests on."""
+    if quick is None or not quick.conflicts:
+        return
+    report.heading("What the sources disagree on")
+    cited = {one.id: one.document_id for one in quick.citations}
+    lines = []
+    for conflict in quick.conflicts:
+        lines.append(f"- {conflict.about}{f' ({conflict.reason})' if conflict.reason else ''}")
+        for view in conflict.views:
+            marks = report.markers([cited[one] for one in view.citations if one in cited])
+            lines.append(f"  - {' '.join(view.text.split())} {marks}".rstrip())
+    report.page.text += "\n".join(lines)
+
+
+def _read(state: RunState, report: ReportPage) -> list[ReadDocument]:
+    """Every document that was read: the nearest first, then what led on from them."""
+    cited = {one.document_id for one in report.page.citations}
+    led = [one.id for one in state.facets if one.kind == "bridge"]
+    counts = Counter(hit.document.id for hit in state.pool.hits.values())
+    titles = {hit.document.id: hit.document.title for hit in state.pool.hits.values()}
+    return [
+        ReadDocument(id=known, title=titles[known], passages=counts[known], cited=known in cited)
+        for known in state.pool.documents(led)
+    ]
+
+
+def _answer(
+    state: RunState,
+    material: Material,
+    report: ReportPage,
+    documents: Sequence[ReadDocument],
+    warning: str,
+) -> Answer:
+    turn, quick, page = material.turn, material.quick, report.page
+    named = {one.id for one in state.facets if one.kind in NAMED}
+    missing = [one.title for one in report.sections if not one.found and one.facet in named]
+    gaps = tuple(f"nothing found about “{title}”" for title in missing)
+    sure = _sure(material, bool(page.sentences))
+    notes = (
+        *turn.notes,
+        *material.analysis.respelt,
+        *(
+            f"nothing was found within {one}, so it was left out"
+            for one in material.planned.relaxed
+        ),
+        *material.planned.failures,
+        *((warning,) if warning else ()),
+    )
+    unused = [
+        Related(kind="document", title=one.title, id=one.id, reason="read and not cited")
+        for one in documents
+        if not one.cited
+    ]
+    return Answer(
+        id=tagged_hash("ans", state.id),
+        question=" ".join(turn.asked.split()),
+        standalone=turn.question.text if turn.question.text != turn.asked else "",
+        type=material.analysis.type,
+        owner=turn.question.owner,
+        text=page.text.strip(),
+        citations=tuple(page.citations),
+        sentences=tuple(page.sentences),
+        confidence=sure,
+        answered_by=EXTRACTIVE if page.sentences else NOBODY,
+        mode="deep",
+        session_id=turn.question.session_id,
+        data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
+        conflicts=(),
+        premises=quick.premises if quick else (),
+        related=tuple(unused[:MOST_LISTED]),
+        notes=tuple(dict.fromkeys(notes)),
+        table=quick.table if quick else None,
+        relaxed=material.planned.relaxed,
+        limits=quick.limits if quick else (),
+        failures=material.planned.failures,
+        rewritten=turn.rewritten,
+        dropped_sentences=report.dropped,
+        usage=material.usage,
+        steps=(Step(name="research", seconds=round(state.seconds, 3), found=len(state.pool.hits)),),
+    )
+
+
+def _sure(material: Material, found: bool) -> Confidence:
+    """How sure the summary's answer is; a report on a whole answers nothing that could be wrong."""
+    if material.quick is None:
+        return WHOLE if found else Confidence(score=0.0, band="none", reasoning=NOWHERE)
+    sure = material.quick.confidence
+    if sure.band == "none" and found:
+        return replace(sure, band="low")
+    return sure

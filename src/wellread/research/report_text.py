@@ -1,0 +1,249 @@
+"""The report as Markdown: summary, a section per facet, timeline, what was looked for, what was not
+used; one bibliography, numbered in the order of the text. Every sentence is checked on its way in.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from wellread.answers import Answer, Checked, Claim, Evidence
+from wellread.ask.deliver.cite import CitedText, add_draft, pruned, styled
+from wellread.ask.verify.check_claims import checked as check_claims
+from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
+from wellread.kb import KnowledgeBase
+from wellread.questions import Analysis
+from wellread.reports import DatedSentence, Facet, MatrixCell, ReadDocument, ReportSection
+from wellread.research.candidates import Candidates
+from wellread.research.selecting import Selected
+from wellread.types import DocumentFacts, Span
+
+NOTHING = "Nothing was found."
+IN_SUMMARY = 4  # sentences, where no answer is the summary
+LEAST_DATED = 3  # sources, from which there is a timeline
+MOST_LISTED = 12  # sources that are named as read and not used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionDraft:
+    """A section before it is cited: text, checked claims, and the evidence that they rest on."""
+
+    text: str
+    checked: tuple[Checked, ...]
+    evidence: tuple[Evidence, ...]
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class ReportPage:
+    """The report under construction."""
+
+    kb: KnowledgeBase
+    page: CitedText
+    sections: list[ReportSection] = field(default_factory=list)
+    matrix: list[MatrixCell] = field(default_factory=list)
+    summary: Span = field(default_factory=lambda: Span(start=0, end=0))
+    dropped: int = 0
+
+    def heading(self, title: str) -> int:
+        """Begin a part; where it begins."""
+        self.page.text = self.page.text.rstrip() + ("\n\n" if self.page.text else "")
+        start = len(self.page.text)
+        self.page.text += f"## {plain_label(title)}\n\n"
+        return start
+
+    def add(self, draft: SectionDraft) -> None:
+        """Put in a draft."""
+        add_draft(self.page, draft.text, draft.checked, draft.evidence)
+        self.dropped += draft.dropped
+
+    def section(self, facet: Facet, draft: SectionDraft | None) -> None:
+        """The part of one facet; "nothing was found" where no sentence of it is borne out."""
+        start, first = self.heading(facet.title), len(self.page.sentences)
+        if draft is not None and draft.checked:
+            self.add(draft)
+        new = range(first, len(self.page.sentences))
+        if not new:
+            self.page.text += NOTHING
+        cells: dict[str, list[int]] = defaultdict(list)
+        cited = {one.id: one.document_id for one in self.page.citations}
+        for place in new:
+            for number in self.page.sentences[place].citations:
+                if place not in cells[cited[number]]:
+                    cells[cited[number]].append(place)
+        self.matrix += [
+            MatrixCell(facet=facet.id, document_id=known, sentences=tuple(places))
+            for known, places in cells.items()
+        ]
+        span = Span(start=start, end=len(self.page.text))
+        self.sections.append(
+            ReportSection(facet=facet.id, title=facet.title, span=span, found=bool(new))
+        )
+
+    def markers(self, documents: Sequence[str]) -> str:
+        """The marker of the first citation of each document."""
+        first = {one.document_id: one for one in reversed(self.page.citations)}
+        style = self.kb.settings.citations.style
+        shown = [styled(self.kb, first[known], style) for known in documents if known in first]
+        return " ".join(shown)
+
+
+def summary_of_answer(report: ReportPage, answer: Answer) -> None:
+    """The quick answer as the summary, its citations numbered as those of the report."""
+    page, text = report.page, answer.text
+    place = 0
+    by_number = {one.id: one for one in answer.citations}
+    style = report.kb.settings.citations.style
+    for sentence in answer.sentences:
+        page.text += text[place : sentence.span.start]
+        place = sentence.span.end
+        span = Span(start=len(page.text), end=len(page.text) + len(sentence.text))
+        page.text += sentence.text
+        numbers = []
+        for number in sentence.citations:
+            old = f" {styled(report.kb, by_number[number], style)}"
+            if text.startswith(old, place):
+                place += len(old)
+            new = page.numbered(replace(by_number[number], answer_span=span))
+            page.text += f" {styled(report.kb, new, style)}"
+            numbers.append(new.id)
+        page.sentences.append(replace(sentence, span=span, citations=tuple(numbers)))
+    page.text += text[place:]
+
+
+def section_draft(
+    kb: KnowledgeBase, analysis: Analysis, candidates: Candidates, chosen: Sequence[Selected]
+) -> SectionDraft:
+    """The chosen sentences of one facet as a list, by date and document, each one checked.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+    """
+    groups = _by_document(candidates, chosen)
+    lines: list[str] = []
+    claims: list[Claim] = []
+    for document, options in groups:
+        told = in_order(options, candidates.options)
+        day = f"{document.published_at:%Y-%m-%d}: " if document.published_at else ""
+        lines.append(f"- {day}{' '.join(' '.join(one.text.split()) for one in told)}")
+        claims += [
+            Claim(
+                text=" ".join(one.text.split()),
+                keys=(candidates.evidence[one.evidence].key,),
+                source=one.span,
+            )
+            for one in told
+        ]
+    used = {key for claim in claims for key in claim.keys}
+    evidence = [piece for piece in candidates.evidence if piece.key in used]
+    return checked_draft(kb, analysis, "\n".join(lines), claims, evidence)
+
+
+def checked_draft(
+    kb: KnowledgeBase,
+    analysis: Analysis,
+    text: str,
+    claims: Sequence[Claim],
+    evidence: Sequence[Evidence],
+) -> SectionDraft:
+    """``text`` with the claims that the evidence bears out, and no others.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+    """
+    found = check_claims(
+        claims,
+        evidence,
+        kb.checker,
+        voices=analysis.voices,
+        reader=kb.reader,
+        most=kb.settings.reader.most,
+    )
+    kept = [item for item in found if item.verdict.name.supports]
+    text, kept = pruned(text, found, kept)
+    return SectionDraft(
+        text=text if kept else "",
+        checked=tuple(kept),
+        evidence=tuple(evidence),
+        dropped=len(found) - len(kept),
+    )
+
+
+def _by_document(
+    candidates: Candidates, chosen: Sequence[Selected]
+) -> list[tuple[DocumentFacts, list[Option]]]:
+    """The sentences of each document; those with a date first, by date."""
+    groups: dict[str, list[Option]] = defaultdict(list)
+    documents: dict[str, DocumentFacts] = {}
+    for one in chosen:
+        document = candidates.evidence[one.candidate.option.evidence].hit.document
+        documents[document.id] = document
+        groups[document.id].append(one.candidate.option)
+
+    def order(known: str) -> tuple[bool, str]:
+        day = documents[known].published_at
+        return day is None, day.isoformat() if day else ""
+
+    return [
+        (documents[known], sorted(groups[known], key=lambda one: (one.span.start, one.evidence)))
+        for known in sorted(groups, key=order)
+    ]
+
+
+# --- what follows the sections --------------------------------------------------------------------
+
+
+def timeline(report: ReportPage) -> tuple[DatedSentence, ...]:
+    """A line for each dated source, by date; written where there are at least three."""
+    page = report.page
+    sources: dict[str, DatedSentence] = {}
+    titles: dict[str, str] = {}
+    by_number = {one.id: one for one in page.citations}
+    for place, sentence in enumerate(page.sentences):
+        for number in sentence.citations:
+            cited = by_number[number]
+            if cited.published_at is not None and cited.document_id not in sources:
+                day = f"{cited.published_at:%Y-%m-%d}"
+                sources[cited.document_id] = DatedSentence(day=day, sentence=place)
+                titles[cited.document_id] = cited.title
+    if len(sources) < LEAST_DATED:
+        return ()
+    report.heading("Timeline")
+    ordered = sorted(sources, key=lambda known: (sources[known].day, sources[known].sentence))
+    page.text += "\n".join(
+        f"- {sources[known].day}: {plain_label(titles[known])} {report.markers([known])}"
+        for known in ordered
+    )
+    return tuple(sources[known] for known in ordered)
+
+
+def looked_for(report: ReportPage, facets: Sequence[Facet]) -> None:
+    """The matrix as a table: each facet, how many sentences tell of it, from which sources."""
+    if len(report.sections) < 2:
+        return
+    report.heading("What was looked for")
+    rows = ["| Looked for | Sentences | Sources |", "|---|---|---|"]
+    for facet in facets:
+        if facet.kind == "question" and not any(one.facet == facet.id for one in report.sections):
+            continue  # the summary tells of it
+        cells = [cell for cell in report.matrix if cell.facet == facet.id]
+        count = len({place for cell in cells for place in cell.sentences})
+        title = plain_label(facet.title).replace("|", "/")
+        shown = report.markers([cell.document_id for cell in cells]) or (
+            "nothing further" if facet.kind == "bridge" else "not found"
+        )
+        rows.append(f"| {title} | {count} | {shown} |")
+    report.page.text += "\n".join(rows)
+
+
+def not_used(report: ReportPage, documents: Sequence[ReadDocument]) -> None:
+    """The documents that were read and are not cited."""
+    left = [one for one in documents if not one.cited]
+    if not left:
+        return
+    report.heading("Read but not used")
+    named = [plain_label(one.title) for one in left[:MOST_LISTED]]
+    more = len(left) - len(named)
+    rest = f"\n- and {more} more" if more else ""
+    report.page.text += "\n".join(f"- {title}" for title in named) + rest

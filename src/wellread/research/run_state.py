@@ -1,0 +1,206 @@
+"""What a run has done and may still do: its journal, its limits, and what it has read.
+
+Every search and every call of a model goes through ``once``: its outcome is kept under a key, and
+a run that was killed and goes on finds it there and does not do it again. So a resumed run takes
+the way of the first one, and everything between the steps hangs on their outcomes alone.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from anyio import Lock, to_thread
+
+from wellread.errors import RequestError, StoreError
+from wellread.kb import KnowledgeBase
+from wellread.models.base import ModelUsage
+from wellread.reports import Facet, Limits, StopReason
+from wellread.research.pool import Pool
+from wellread.types import Filters, Hit
+
+MOST_FACETS = 24
+
+
+@dataclass(slots=True)
+class RunState:
+    """One run at work.
+
+    Attributes:
+        filters: the limits of the question, a hard border.
+        journal: key to outcome of every step so far, those before a restart included.
+        searches, calls, dollars: that were made and spent, those before a restart included.
+        facets: all so far, in order.
+        rounds: how many rounds of searching there were.
+        stopped: why there is no further one; None while they run. ``failure``: of a model that
+            was to lead them, in words.
+        fresh: passages new in the last round, of the best of its searches.
+    """
+
+    kb: KnowledgeBase
+    id: str
+    limits: Limits
+    journal: dict[str, Any] = field(default_factory=dict)
+    before: float = 0.0
+    filters: Filters = field(default_factory=Filters)
+    pool: Pool = field(default_factory=Pool)
+    searches: int = 0
+    calls: int = 0
+    dollars: float = 0.0
+    facets: list[Facet] = field(default_factory=list)
+    rounds: int = 0
+    stopped: StopReason | None = None
+    failure: str = ""
+    fresh: int = 0
+    began: float = field(default_factory=time.monotonic)
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has worked, before a restart included."""
+        return self.before + time.monotonic() - self.began
+
+    def stop(self) -> StopReason | None:
+        """Why nothing more may be done; asked before every search and every call of a model.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        if self.kb.catalogue.research.cancelled(self.id):
+            return "cancelled"
+        if self.seconds >= self.limits.seconds:
+            return "time_limit"
+        if self.searches >= self.limits.searches:
+            return "budget"
+        if self.limits.dollars is not None and self.dollars >= self.limits.dollars:
+            return "budget"
+        return None
+
+    async def reason_to_stop(self) -> StopReason | None:
+        """``stop``, for who must not block."""
+        return await to_thread.run_sync(self.stop)
+
+    def has(self, key: str) -> bool:
+        """Whether the step was done before."""
+        return key in self.journal
+
+    async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """What ``make`` gave the first time that this step was done, as plain values.
+
+        Raises:
+            RequestError: the run is not there any more, since a source that it read was removed.
+            StoreError: the catalogue cannot be written.
+        """
+        if key not in self.journal:
+            result = await make()
+            await self.keep(key, result)
+        return self.journal[key]
+
+    async def keep(self, key: str, result: Any, read: Iterable[str] = ()) -> None:
+        """Write the outcome of a step down."""
+        async with self._lock:
+            await to_thread.run_sync(self._write, key, result, list(read))
+        self.journal[key] = result
+
+    def _write(self, key: str, result: Any, read: Sequence[str]) -> None:
+        research = self.kb.catalogue.research
+        try:
+            research.done(self.id, key, result, seconds=self.seconds, read=read)
+        except StoreError:
+            if research.cancelled(self.id):
+                raise RequestError(
+                    "a source that this research had read was removed, and the run with it",
+                    hint="ask again; what is there now will be searched",
+                ) from None
+            raise
+
+    def searched(self) -> None:
+        """A search is about to begin."""
+        self.searches += 1
+
+    def add(self, facet: str, hits: Sequence[Hit]) -> int:
+        """Put passages into what was read; how many were new."""
+        return self.pool.add(facet, hits)
+
+    def found(self, facet: str) -> list[Hit]:
+        """The passages that were found for a facet, the best first."""
+        ranks = self.pool.ranks
+        own = [known for known in self.pool.hits if facet in ranks[known]]
+        return [self.pool.hits[known] for known in sorted(own, key=lambda one: ranks[one][facet])]
+
+    def open_facet(self, title: str, query: str, round_number: int) -> str:
+        """A facet that a model named; its id, also that of one that is the same.
+
+        Empty: there are as many as a run takes.
+        """
+        for one in self.facets:
+            if title.casefold() == one.title.casefold():
+                return one.id
+        if len(self.facets) >= MOST_FACETS:
+            return ""
+        number = f"f{len(self.facets) + 1}"
+        self.facets.append(
+            Facet(
+                id=number,
+                kind="model",
+                title=title,
+                query=query,
+                filters=self.filters,
+                why="the model asked for it",
+                round=round_number,
+            )
+        )
+        return number
+
+    def end_rounds(self, reason: StopReason | Literal["failed"], text: str = "") -> None:
+        """The rounds that a model led are over."""
+        if reason == "failed":
+            self.failure = text
+        else:
+            self.stopped = reason
+
+    def spend(self, usage: ModelUsage) -> None:
+        """Count one call of a model."""
+        self.calls += 1
+        self.dollars += usage.cost
+
+
+def here() -> tuple[str, int]:
+    """This machine and this process."""
+    return platform.node(), os.getpid()
+
+
+# --- passages in the journal: their ids and scores, no words -------------------------------------
+
+
+def hits_to_plain(hits: Sequence[Hit]) -> list[list[Any]]:
+    """Ids and scores of passages, as they are journaled."""
+    return [[hit.passage.id, hit.document.id, round(hit.score, 6), hit.similarity] for hit in hits]
+
+
+def hits_from_plain(kb: KnowledgeBase, plain: Sequence[Sequence[Any]]) -> list[Hit]:
+    """The passages again; those that are not live any more are left out.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    passages = kb.catalogue.live_passages([str(one[0]) for one in plain])
+    facts = kb.catalogue.facts({str(one[1]) for one in plain})
+    found = []
+    for known, document, score, similarity in plain:
+        passage, about = passages.get(known), facts.get(document)
+        if passage is None or about is None or about.version != passage.version:
+            continue
+        found.append(
+            Hit(
+                passage=passage,
+                document=about,
+                score=float(score),
+                similarity=similarity,
+            )
+        )
+    return found
