@@ -8,7 +8,7 @@ section of which nothing is left is empty, and is told as "not found".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from anyio import to_thread
@@ -59,7 +59,7 @@ class SectionDraft:
     removed: int = 0
     unknown_keys: int = 0
     withheld: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     stopped: StopReason | None = None
 
     @property

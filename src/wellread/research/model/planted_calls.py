@@ -25,6 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.ask.understand.planted_orders import planted_in
+from wellread.research.model.call_lines import ROUTES
 from wellread.research.model.tool_arguments import TAKEN
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
@@ -70,6 +71,7 @@ _ORDERS = (
         re.IGNORECASE,
     ),
 )
+_WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")  # a line that goes on; one for one with a space
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _JOINTS = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
 
@@ -88,8 +90,8 @@ def screened(text: str) -> Screened:
     seen = _JOINTS.sub("", unicodedata.normalize("NFKC", visible(text)))
     seen = _CODED.sub(lambda found: _uncoded(found.group(), removed), seen)
     seen = _without(seen, planted_in(seen), removed)
-    seen = _without(seen, _orders_in(seen), removed)  # also those that go on in the next line
     shown = "\n".join(_without_calls(line, removed) for line in seen.split("\n"))
+    shown = _without(shown, _orders_in(shown), removed)  # those that go on in the next line
     if _CALL_SYNTAX.search(" ".join(shown.split())):  # a call that is broken over lines
         removed.append(shown)
         shown = LEFT_OUT
@@ -107,7 +109,7 @@ def _orders_in(text: str) -> list[Span]:
     """The sentences that order a search, a call or an address to be opened."""
     return [
         span
-        for span in sentence_spans(text)
+        for span in sentence_spans(_WRAPPED.sub(" ", text))
         if any(order.search(" ".join(span.of(text).split())) for order in _ORDERS)
     ]
 
@@ -165,17 +167,23 @@ class Watch:
             line: the call as it was written.
             values: the words among its arguments.
         """
-        written, tool = _squeezed(line), _squeezed(name) if "_" in name else ""
+        written, names = _squeezed(line), _names_of(name)
         if written and any(written in known for known in self._lines):
             return True
         wanted = [stems for value in values if (stems := parse(value).stem_set)]
         for known, stems in zip(self._lines, self._removed, strict=True):
             inside = all(one <= stems for one in wanted)
-            if inside and tool and tool in known:
+            if inside and any(tool in known for tool in names):
                 return True
             if wanted and inside and not all(one <= self._free for one in wanted):
                 return True
         return False
+
+
+def _names_of(tool: str) -> list[str]:
+    """What a tool is called in a call, where that is no plain word: its name, its address."""
+    paths = [route.path.partition("{")[0] for route in ROUTES if route.tool == tool]
+    return [_squeezed(one) for one in (tool, *paths) if "_" in one or "/" in one]
 
 
 def _squeezed(text: str) -> str:
