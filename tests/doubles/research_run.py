@@ -81,9 +81,8 @@ class MemoryRun:
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
         known = {name for held in self.pool.values() for name in held}
-        fresh = {hit.passage.id: hit for hit in hits if hit.passage.id not in known}
-        self.pool.setdefault(facet, {}).update(fresh)
-        return len(fresh)
+        self.pool.setdefault(facet, {}).update({hit.passage.id: hit for hit in hits})
+        return len({hit.passage.id for hit in hits} - known)
 
     def found(self, facet: str) -> Sequence[Hit]:
         return list(self.pool.get(facet, {}).values())

@@ -42,7 +42,10 @@ class RunContext(Protocol):
         ...
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
-        """Put passages into the run's pool under a facet's id; how many of them were new."""
+        """Put passages into the run's pool under a facet's id.
+
+        One passage may stand under several facets. Counted are those that stood under none.
+        """
         ...
 
     def found(self, facet: str) -> Sequence[Hit]:
