@@ -22,7 +22,9 @@ _QUESTION = re.compile(r"<question-\w+>\n(.*?)\n</question", re.DOTALL)
 _FOUND = re.compile(r"<found-\w+>\n(.*?)\n</found", re.DOTALL)  # what sources say
 _NOTHING = re.compile(r"nothing found: ([^\n]*)")
 _CODED = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
-_CALL = re.compile(r"CALL\s*:\s*(?:curl|get|post)?\s*(?:-\w+ \w+ )?['\"]?([^'\"\n]+)['\"]?", re.IGNORECASE)
+_CALL = re.compile(
+    r"CALL\s*:\s*(?:curl|get|post)?\s*(?:-\w+ \w+ )?['\"]?([^'\"\n]+)['\"]?", re.IGNORECASE
+)
 _JSON = re.compile(r"\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}")
 _NAMED = re.compile(
     r"\b(?:call|invoke|use|run|execute|trigger)\b[^.\n]{0,40}?\b(search\w*|look_up_entity|read_\w+"

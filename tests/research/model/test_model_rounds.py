@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles.claude_program import ClaudeProgram, write
 from tests.doubles.research_run import Killed, MemoryRun
 from tests.research.model.conftest import plan_of
 
@@ -19,6 +20,7 @@ from wellread.reports import ProgressEvent, StopReason
 from wellread.research.model import model_rounds
 from wellread.research.model.model_rounds import investigate
 from wellread.research.model.round_prompts import MOST_CALLS
+from wellread.research.model.tools import Toolbox
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import Broken, Calling, ScriptedModel
 from wellread.types import Filters
@@ -117,7 +119,9 @@ async def test_a_model_without_tools_writes_lines(home: Path) -> None:
     assert "CALL: curl '/api/search?query=WORDS&limit=6'" in first.system
     assert first.session == second.session == f"research-{run.id}"
     assert "2.6 million" in second.history[0].told
-    assert "CALL: curl '/api/search?query=captain&facet=Captain':\n<found-" in second.history[0].told
+    assert (
+        "CALL: curl '/api/search?query=captain&facet=Captain':\n<found-" in second.history[0].told
+    )
     assert "not run: other commands, options and methods are refused" in third.history[1].told
     assert "a look-up is not made" in words(events)
 
@@ -217,6 +221,31 @@ async def test_the_limits_of_the_question_hold(home: Path) -> None:
         await looked(kb, run)
     assert not any("bribes" in text for text in run.texts)
     assert "bribes of" not in str(model.prompts[1].history)
+
+
+async def test_the_command_line_keeps_one_conversation_for_a_run(
+    home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bin").mkdir()
+    program = ClaudeProgram(tmp_path / "bin", [write("CALL: curl '/api/search?query=captain'")])
+    settings = {"generation": {"model": "claude-cli", "command": str(program.path)}}
+    run = MemoryRun()
+    with open_kb(home, embedder=ReadableEmbedder(), overrides=settings) as kb:
+        await looked(kb, run)
+    assert run.ended == ("no_new_evidence", "")
+    assert any("Mirela Dunn" in text for text in run.texts)
+    first, second, third = program.calls
+    assert first.arguments[4] == "--session-id"
+    assert [call.arguments[4:6] for call in (second, third)] == [
+        ["--resume", first.arguments[5]]
+    ] * 2
+    assert QUESTION in first.arguments[1]
+    assert QUESTION not in second.arguments[1], "only what is new is told"
+    assert "Mirela Dunn" in second.arguments[1]
+    assert "this call was made before" in third.arguments[1]
+    assert [call.arguments[6:] for call in program.calls] == [
+        ["--tools", "", "--strict-mcp-config"]
+    ] * 3
 
 
 # --- why it ends -----------------------------------------------------------------------------
@@ -368,10 +397,9 @@ async def test_a_broken_home_is_an_error(home: Path, monkeypatch: pytest.MonkeyP
     def fails(*_: object) -> None:
         raise BudgetError("the embedder is gone")
 
-    monkeypatch.setattr(model_rounds.Toolbox, "run", fails)
-    with opened(home, endless()) as kb:
-        with pytest.raises(ModelError, match="the embedder is gone"):
-            await looked(kb, MemoryRun())
+    monkeypatch.setattr(Toolbox, "run", fails)
+    with opened(home, endless()) as kb, pytest.raises(ModelError, match="the embedder is gone"):
+        await looked(kb, MemoryRun())
 
 
 # --- taken up again --------------------------------------------------------------------------
@@ -379,7 +407,7 @@ async def test_a_broken_home_is_an_error(home: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("after", range(8))
 async def test_a_killed_run_goes_on_the_same_way_and_pays_once(home: Path, after: int) -> None:
-    script = [
+    script: list[str | Calling] = [
         calling(search("captain", facet="f3"), search("ferry price", facet="f2")),
         calling(search("shipyard Calder", facet="Shipyard Calder")),
         "DONE",

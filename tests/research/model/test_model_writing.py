@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.ask.planted.plants import INSTRUCTIONS
+from tests.doubles.evidence import evidence_of as evidence_texts
+from tests.doubles.obedient import ObedientModel
 from tests.doubles.research_run import MemoryRun
 
 from wellread.answers import Evidence
@@ -149,6 +152,23 @@ async def test_calls_and_made_up_addresses_are_withheld(home: Path) -> None:
     assert draft.text == "The ferry Osprey was bought for 2.6 million euros in 2021."
     assert draft.withheld == 1
     assert "evil" not in draft.text
+
+
+@pytest.mark.parametrize("plant", INSTRUCTIONS)
+async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, plant: str) -> None:
+    honest = "The lake Ansa is 40 metres deep. Herons nest on its shore."
+    evidence = evidence_texts(f"{honest} {INSTRUCTIONS[plant]}")
+    model = ObedientModel()
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        draft = await section(kb, evidence=evidence)
+    (prompt,) = model.prompts
+    fence = prompt.user.partition("<evidence-")[2].partition(">")[0]
+    for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "by a program and"):
+        assert told not in draft.text
+    assert {key for claim in draft.claims for key in claim.keys} <= {"e1"}
+    assert all(item.verdict.name.whole for item in draft.checked)
+    if "lie" in model.obeyed:
+        assert "9999" not in draft.text.replace(",", "")
 
 
 async def test_who_wrote_instead_is_told(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The tools of a researching model: what they find, and that nothing widens the question's limits."""
+"""The tools of a researching model: what they find, and that none widens the question's limits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def test_what_they_find(kb: KnowledgeBase) -> None:
     assert "uses: The Boathouse" in club.notes
     assert "trains on the river" in texts(club)
     said = run(kb, "read_transcript", document="roof", speaker="Ana", start="2:00")
-    assert [item.text for item in said.items] == ["Ana: The ferry Osprey pays for half of the roof."]
+    assert [item.text for item in said.items] == [
+        "Ana: The ferry Osprey pays for half of the roof."
+    ]
     assert said.hits
     yard = document_id(kb, "town", "The shipyard Calder")
     assert "eleven ferries" in texts(run(kb, "read_around", passage=passage_id(kb, yard)))

@@ -150,11 +150,13 @@ class _Look:
         if errors:
             raise errors[0]
 
-    def take(self, call: _Call, round_number: int) -> tuple[str, int]:
-        """Put what a call found into the pool: under which facet, and how many were new."""
+    def take(self, call: _Call, round_number: int) -> ProgressEvent:
+        """Put what a call found into the pool; the event counts what was new."""
         hits = call.outcome.hits if call.outcome else ()
         facet = self._facet(call, round_number) if hits else ""
-        return facet, self.run.add(facet, hits) if hits else 0
+        new = self.run.add(facet, hits) if hits else 0
+        text = _outcome_in_words(call, new)
+        return ProgressEvent(round=round_number, stage="search", text=text, facet=facet, found=new)
 
     def _facet(self, call: _Call, round_number: int) -> str:
         """The facet that a call is for; a new one where it names one that may be opened."""
@@ -218,16 +220,13 @@ async def investigate(
             if call.outcome is None:
                 yield ProgressEvent(round=number, stage="search", text=call.doing)
         await look.run_all(calls, number)
-        new = 0
-        for call in calls:
-            facet, found = look.take(call, number)
-            new += found
-            text = _outcome_in_words(call, found)
-            yield ProgressEvent(round=number, stage="search", text=text, facet=facet, found=found)
+        found = [look.take(call, number) for call in calls]
+        for event in found:
+            yield event
         if look.stopped:
             end = (look.stopped, "")
             break
-        barren = 0 if new else barren + 1
+        barren = 0 if any(event.found for event in found) else barren + 1
         if barren == BARREN:
             end = ("no_new_evidence", "")
             break

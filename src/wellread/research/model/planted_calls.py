@@ -38,7 +38,7 @@ LEAST_CODED = 0.9  # share of printable letters that makes decoded bytes a text
 _TOOL_NAMES = "|".join(name for name in TAKEN if "_" in name)
 # What a line that holds a call looks like, in this program's syntax or in that of models.
 _CALL_SYNTAX = re.compile(
-    r"\bCALL\s*:|\bcall\s*:\s*(?:curl|get|post|/|https?:)|\bcurl\b|/api/"
+    r"(?<![a-z])CALL\s*:|\bcall\s*:\s*(?:curl|get|post|/|https?:)|\bcurl\b|/api/"
     rf"|\b(?:{_TOOL_NAMES})\b|\btool_?(?:call|use)s?\b|\bfunction_?calls?\b"
     r"|<\s*/?\s*(?:tool|function|invoke|parameter)\w*|\[/?(?:TOOL|INST)\w*\]|<\|[^|>\n]{0,40}\|>"
     r"|[\"'](?:tool|tool_name|function|arguments|parameters)[\"']\s*:",
@@ -73,6 +73,7 @@ _ORDERS = (
 )
 _WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")  # a line that goes on; one for one with a space
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
+_URL_SAFE = str.maketrans("-_", "+/")
 _JOINTS = re.compile(r"[\u200c\u200d\u00ad\u034f\u180e\ufe00-\ufe0f]")
 
 
@@ -123,13 +124,14 @@ def _without(text: str, spans: Sequence[Span], removed: list[str]) -> str:
 
 def _uncoded(token: str, removed: list[str]) -> str:
     """The token; where it is a text in base64, that text counts as left out."""
-    padded = token.rstrip("=") + "=" * (-len(token.rstrip("=")) % 4)
+    plain = token.rstrip("=").translate(_URL_SAFE)
     try:
-        text = base64.b64decode(padded, altchars=None, validate=True).decode()
+        text = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return token
     printable = sum(letter.isprintable() or letter.isspace() for letter in text)
-    if not text or printable < LEAST_CODED * len(text) or " " not in text.strip():
+    words = " " in text.strip() or _CALL_SYNTAX.search(text)
+    if not (text and words and printable >= LEAST_CODED * len(text)):
         return token
     removed.append(text)
     return LEFT_OUT
