@@ -12,6 +12,7 @@ ANSWER = "answer"
 RERANK = "rerank"
 REWRITE = "rewrite"
 JUDGE = "judge"
+RESEARCH = "research"
 EMBED_QUERY = "embed query"
 EMBED_PASSAGE = "embed passage"
 

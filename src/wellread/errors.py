@@ -71,9 +71,11 @@ class ModelError(WellreadError):
 
     Attributes:
         retry_after: seconds that the server asked to wait before the next try, when it said.
+        cost: US dollars that the failed call cost all the same, as far as it was recorded.
     """
 
     retry_after: float | None = None
+    cost: float = 0.0
 
     def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
         super().__init__(message, hint=hint)

@@ -86,13 +86,14 @@ class AnthropicWire:
             yield _closed(place)
             place += 1
         if isinstance(reply, Calls):
-            arguments = pieces(json.dumps(reply.arguments))
-            yield from _block(
-                place,
-                {**_call(reply), "input": {}},
-                [{"type": "input_json_delta", "partial_json": piece} for piece in arguments],
-            )
-            yield _closed(place)
+            for number, name, arguments in reply.numbered:
+                written = pieces(json.dumps(arguments))
+                yield from _block(
+                    place + number,
+                    {**_call(number, name), "input": {}},
+                    [{"type": "input_json_delta", "partial_json": piece} for piece in written],
+                )
+                yield _closed(place + number)
         if isinstance(reply, Text) and not reply.finish:
             return
         delta = {**_stop(reply), "stop_sequence": None}
@@ -106,7 +107,10 @@ class AnthropicWire:
         if not isinstance(reply, Refusal):
             content.append({"type": "text", "text": reply.text})
         if isinstance(reply, Calls):
-            content.append({**_call(reply), "input": dict(reply.arguments)})
+            content += [
+                {**_call(number, name), "input": dict(arguments)}
+                for number, name, arguments in reply.numbered
+            ]
         return {**_message(request, reply), "content": content, **_stop(reply)}
 
     def error_event(self, reply: ErrorEvent) -> bytes:
@@ -167,8 +171,8 @@ def _closed(place: int) -> bytes:
     return event({"type": "content_block_stop", "index": place}, "content_block_stop")
 
 
-def _call(reply: Calls) -> dict[str, str]:
-    return {"type": "tool_use", "id": "toolu_scripted", "name": reply.name}
+def _call(number: int, name: str) -> dict[str, str]:
+    return {"type": "tool_use", "id": f"toolu_scripted_{number}", "name": name}
 
 
 def _stop(reply: Said) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class GoogleWire:
                 yield _event(request, [{"text": piece, "thought": True}])
         yield from self.beginning(request, reply.text)
         if isinstance(reply, Calls):
-            yield _event(request, [_call(reply)], finish="STOP")
+            yield _event(request, _calls(reply), finish="STOP")
         elif reply.finish:
             counts = _counts(reply) if reply.counted else None
             yield _event(request, [{"text": ""}], finish=FINISHES[reply.finish], counts=counts)
@@ -95,7 +95,7 @@ class GoogleWire:
         parts: list[dict[str, Any]] = [{"text": reply.text}]
         finish = "STOP"
         if isinstance(reply, Calls):
-            parts.append(_call(reply))
+            parts += _calls(reply)
         elif reply.finish:
             finish = FINISHES[reply.finish]
         return {"candidates": [_candidate(parts, finish)], **_envelope(request)}
@@ -148,8 +148,11 @@ def _event(
     return event({"candidates": [_candidate(parts, finish)], **_envelope(request, counts)})
 
 
-def _call(reply: Calls) -> dict[str, Any]:
-    return {"functionCall": {"name": reply.name, "args": dict(reply.arguments)}}
+def _calls(reply: Calls) -> list[dict[str, Any]]:
+    return [
+        {"functionCall": {"name": name, "args": dict(arguments)}}
+        for _, name, arguments in reply.numbered
+    ]
 
 
 def _counts(reply: Text) -> dict[str, int]:

@@ -89,7 +89,10 @@ class OpenAIWire:
         }
         finish: str | None = "stop"
         if isinstance(reply, Calls):
-            message["tool_calls"] = [_call(reply, json.dumps(reply.arguments))]
+            message["tool_calls"] = [
+                _call(place, name, json.dumps(arguments))
+                for place, name, arguments in reply.numbered
+            ]
             finish = "tool_calls"
         if isinstance(reply, Text):
             finish = reply.finish or None
@@ -127,15 +130,16 @@ def _chunk(request: Request, delta: Mapping[str, Any], finish: str | None = None
 
 def _called(request: Request, reply: Calls) -> Iterator[bytes]:
     """The name first, then the arguments as JSON that is cut anywhere."""
-    yield _chunk(request, {"tool_calls": [{"index": 0, **_call(reply, "")}]})
-    for piece in pieces(json.dumps(reply.arguments)):
-        call = {"index": 0, "function": {"arguments": piece}}
-        yield _chunk(request, {"tool_calls": [call]})
+    for place, name, arguments in reply.numbered:
+        yield _chunk(request, {"tool_calls": [{"index": place, **_call(place, name, "")}]})
+        for piece in pieces(json.dumps(arguments)):
+            call = {"index": place, "function": {"arguments": piece}}
+            yield _chunk(request, {"tool_calls": [call]})
 
 
-def _call(reply: Calls, arguments: str) -> dict[str, Any]:
-    function = {"name": reply.name, "arguments": arguments}
-    return {"id": "call_scripted", "type": "function", "function": function}
+def _call(place: int, name: str, arguments: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"id": f"call_scripted_{place}", "type": "function", "function": function}
 
 
 def _usage(reply: Text) -> dict[str, Any]:

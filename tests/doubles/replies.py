@@ -45,11 +45,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The model calls a tool, after ``text``."""
+    """The model calls a tool, after ``text``; ``more`` are further calls in the same reply."""
 
     text: str = ""
     name: str = "search"
     arguments: Mapping[str, Any] = field(default_factory=lambda: {"query": "colour of the sky"})
+    more: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+
+    @property
+    def numbered(self) -> list[tuple[int, str, Mapping[str, Any]]]:
+        """Every call: its number from 0, name, arguments."""
+        calls = [(self.name, self.arguments), *self.more]
+        return [(place, name, arguments) for place, (name, arguments) in enumerate(calls)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

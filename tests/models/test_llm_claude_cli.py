@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,14 @@ from tests.doubles.claude_program import (
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.base import (
+    Exchange,
+    LanguageModel,
+    ModelUsage,
+    Prompt,
+    TextDelta,
+    takes_tools,
+)
 from wellread.models.language.claude_cli import LONGEST_ARGUMENT
 from wellread.models.language.open_language_model import open_model
 from wellread.testing.llm import LanguageModelContract, collect
@@ -349,3 +357,28 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     opened = Opened(tmp_path, BLUE)
     with pytest.raises(ModelError, match="XDG_CACHE_HOME"):
         open_model(opened.settings, opened.environ | {"XDG_CACHE_HOME": str(tmp_path / "file")})
+
+
+def test_a_conversation_that_goes_on_is_resumed_with_what_is_new_alone(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    assert not takes_tools(opened.model)
+    first = Prompt(system="s", user="u", session="run-1")
+    looked = Exchange(text="CALL: one", results=("Blue.",), told="Go on.")
+    looked_again = Exchange(text="CALL: two", results=("Red.",), told="And now?")
+    opened.ask(first)
+    opened.ask(replace(first, history=(looked,)))
+    opened.model = opened.again()  # another process goes on with it
+    opened.ask(replace(first, history=(looked, looked_again)))
+    said = [call.arguments[1] for call in opened.program.calls]
+    ways = [call.arguments[4] for call in opened.program.calls]
+    assert said == ["s\n\nu", "Blue.\n\nGo on.", "Red.\n\nAnd now?"]
+    assert ways == ["--session-id", "--resume", "--resume"]
+
+
+def test_a_conversation_that_the_program_forgot_is_told_from_its_beginning(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, BLUE)
+    looked = Exchange(text="CALL: one", results=("Blue.",), told="Go on.")
+    opened.ask(Prompt(system="s", user="u", session="run-1", history=(looked,)))
+    resumed, begun = opened.program.calls
+    assert (resumed.arguments[4], begun.arguments[4]) == ("--resume", "--session-id")
+    assert begun.arguments[1] == "s\n\nu\n\nYou said:\nCALL: one\n\nBlue.\n\nGo on."

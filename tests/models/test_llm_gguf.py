@@ -13,19 +13,30 @@ import importlib.util
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.doubles.research_run import MemoryRun
 
 from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.search import search
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.verify.check_claims import verify
 from wellread.ask_settings import GenerationSettings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.models.base import ModelUsage, Prompt
 from wellread.models.language.open_language_model import open_model
+from wellread.reports import Facet, ResearchPlan
+from wellread.research.model.model_rounds import investigate
+from wellread.research.model.model_writing import write_section
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import collect
+from wellread.types import Filters
 
 logger = logging.getLogger(__name__)
 
@@ -101,3 +112,40 @@ async def test_an_answer_is_written_checked_and_recorded(url: str, tmp_path: Pat
     assert given.sentences
     assert all(given.text[s.span.start : s.span.end] == s.text for s in given.sentences)
     assert all(citation.quote in FERRY for citation in given.citations)
+
+
+async def test_a_section_of_a_report_is_written_and_checked(url: str, tmp_path: Path) -> None:
+    """Whatever so small a model writes: nothing stays that its evidence does not bear out."""
+    (tmp_path / "ferry.md").write_text(FERRY, encoding="utf-8")
+    overrides: dict[str, dict[str, object]] = {
+        "generation": {
+            "model": "small",
+            "base_url": url,
+            "max_tokens": 120,
+            "temperature": 0,
+            "timeout": 300,
+        },
+    }
+    run = MemoryRun()
+    facet = Facet(id="f1", kind="term", title="The ferry Osprey", query=QUESTION)
+    with open_kb(tmp_path / "home", overrides=overrides, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(tmp_path / "ferry.md")])
+        evidence = pack(kb, search(kb, QUESTION, Filters()))
+        analysis = analyse(Question(text=QUESTION), vocabulary_of(kb, ()), date(2026, 3, 1))
+        draft = await write_section(kb, QUESTION, facet, analysis, evidence, run)
+        verdicts = verify(draft.claims, evidence, kb.lexical)
+        rounds = investigate(kb, plan_of(facet), run, Filters(), rounds=2)
+        events = [event async for event in rounds]
+    logger.info("wrote %r, removed %d, %s", draft.text, draft.removed, draft.fallback)
+    logger.info("looked: %s; ended %s", [event.text for event in events], run.ended)
+    assert draft.by == f"small@{url.split('/')[2]}"
+    assert all(one.name.whole for one in verdicts)
+    assert {key for claim in draft.claims for key in claim.keys} <= {one.key for one in evidence}
+    assert bool(draft.text) == bool(draft.checked)
+    assert run.usages[0].input_tokens > 200
+    assert run.ended is not None
+    assert run.ended[0] in ("complete", "no_new_evidence", "round_limit")
+
+
+def plan_of(facet: Facet) -> ResearchPlan:
+    return ResearchPlan(question=QUESTION, facets=(facet,), searches=2, seconds=60.0)

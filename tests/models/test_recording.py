@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,20 @@ from tests.doubles.readers import relevance
 
 from wellread.calls import Call
 from wellread.errors import BudgetError, ModelError, ModelTimeoutError
-from wellread.models.base import Embedder, LanguageModel, ModelUsage, Prompt, Purpose, TextDelta
+from wellread.models.base import (
+    Embedder,
+    Exchange,
+    LanguageModel,
+    ModelUsage,
+    Piece,
+    Prompt,
+    Purpose,
+    TextDelta,
+    Tool,
+    ToolCall,
+)
 from wellread.models.embedders.open_embedder import CachedEmbedder
-from wellread.models.prices import Tariff
+from wellread.models.prices import Tariff, prompt_tokens
 from wellread.models.reader import Case, Entailment, excerpts
 from wellread.models.recording import (
     RecordedChecking,
@@ -25,7 +37,7 @@ from wellread.models.recording import (
     kind_of,
 )
 from wellread.testing.embedding import EmbedderContract, ReadableEmbedder
-from wellread.testing.llm import Broken, LanguageModelContract, ScriptedModel, collect
+from wellread.testing.llm import Broken, Calling, LanguageModelContract, ScriptedModel, collect
 from wellread.testing.reader_contract import ReadableReader, RulingReader, ruling
 
 PROMPT = Prompt(system="Be brief.", user="the secret question about ferries")
@@ -53,7 +65,7 @@ class Books:
 class Uncounted(ScriptedModel):
     """A server that counts no tokens."""
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         async for piece in super().stream(prompt):
             yield ModelUsage(model="any") if isinstance(piece, ModelUsage) else piece
 
@@ -159,7 +171,7 @@ def test_a_cancelled_call_is_written_down() -> None:
     begun = asyncio.Event()
 
     class Endless(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
             yield TextDelta(text="Well, ")
             begun.set()
             await asyncio.Event().wait()
@@ -185,7 +197,7 @@ async def test_a_call_that_is_not_allowed_is_not_made() -> None:
 
 async def test_the_name_that_the_provider_reports_is_looked_up_too() -> None:
     class Alias(ScriptedModel):
-        async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
             yield TextDelta(text="Blue.")
             yield ModelUsage(model="gpt-4o-mini", input_tokens=1_000_000)
 
@@ -278,3 +290,32 @@ def test_a_judge_is_recorded_once_for_all_cases() -> None:
     assert [call.error for call in calls] == ["", "timed out"]
     assert judge.entails([]) == []
     assert (len(calls), asked) == (2, [2, 3, 0])
+
+
+async def test_tools_calls_and_what_they_gave_are_counted() -> None:
+    books = Books()
+    call = ToolCall(id="1", name="search", arguments='{"query": "ferries"}')
+    looked = Exchange(text="", calls=(call,), results=("The ferry leaves at six. " * 20,))
+    tool = Tool(name="search", description="Searches. " * 20, parameters={"type": "object"})
+    model = Uncounted([Calling(calls=(("search", '{"query": "harbours"}'),))], takes_tools=True)
+    wrapped = recorded(model, books)
+    assert wrapped.takes_tools
+    assert not recorded(ScriptedModel([]), books).takes_tools
+    _, pieces = await collect(wrapped, replace(PROMPT, tools=(tool,), history=(looked,)))
+    assert [type(piece) for piece in pieces] == [ToolCall, ModelUsage]
+    plain = prompt_tokens(PROMPT)
+    assert books.expected[0].input_tokens > plain + 150, "the budget counts all that is read"
+    (call_made,) = books.calls
+    assert call_made.input_tokens == books.expected[0].input_tokens
+    assert call_made.output_tokens > 3, "what it called is what it wrote"
+
+
+async def test_a_failure_knows_what_it_cost() -> None:
+    books = Books()
+    broken = Broken(text="three words here", error=ModelError("cut off"))
+    with pytest.raises(ModelError) as caught:
+        await collect(recorded(ScriptedModel([broken]), books), PROMPT)
+    assert caught.value.cost == books.calls[0].cost > 0
+    with pytest.raises(BudgetError) as refused:
+        await collect(recorded(ScriptedModel(["no"]), Books(refuse=True)), PROMPT)
+    assert refused.value.cost == 0

@@ -19,7 +19,7 @@ from anyio import to_thread
 from wellread.ask_settings import BudgetSettings, GenerationSettings
 from wellread.calls import ANSWER, Call
 from wellread.errors import BudgetError, ModelError, StoreError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.prices import LISTED, tariff_of
 from wellread.models.recording import RecordedModel
 from wellread.store.catalogue import Catalogue
@@ -265,7 +265,7 @@ class _WithinBudget:
         """That of the model; before it was opened, its name in the settings."""
         return self._models.names()["model"]
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """The reply of the one whose turn it is.
 
         Raises:

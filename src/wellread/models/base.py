@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,49 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that a model may ask for; ``parameters`` is the JSON schema of an object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A model asks for a tool; sent whole, before the usage.
+
+    Attributes:
+        id: by which the result is told apart from those of other calls.
+        arguments: JSON as the model wrote it, so it may be broken.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What a model replied before, and what it was told then.
+
+    Attributes:
+        results: of its calls, one for each, in their order.
+        told: words that follow the results; may be empty where there are calls.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[str, ...] = ()
+    told: str = ""
+
+    @property
+    def heard(self) -> str:
+        """All that the model was told, for one that takes text alone."""
+        return "\n\n".join(part for part in (*self.results, self.told) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
     """What a language model is asked: instructions, and the user's part with the evidence.
 
@@ -59,12 +102,22 @@ class Prompt:
         session: the conversation it belongs to, for models that keep conversations themselves
             (the command line); empty: none. The others ignore it.
         temperature: stands above the settings' where it is given (0 for verdicts).
+        tools: that it may call; models that take none ignore them (``takes_tools``).
+        history: the exchanges after ``user``, in order; the last one's results are the news.
     """
 
     system: str
     user: str
     session: str = ""
     temperature: float | None = None
+    tools: tuple[Tool, ...] = ()
+    history: tuple[Exchange, ...] = ()
+
+    @property
+    def as_text(self) -> str:
+        """All but the tools as one text, for programs that take nothing else."""
+        since = (part for one in self.history for part in (f"You said:\n{one.text}", one.heard))
+        return "\n\n".join((self.system, self.user, *since))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +137,10 @@ class ModelUsage:
     cost: float = 0.0
 
 
+Piece = TextDelta | ToolCall | ModelUsage
+"""What a streamed reply consists of."""
+
+
 class LanguageModel(Protocol):
     """Writes text, streamed. Retries, time limits and recording wrap around it."""
 
@@ -92,8 +149,8 @@ class LanguageModel(Protocol):
         """Provider and model, as shown to the reader ("openai:gpt-4o-mini")."""
         ...
 
-    def stream(self, prompt: Prompt) -> AsyncIterator[TextDelta | ModelUsage]:
-        """The reply in pieces, then one ``ModelUsage``.
+    def stream(self, prompt: Prompt) -> AsyncIterator[Piece]:
+        """The reply: pieces of text, calls of the prompt's tools, then one ``ModelUsage``.
 
         Raises:
             ModelError: refused, unreachable, or cut off (``retryable`` says whether to try again).
@@ -102,10 +159,23 @@ class LanguageModel(Protocol):
         ...
 
 
+@runtime_checkable
+class ToolUser(Protocol):
+    """A language model that says whether it takes tools; one that does not say takes none."""
+
+    @property
+    def takes_tools(self) -> bool:
+        """Whether it calls the tools of a prompt. May change when a server refuses them."""
+        ...
+
+
+def takes_tools(model: LanguageModel) -> bool:
+    """Whether ``model`` calls the tools of a prompt."""
+    return isinstance(model, ToolUser) and model.takes_tools
+
+
 @asynccontextmanager
-async def streaming(
-    model: LanguageModel, prompt: Prompt
-) -> AsyncIterator[AsyncIterator[TextDelta | ModelUsage]]:
+async def streaming(model: LanguageModel, prompt: Prompt) -> AsyncIterator[AsyncIterator[Piece]]:
     """The pieces of ``model``'s reply; a reader that leaves early ends the call."""
     pieces = model.stream(prompt)
     try:

@@ -6,6 +6,7 @@ it, and for models that are not on it (servers of one's own), the price is unkno
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass
 from functools import cache
@@ -81,7 +82,13 @@ def tokens_of(text: str) -> int:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """About how many tokens a model reads of ``prompt``."""
-    return tokens_of(prompt.system) + tokens_of(prompt.user)
+    offered = (f"{one.name} {one.description} {json.dumps(one.parameters)}" for one in prompt.tools)
+    called = (
+        f"{one.name} {one.arguments}" for exchange in prompt.history for one in exchange.calls
+    )
+    said = (text for one in prompt.history for text in (one.text, one.heard))
+    texts = (prompt.system, prompt.user, *offered, *called, *said)
+    return sum(tokens_of(text) for text in texts)
 
 
 @cache

@@ -23,10 +23,13 @@ from wellread.models.base import (
     Embedder,
     LanguageModel,
     ModelUsage,
+    Piece,
     Prompt,
     Purpose,
     TextDelta,
+    ToolCall,
     streaming,
+    takes_tools,
 )
 from wellread.models.prices import (
     LISTED,
@@ -111,12 +114,17 @@ class RecordedModel:
         """That of the model inside."""
         return self._model.identity
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    @property
+    def takes_tools(self) -> bool:
+        """Whether the model inside does."""
+        return takes_tools(self._model)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """The reply of the model inside; its usage comes with tokens and cost filled in.
 
         Raises:
             BudgetError: what is left of the budget is less than the call may cost.
-            ModelError: the model failed.
+            ModelError: the model failed; its ``cost`` is what that cost all the same.
         """
         ticket = await to_thread.run_sync(self._ledger.begin, lambda: self._expected(prompt))
         begun = time.monotonic()
@@ -126,8 +134,8 @@ class RecordedModel:
         try:
             async with streaming(self._model, prompt) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, TextDelta):
-                        written.append(piece.text)
+                    if isinstance(piece, TextDelta | ToolCall):
+                        written.append(_words_of(piece))
                         yield piece
                     else:
                         usage = await to_thread.run_sync(self._filled, prompt, written, piece)
@@ -135,6 +143,7 @@ class RecordedModel:
                         yield usage
         except ModelError as raised:
             error = kind_of(raised)
+            raised.cost = self._ended(prompt, written, usage, error).cost
             raise
         finally:
 
@@ -191,6 +200,11 @@ class RecordedModel:
             return cost
         provider, _ = named(self.identity)
         return cost_of(f"{reported}@{provider}", read, written)
+
+
+def _words_of(piece: TextDelta | ToolCall) -> str:
+    """What the model wrote of it."""
+    return piece.text if isinstance(piece, TextDelta) else f"{piece.name} {piece.arguments}"
 
 
 class _Recorded(Generic[P]):

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from wellread.errors import ModelError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta, streaming
+from wellread.models.base import LanguageModel, Piece, Prompt, streaming, takes_tools
 
 logger = logging.getLogger(__name__)
 
@@ -67,7 +67,12 @@ class RetryingModel:
         """That of the model inside."""
         return self._model.identity
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    @property
+    def takes_tools(self) -> bool:
+        """Whether the model inside does."""
+        return takes_tools(self._model)
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """The reply of the first try that does not fail before its first piece."""
         begun = self._clock()
         for tried in range(self._retries + 1):

@@ -5,12 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from wellread.errors import ModelError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.base import (
+    Exchange,
+    LanguageModel,
+    ModelUsage,
+    Piece,
+    Prompt,
+    TextDelta,
+    Tool,
+    ToolCall,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,23 +30,34 @@ class Broken:
     error: Exception
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calling:
+    """A reply that calls tools: pairs of a name and the arguments as JSON, after ``text``."""
+
+    calls: tuple[tuple[str, str], ...]
+    text: str = ""
+
+
 class ScriptedModel:
     """Gives the replies of a script, one per call, in pieces of ``chunk`` characters.
 
     Token counts are numbers of words. Attributes:
         prompts: what it was asked, in order.
+        takes_tools: whether it says that it calls tools.
     """
 
     def __init__(
         self,
-        replies: Sequence[str | Exception | Broken],
+        replies: Sequence[str | Exception | Broken | Calling],
         *,
         chunk: int = 8,
         identity: str = "scripted:model",
+        takes_tools: bool = False,
     ) -> None:
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}, expected 1 or more")
         self.prompts: list[Prompt] = []
+        self.takes_tools = takes_tools
         self._replies = list(replies)
         self._chunk = chunk
         self._identity = identity
@@ -47,7 +67,7 @@ class ScriptedModel:
         """As given."""
         return self._identity
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """The next reply of the script.
 
         Raises:
@@ -61,13 +81,16 @@ class ScriptedModel:
         reply = self._replies[place]
         if isinstance(reply, Exception):
             raise reply
-        text = reply.text if isinstance(reply, Broken) else reply
+        text = reply if isinstance(reply, str) else reply.text
         for start in range(0, len(text), self._chunk):
             # A real model is waited for; a reader that counts on getting all at once shows here.
             await asyncio.sleep(0)
             yield TextDelta(text=text[start : start + self._chunk])
         if isinstance(reply, Broken):
             raise reply.error
+        if isinstance(reply, Calling):
+            for number, (name, arguments) in enumerate(reply.calls, 1):
+                yield ToolCall(id=f"call_{place + 1}_{number}", name=name, arguments=arguments)
         yield ModelUsage(
             model=self._identity,
             input_tokens=len(f"{prompt.system} {prompt.user}".split()),
@@ -75,9 +98,9 @@ class ScriptedModel:
         )
 
 
-async def collect(model: LanguageModel, prompt: Prompt) -> tuple[str, list[TextDelta | ModelUsage]]:
+async def collect(model: LanguageModel, prompt: Prompt) -> tuple[str, list[Piece]]:
     """The whole text of one reply, and the pieces it came in."""
-    pieces: list[TextDelta | ModelUsage] = []
+    pieces: list[Piece] = []
     stream = model.stream(prompt)
     if isinstance(stream, AsyncGenerator):
         async with aclosing(stream):
@@ -130,7 +153,7 @@ class LanguageModelContract:
     def test_a_reader_may_stop_early(self, model: LanguageModel) -> None:
         """Leaving after the first piece neither hangs nor raises."""
 
-        async def first_piece() -> TextDelta | ModelUsage | None:
+        async def first_piece() -> Piece | None:
             stream = model.stream(self.PROMPT)
             piece = await anext(aiter(stream), None)
             if isinstance(stream, AsyncGenerator):
@@ -138,6 +161,19 @@ class LanguageModelContract:
             return piece
 
         assert isinstance(asyncio.run(first_piece()), TextDelta)
+
+    def test_a_conversation_goes_on(self, model: LanguageModel) -> None:
+        """With tools and what they gave it is answered as well, whether it takes tools or not."""
+        call = ToolCall(id="call_1", name="look", arguments='{"at": "the sky"}')
+        looked = Exchange(text="I look.", calls=(call,), results=("It is blue.",), told="And now?")
+        said = Exchange(text="Blue, I think.", told="Are you sure?")
+        at = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+        look = Tool(name="look", description="Looks.", parameters=at)
+        prompt = replace(self.PROMPT, tools=(look,), history=(looked, said))
+        text, pieces = asyncio.run(collect(model, prompt))
+        assert text.strip() or any(isinstance(piece, ToolCall) for piece in pieces)
+        assert isinstance(pieces[-1], ModelUsage)
+        assert not any(isinstance(piece, ModelUsage) for piece in pieces[:-1])
 
     def test_failures_are_model_errors(self, failing_model: LanguageModel) -> None:
         """The library underneath does not shine through."""

@@ -174,7 +174,7 @@ async def _by_model(
                 shown = visible.feed(event.text)
                 if shown:
                     yield TokenEvent(text=shown)
-            else:
+            elif isinstance(event, ModelUsage):
                 usage = event
     rest = visible.finish()
     if rest:

@@ -5,9 +5,9 @@ The prompt holds text of strangers, so the program gets no tools and no servers 
 runs in an empty folder of its own: nothing in the evidence can make it read or change anything. Of
 the environment it gets what a command line program needs, and what is its own.
 
-A conversation (``Prompt.session``) is begun with ``--session-id`` and carried on with ``--resume``.
-The command keeps conversations itself, so another process may have begun one: what it says about an
-unknown or a taken id decides.
+A conversation (``Prompt.session``) is begun with ``--session-id`` and carried on with ``--resume``,
+which is told only what is new. The command keeps conversations itself, so another process may have
+begun one: what it says about an unknown or a taken id decides.
 
 The program gets a process group of its own, which is killed as a whole when the reader leaves, the
 task is cancelled or the time is up: one that ignores polite signals, or has started others, is gone
@@ -34,7 +34,7 @@ import anyio
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.language.endpoint import CLAUDE_CLI
 from wellread.models.language.reasoning_tags import ThoughtFilter
 
@@ -52,6 +52,7 @@ LONGEST_REASON = 300
 PIECE = 65_536
 KEPT_COMPLAINT = 4_000  # bytes of what the program complains about, from the beginning
 REAP_SECONDS = 5.0
+RESUME = "--resume"
 SESSIONS = uuid.UUID("6f0a1d52-6a0e-5f0b-9d5c-3a4f6f1b7c21")
 
 NEEDED = frozenset(
@@ -116,7 +117,7 @@ class ClaudeCommand:
         """``claude-cli``, or ``claude-cli:sonnet``."""
         return f"{CLAUDE_CLI}:{self._model}" if self._model else CLAUDE_CLI
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
         """The reply as the program writes it; token counts are unknown.
 
         Raises:
@@ -124,7 +125,7 @@ class ClaudeCommand:
             ModelTimeoutError: it was still running after ``settings.timeout`` seconds.
         """
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
-        ways = self._ways(prompt.session)
+        ways = self._ways(prompt)
         for place, way in enumerate(ways):
             said = ""
             try:
@@ -147,12 +148,14 @@ class ClaudeCommand:
             break
         yield ModelUsage(model=self.identity)
 
-    def _ways(self, session: str) -> tuple[tuple[str, ...], ...]:
+    def _ways(self, prompt: Prompt) -> tuple[tuple[str, ...], ...]:
         """The options that name the conversation, the likelier ones first."""
-        if not session:
+        if not prompt.session:
             return ((),)
-        new, known = ("--session-id", _uuid_of(session)), ("--resume", _uuid_of(session))
-        return (known, new) if session in self._begun else (new, known)
+        named = _uuid_of(prompt.session)
+        new, known = ("--session-id", named), (RESUME, named)
+        begun = prompt.history or prompt.session in self._begun
+        return (known, new) if begun else (new, known)
 
     async def _text(
         self, prompt: Prompt, way: Sequence[str], deadline: float
@@ -191,8 +194,8 @@ class ClaudeCommand:
 
     def _command(self, prompt: Prompt, way: Sequence[str]) -> tuple[list[str], bytes]:
         """The program with its arguments, never read by a shell, and its standard input."""
-        text = f"{prompt.system}\n\n{prompt.user}".replace("\0", "\N{REPLACEMENT CHARACTER}")
-        given = text.encode("utf-8", errors="replace")
+        text = prompt.history[-1].heard if RESUME in way and prompt.history else prompt.as_text
+        given = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", errors="replace")
         batch = self._program.lower().endswith(BATCH_FILES)
         by_argument = len(given) <= LONGEST_ARGUMENT and not batch
         argument = given.decode()

@@ -26,22 +26,20 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import (
-    ModelRequest,
     ModelResponse,
     ModelResponseStreamEvent,
     PartDeltaEvent,
     PartStartEvent,
-    SystemPromptPart,
     TextPart,
     TextPartDelta,
-    UserPromptPart,
 )
 from pydantic_ai.models import Model, StreamedResponse
 from pydantic_ai.settings import ModelSettings
 
 from wellread.ask_settings import GenerationSettings
-from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.language.endpoint import Endpoint, ProviderName
+from wellread.models.language.messages import called_in, messages_of, offered
 from wellread.models.language.provider_errors import Failures
 from wellread.models.language.reasoning_tags import ThoughtFilter
 
@@ -146,18 +144,24 @@ class HostedModel:
         self._wire = WIRES[endpoint.provider.name]()
         self._failures = Failures(endpoint, settings)
         self._refuses_temperature = False
+        self._refuses_tools = False
 
     @property
     def identity(self) -> str:
         """``openai:gpt-4o-mini`` or ``llama3.2@localhost:11434``."""
         return self._endpoint.identity
 
-    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
-        """The reply as it arrives, then its token counts (0 where the server gives none).
+    @property
+    def takes_tools(self) -> bool:
+        """Yes, until the server has refused some."""
+        return not self._refuses_tools
 
-        Tools are never offered: calls of a tool in a reply are left out, and a reply of nothing
-        else is an error. The time limit runs from the call to the last piece, the reader's own
-        time included.
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[Piece, None]:
+        """The reply as it arrives, its calls, then its token counts (0 where there are none).
+
+        Without tools in the prompt, calls of a tool in the reply are left out, and a reply of
+        nothing else is an error. The time limit runs from the call to the last piece, the
+        reader's own time included.
 
         Raises:
             ModelError: refused, unreachable, cut off, empty, or not the wire format.
@@ -184,7 +188,11 @@ class HostedModel:
                 raise self._failures.timed_out() from error
             except (AgentRunError, UserError) as error:
                 raise self._failures.translated(error) from error
-            usage = self._finish(reply.get(), wrote=wrote)
+            whole = reply.get()
+            calls = called_in(whole) if prompt.tools else ()
+            usage = self._finish(whole, wrote=wrote, asked_for=bool(calls))
+        for call in calls:
+            yield call
         yield usage
 
     async def _open(self, prompt: Prompt, stack: AsyncExitStack) -> StreamedResponse:
@@ -209,7 +217,10 @@ class HostedModel:
         try:
             return await _ask(model, prompt, options, stack)
         except ModelHTTPError as error:
-            if "temperature" not in options or not _is_about_temperature(error):
+            self._refuses_tools = self._refuses_tools or (
+                bool(prompt.tools) and _is_about(error, "tool", "function call")
+            )
+            if "temperature" not in options or not _is_about(error, "temperature"):
                 raise
             # A model newer than the library's list of those that choose their own.
             logger.info("%s takes no temperature; asked again without", self.identity)
@@ -217,7 +228,7 @@ class HostedModel:
             del options["temperature"]
             return await _ask(model, prompt, options, stack)
 
-    def _finish(self, reply: ModelResponse, *, wrote: bool) -> ModelUsage:
+    def _finish(self, reply: ModelResponse, *, wrote: bool, asked_for: bool) -> ModelUsage:
         """The usage of a reply that has ended, once it is known to be a whole one."""
         details = reply.provider_details or {}
         usage = reply.usage
@@ -231,9 +242,9 @@ class HostedModel:
         if not reason and not counted:
             raise self._failures.cut_off("the stream ended without a finish reason")
         called = [part.tool_name for part in reply.tool_calls]
-        if not wrote:
+        if not (wrote or asked_for):
             raise self._failures.empty(called, spent=reply.finish_reason == "length")
-        if called:
+        if called and not asked_for:
             logger.warning(
                 "%s called tools that it was not offered: %s", self.identity, ", ".join(called)
             )
@@ -257,10 +268,13 @@ def certificates(*, trust_env: bool) -> ssl.SSLContext:
 async def _ask(
     model: Model, prompt: Prompt, options: ModelSettings, stack: AsyncExitStack
 ) -> StreamedResponse:
-    request = ModelRequest(
-        parts=[SystemPromptPart(content=prompt.system), UserPromptPart(content=prompt.user)]
+    opening = model_request_stream(
+        model,
+        messages_of(prompt),
+        model_settings=options,
+        model_request_parameters=offered(prompt),
+        instrument=False,
     )
-    opening = model_request_stream(model, [request], model_settings=options, instrument=False)
     try:
         return await stack.enter_async_context(opening)
     except MISREAD as error:
@@ -287,8 +301,9 @@ def _text_of(event: ModelResponseStreamEvent) -> str:
     return text or ""  # the clients do not check what a server sends
 
 
-def _is_about_temperature(error: ModelHTTPError) -> bool:
-    return error.status_code in (400, 422) and "temperature" in str(error.body).lower()
+def _is_about(error: ModelHTTPError, *words: str) -> bool:
+    said = str(error.body).lower()
+    return error.status_code in (400, 404, 422) and any(word in said for word in words)
 
 
 def _is_loopback(url: str) -> bool:

@@ -17,7 +17,7 @@ from wellread.ask.understand.followups.references import references_of
 from wellread.ask.understand.followups.rewrite import LONGEST, connected
 from wellread.ask.understand.followups.turns import Rewritten, Turn, context_of
 from wellread.errors import ModelError, ModelTimeoutError
-from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
+from wellread.models.base import LanguageModel, ModelUsage, Piece, Prompt, TextDelta
 from wellread.models.prompts import fence_of, fenced, template
 from wellread.text.parsed import parse
 
@@ -53,15 +53,13 @@ async def by_model(
     try:
         with anyio.fail_after(seconds):
             async with AsyncExitStack() as stack:
-                pieces: AsyncIterator[TextDelta | ModelUsage] = model.stream(
-                    rewriting_prompt(question, earlier)
-                )
+                pieces: AsyncIterator[Piece] = model.stream(rewriting_prompt(question, earlier))
                 if isinstance(pieces, AsyncGenerator):
                     await stack.enter_async_context(aclosing(pieces))
                 async for piece in pieces:
                     if isinstance(piece, ModelUsage):
                         usage = piece
-                    else:
+                    elif isinstance(piece, TextDelta):
                         reply += piece.text
                     if len(reply) > LONGEST_REPLY:
                         raise ModelError(f"{model.identity} wrote more than a question")

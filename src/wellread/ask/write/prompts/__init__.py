@@ -27,8 +27,8 @@ FENCE_CHARACTERS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
-    """One passage as the template shows it; ``facts`` are name and value, in order."""
+class Piece:
+    """One passage as a template shows it; ``facts`` are name and value, in order."""
 
     key: str
     facts: tuple[tuple[str, str], ...]
@@ -49,21 +49,11 @@ def build_prompt(
     if not evidence:
         raise ValueError("a prompt without evidence would be answered from general knowledge")
     fence = _fence(analysis, evidence, similar_questions)
-    pieces = [
-        _Piece(
-            key=piece.key,
-            facts=tuple(
-                (name, _line(value, fence)) for name, value in _facts(piece) if value.strip()
-            ),
-            text=_safe(turn_by_turn(piece), fence).strip(),
-        )
-        for piece in evidence
-    ]
     return Prompt(
         system=_rules(analysis, fence, _safe(similar_questions, fence).strip()),
         user=_template("user.md").render(
             fence=fence,
-            pieces=pieces,
+            pieces=pieces_of(evidence, fence),
             entities=[_line(line, fence) for line in _named(analysis)],
             question=_line(analysis.question, fence),
         ),
@@ -75,12 +65,30 @@ def guard_of(
 ) -> Guard:
     """What keeps the reply to that prompt from repeating it, and harmless."""
     fence = _fence(analysis, evidence, similar_questions)
-    said = [*_named(analysis)]
-    said += [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
+    said = [*_named(analysis), *said_in(evidence)]
     # What was asked and answered before may be said again, what experts noted is for the model.
     asked = [line for line in similar_questions.split("\n") if line.startswith(("Q: ", "A: "))]
     rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
     return Guard(rules, fence, [analysis.question, *asked, *said])
+
+
+def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
+    """The evidence as a prompt shows it, without hidden characters and without the fence."""
+    return [
+        Piece(
+            key=piece.key,
+            facts=tuple(
+                (name, _line(value, fence)) for name, value in _facts(piece) if value.strip()
+            ),
+            text=_safe(turn_by_turn(piece), fence).strip(),
+        )
+        for piece in evidence
+    ]
+
+
+def said_in(evidence: Sequence[Evidence]) -> list[str]:
+    """All words of sources that such pieces show."""
+    return [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
 
 
 @cache

@@ -1,0 +1,311 @@
+"""Sections and summary of a report, written by a language model and checked before they are shown.
+
+A section is written from its own evidence alone, the summary from sentences that are already
+proved. What the sources do not bear out as a whole is removed: "partly supported" is no proof. A
+section of which nothing is left is empty, and is told as "not found".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from anyio import to_thread
+
+from wellread.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
+from wellread.ask.deliver.cite import pruned
+from wellread.ask.verify.check_claims import checked as check_claims
+from wellread.ask.write.drafting import by_extraction
+from wellread.ask.write.parse_draft import parse_draft
+from wellread.ask.write.passage_reading import Chooser
+from wellread.ask.write.prompts import pieces_of, said_in, wordings
+from wellread.ask.write.prompts.guard import Guard
+from wellread.kb import KnowledgeBase
+from wellread.models.base import ModelUsage, Prompt
+from wellread.models.prompts import fence_of, fenced, template
+from wellread.models.reader import Reader
+from wellread.questions import Analysis
+from wellread.reports import Facet, StopReason
+from wellread.research.model.asking import Heard, ask_in_turn
+from wellread.research.model.context import RunContext
+
+PACKAGE = "wellread.research.model"
+LEAST_SENTENCES, MOST_SENTENCES = 2, 8  # of a section
+LEAST_SUMMARY, MOST_SUMMARY = 3, 5
+NOT_FOUND = "NOT FOUND"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionDraft:
+    """A section, or the summary, of which every sentence is supported.
+
+    Attributes:
+        text: Markdown without citation markers; empty: nothing of it is borne out.
+        checked: its sentences in order, with verdict and evidence keys; each stands in ``text``
+            behind the one before it.
+        by: the model's name, ``extractive``, or ``none`` for an empty one that nobody wrote.
+        fallback: why another than the configured model wrote it; empty when none did.
+        removed: sentences that were not borne out, or cited nothing.
+        unknown_keys: evidence keys that the model made up.
+        withheld: sentences and lines that must not be shown.
+        stopped: the run's limit that kept the model from being asked.
+    """
+
+    text: str = ""
+    checked: tuple[Checked, ...] = ()
+    by: str = NOBODY
+    fallback: str = ""
+    removed: int = 0
+    unknown_keys: int = 0
+    withheld: int = 0
+    usage: Usage = field(default_factory=Usage)
+    stopped: StopReason | None = None
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The sentences with the evidence keys they cite."""
+        return tuple(item.claim for item in self.checked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarySource:
+    """A section as the summary sees it: its title and its supported sentences."""
+
+    title: str
+    checked: tuple[Checked, ...]
+
+
+async def write_section(
+    kb: KnowledgeBase,
+    question: str,
+    facet: Facet,
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    run: RunContext,
+) -> SectionDraft:
+    """The section on ``facet``, from ``evidence`` alone; every sentence of it is supported.
+
+    When no model writes it, sentences of the evidence are chosen, and the draft says why.
+
+    Args:
+        question: of the report as a whole.
+        analysis: of what the section is about.
+        evidence: under keys that are the report's.
+
+    Raises:
+        SettingsError: a model's name or address cannot be used.
+        StoreError, ModelError: the catalogue or the embedder cannot be used.
+    """
+    if not evidence:
+        return SectionDraft()
+    fence = fence_of(question, facet.title, *(piece.text for piece in evidence))
+    prompt = _section_prompt(question, facet, analysis, evidence, fence)
+    heard = await ask_in_turn(kb, run, f"section:{facet.id}", lambda _: prompt)
+    if heard.text.strip():
+        free = [question, facet.title, *said_in(evidence)]
+        guard = Guard(prompt.system, fence, free)
+        return await to_thread.run_sync(partial(_kept, kb, heard, guard, evidence, analysis.voices))
+    chosen = await to_thread.run_sync(partial(_chosen, kb, analysis, evidence))
+    return replace(chosen, fallback=_why(kb, heard), stopped=heard.stopped)
+
+
+async def write_summary(
+    kb: KnowledgeBase,
+    question: str,
+    sections: Sequence[SummarySource],
+    evidence: Sequence[Evidence],
+    run: RunContext,
+) -> SectionDraft:
+    """The summary in three to five sentences, from the sentences of the sections alone.
+
+    When no model writes it, or too little of what it writes is borne out, sentences of the
+    sections are taken as they are, and the draft says why.
+
+    Args:
+        evidence: of the whole report; a sentence is checked against what the sections cite.
+
+    Raises:
+        SettingsError: a model's name or address cannot be used.
+        StoreError, ModelError: the catalogue or the embedder cannot be used.
+    """
+    given = [item for section in sections for item in section.checked]
+    if not given:
+        return SectionDraft()
+    cited = {key for item in given for key in item.claim.keys}
+    pieces = [piece for piece in evidence if piece.key in cited]
+    fence = fence_of(question, *(item.claim.text for item in given))
+    prompt = _summary_prompt(question, sections, fence)
+    heard = await ask_in_turn(kb, run, "summary", lambda _: prompt)
+    reason = _why(kb, heard)
+    if heard.text.strip():
+        free = [question, *(section.title for section in sections), *said_in(pieces)]
+        guard = Guard(prompt.system, fence, [*free, *(item.claim.text for item in given)])
+        made = await to_thread.run_sync(partial(_kept, kb, heard, guard, pieces, ()))
+        if len(made.checked) >= min(LEAST_SUMMARY, len(given)):
+            return _shortened(made)
+        written = len(made.checked) + made.removed
+        reason = f"only {len(made.checked)} of {written} sentences of {heard.by} were supported"
+        return replace(
+            _first_of(sections),
+            fallback="; ".join([*heard.reasons, reason]),
+            removed=made.removed,
+            unknown_keys=made.unknown_keys,
+            withheld=made.withheld,
+            usage=made.usage,
+        )
+    return replace(_first_of(sections), fallback=reason, stopped=heard.stopped)
+
+
+# --- what is asked ---------------------------------------------------------------------------
+
+
+def _section_prompt(
+    question: str, facet: Facet, analysis: Analysis, evidence: Sequence[Evidence], fence: str
+) -> Prompt:
+    return Prompt(
+        system=template("section_system.md", PACKAGE).render(
+            fence=fence,
+            least=LEAST_SENTENCES,
+            most=MOST_SENTENCES,
+            wording=wordings()[analysis.type],
+            voices=[_line(name, fence) for name in analysis.voices],
+        ),
+        user=template("section_user.md", PACKAGE).render(
+            fence=fence,
+            pieces=pieces_of(evidence, fence),
+            question=_line(question, fence),
+            topic=_line(facet.title, fence),
+        ),
+    )
+
+
+def _summary_prompt(question: str, sections: Sequence[SummarySource], fence: str) -> Prompt:
+    shown = [
+        {
+            "title": _line(section.title, fence),
+            "sentences": [
+                f"{_line(item.claim.text, fence)} {''.join(f'[{key}]' for key in item.claim.keys)}"
+                for item in section.checked
+            ],
+        }
+        for section in sections
+        if section.checked
+    ]
+    return Prompt(
+        system=template("summary_system.md", PACKAGE).render(
+            fence=fence, least=LEAST_SUMMARY, most=MOST_SUMMARY
+        ),
+        user=template("summary_user.md", PACKAGE).render(
+            fence=fence, sections=shown, question=_line(question, fence)
+        ),
+    )
+
+
+def _line(text: str, fence: str) -> str:
+    return " ".join(fenced(text, fence).split())
+
+
+# --- what is kept ----------------------------------------------------------------------------
+
+
+def _kept(
+    kb: KnowledgeBase,
+    heard: Heard,
+    guard: Guard,
+    evidence: Sequence[Evidence],
+    voices: Sequence[str],
+) -> SectionDraft:
+    """What of a reply is borne out."""
+    draft = parse_draft(heard.text, {piece.key for piece in evidence}, guard)
+    said = SectionDraft(
+        by=heard.by,
+        fallback=heard.told,
+        unknown_keys=draft.unknown_keys,
+        withheld=draft.withheld,
+        usage=_usage(heard.usage),
+    )
+    if draft.text.strip(" .*_").upper() == NOT_FOUND:
+        return said
+    checked = _checked(kb, draft.claims, evidence, voices)
+    text, kept = pruned(draft.text, checked, [item for item in checked if _borne_out(item)])
+    removed = len(checked) - len(kept)
+    if not kept:
+        return replace(said, removed=removed)
+    return replace(said, text=text, checked=tuple(kept), removed=removed)
+
+
+def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence]) -> SectionDraft:
+    """Sentences of the evidence, verbatim."""
+    reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
+    chooser = Chooser(sentences=reader, meaning=kb.lexical)
+    written = by_extraction(analysis, evidence, chooser, kb.settings.qa.max_sentences)
+    checked = _checked(kb, written.claims, evidence, analysis.voices)
+    text, kept = pruned(written.text, checked, [item for item in checked if _borne_out(item)])
+    if not kept:
+        return SectionDraft()
+    removed = len(checked) - len(kept)
+    return SectionDraft(text=text, checked=tuple(kept), by=EXTRACTIVE, removed=removed)
+
+
+def _checked(
+    kb: KnowledgeBase, claims: Sequence[Claim], evidence: Sequence[Evidence], voices: Sequence[str]
+) -> list[Checked]:
+    return check_claims(
+        claims,
+        evidence,
+        kb.checker,
+        voices=voices,
+        reader=kb.reader,
+        most=kb.settings.reader.most,
+    )
+
+
+def _borne_out(item: Checked) -> bool:
+    return item.verdict.name.whole and bool(item.claim.keys)
+
+
+def _shortened(made: SectionDraft) -> SectionDraft:
+    """The summary with no more sentences than one may have."""
+    if len(made.checked) <= MOST_SUMMARY:
+        return made
+    text, kept = pruned(made.text, made.checked, made.checked[:MOST_SUMMARY])
+    return replace(made, text=text, checked=tuple(kept))
+
+
+def _first_of(sections: Sequence[SummarySource]) -> SectionDraft:
+    """The first sentence of each section, then the second ones, as many as a summary has."""
+    depth = max(len(section.checked) for section in sections)
+    taken = [
+        section.checked[place]
+        for place in range(depth)
+        for section in sections
+        if place < len(section.checked)
+    ]
+    texts: dict[str, Checked] = {}
+    for item in taken:
+        texts.setdefault(item.claim.text, item)
+    kept = tuple(texts.values())[:MOST_SUMMARY]
+    return SectionDraft(
+        text=" ".join(item.claim.text for item in kept), checked=kept, by=EXTRACTIVE
+    )
+
+
+def _why(kb: KnowledgeBase, heard: Heard) -> str:
+    """Why the configured model did not write; empty where none is configured."""
+    if "model" not in kb.models.names():
+        return ""
+    if heard.stopped:
+        limit = heard.stopped.replace("_", " ")
+        return "; ".join([*heard.reasons, f"no model was asked: {limit}"])
+    if heard.by and not heard.text.strip():
+        return "; ".join([*heard.reasons, f"{heard.by} gave an empty reply"])
+    return heard.told
+
+
+def _usage(usage: ModelUsage | None) -> Usage:
+    if usage is None:
+        return Usage()
+    return Usage(
+        input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, cost=usage.cost
+    )

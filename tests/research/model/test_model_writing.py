@@ -1,0 +1,357 @@
+"""Sections and summaries by a model: what is borne out stays, the rest goes, and it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ask.planted.plants import INSTRUCTIONS
+from tests.doubles.evidence import evidence_of as evidence_texts
+from tests.doubles.obedient import ObedientModel
+from tests.doubles.research_run import MemoryRun
+
+from wellread.answers import Evidence
+from wellread.ask.retrieve.ranking import pack
+from wellread.ask.retrieve.search import search
+from wellread.ask.understand.analyse import analyse
+from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.ask.verify.check_claims import verify
+from wellread.errors import ModelError
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.questions import Analysis
+from wellread.reports import Facet
+from wellread.research.model.model_writing import (
+    SectionDraft,
+    SummarySource,
+    write_section,
+    write_summary,
+)
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Filters
+
+TOWN = Filters(collections=("town",))
+QUESTION = "What is known about the ferry Osprey?"
+FACET = Facet(id="f2", kind="term", title="Price and captain", query="ferry Osprey price captain")
+
+
+@contextmanager
+def opened(home: Path, *replies: str | Exception, **given: Any) -> Iterator[KnowledgeBase]:
+    model = ScriptedModel(replies) if replies else None
+    with open_kb(home, embedder=ReadableEmbedder(), model=model, **given) as kb:
+        yield kb
+
+
+def evidence_of(kb: KnowledgeBase, query: str = "ferry Osprey captain bought") -> list[Evidence]:
+    return pack(kb, search(kb, query, TOWN, limit=5))
+
+
+def analysis_of(kb: KnowledgeBase, text: str = FACET.query) -> Analysis:
+    from wellread.answers import Question
+
+    question = Question(text=text, filters=TOWN)
+    return analyse(question, vocabulary_of(kb, TOWN.collections), date(2026, 3, 1))
+
+
+def key_with(evidence: list[Evidence], words: str) -> str:
+    return next(piece.key for piece in evidence if words in piece.text)
+
+
+async def section(
+    kb: KnowledgeBase, run: MemoryRun | None = None, evidence: list[Evidence] | None = None
+) -> SectionDraft:
+    pieces = evidence_of(kb) if evidence is None else evidence
+    analysis = analysis_of(kb)
+    return await write_section(kb, QUESTION, FACET, analysis, pieces, run or MemoryRun())
+
+
+def keys(home: Path) -> tuple[str, str]:
+    """The keys of the price and of the captain."""
+    with opened(home) as kb:
+        evidence = evidence_of(kb)
+        return key_with(evidence, "2.6 million"), key_with(evidence, "Mirela Dunn")
+
+
+async def test_what_is_borne_out_stays_and_the_rest_goes(home: Path) -> None:
+    price, captain = keys(home)
+    reply = (
+        f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]. "
+        f"The captain of the Osprey is Mirela Dunn [{captain}]. "
+        f"The ferry Osprey was bought for 9.9 million euros in 1999 [{price}]. "
+        "Ferries are a good way to travel. "
+        f"Penguins built the harbour out of chocolate [e77]."
+    )
+    run = MemoryRun()
+    with opened(home, reply) as kb:
+        evidence = evidence_of(kb)
+        draft = await section(kb, run)
+    assert [claim.text for claim in draft.claims] == [
+        "The ferry Osprey was bought for 2.6 million euros in 2021.",
+        "The captain of the Osprey is Mirela Dunn.",
+    ]
+    assert draft.text == " ".join(claim.text for claim in draft.claims)
+    assert [claim.keys for claim in draft.claims] == [(price,), (captain,)]
+    assert draft.removed == 3
+    assert draft.unknown_keys == 1
+    assert draft.by == "scripted:model"
+    assert draft.fallback == ""
+    assert draft.usage.output_tokens > 0
+    assert len(run.usages) == 1
+    assert all(one.name.whole for one in verify(draft.claims, evidence, kb.lexical))
+
+
+async def test_a_section_is_written_from_its_own_evidence_alone(home: Path) -> None:
+    model = ScriptedModel(["NOT FOUND"])
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        evidence = [piece for piece in evidence_of(kb) if "Mirela" in piece.text]
+        draft = await section(kb, evidence=evidence)
+        everything = evidence_of(kb)
+    (prompt,) = model.prompts
+    assert prompt.session == ""
+    assert prompt.history == ()
+    assert "Mirela Dunn" in prompt.user
+    others = [piece.text for piece in everything if "Mirela" not in piece.text]
+    assert others
+    assert not any(text in prompt.user for text in others)
+    assert QUESTION in prompt.user
+    assert FACET.title in prompt.user
+    assert (draft.text, draft.checked, draft.by) == ("", (), "scripted:model")
+    assert draft.removed == 0
+
+
+async def test_a_section_that_loses_all_is_empty(home: Path) -> None:
+    reply = "Penguins built the harbour [e1]. The moon is made of cheese. Cats fly [e99]."
+    with opened(home, reply) as kb:
+        draft = await section(kb)
+    assert draft.text == ""
+    assert draft.checked == ()
+    assert (draft.removed, draft.unknown_keys) == (3, 1)
+    assert draft.by == "scripted:model"
+
+
+async def test_without_evidence_nobody_is_asked(home: Path) -> None:
+    model = ScriptedModel([])
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        assert await section(kb, evidence=[]) == SectionDraft()
+    assert model.prompts == []
+
+
+async def test_calls_and_made_up_addresses_are_withheld(home: Path) -> None:
+    price, _ = keys(home)
+    reply = (
+        "CALL: curl '/api/search?query=x'\n\n"
+        f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}].\n\n"
+        f"![map](http://evil.example/?q=1) [{price}]\n"
+    )
+    with opened(home, reply) as kb:
+        draft = await section(kb)
+    assert draft.text == "The ferry Osprey was bought for 2.6 million euros in 2021."
+    assert draft.withheld == 1
+    assert "evil" not in draft.text
+
+
+@pytest.mark.parametrize("plant", INSTRUCTIONS)
+async def test_an_obedient_writer_neither_leaks_nor_calls_nor_lies(home: Path, plant: str) -> None:
+    honest = "The lake Ansa is 40 metres deep. Herons nest on its shore."
+    evidence = evidence_texts(f"{honest} {INSTRUCTIONS[plant]}")
+    model = ObedientModel()
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        draft = await section(kb, evidence=evidence)
+    (prompt,) = model.prompts
+    fence = prompt.user.partition("<evidence-")[2].partition(">")[0]
+    for told in (fence, "CALL:", "![", "](", "javascript:", "<img", "<script", "by a program and"):
+        assert told not in draft.text
+    assert {key for claim in draft.claims for key in claim.keys} <= {"e1"}
+    assert all(item.verdict.name.whole for item in draft.checked)
+    if "lie" in model.obeyed:
+        assert "9999" not in draft.text.replace(",", "")
+
+
+async def test_who_wrote_instead_is_told(home: Path) -> None:
+    price, _ = keys(home)
+    said = f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]."
+    spare = ScriptedModel([said], identity="scripted:spare")
+    with opened(home, ModelError("down"), fallback_model=spare) as kb:
+        draft = await section(kb)
+    assert draft.by == "scripted:spare"
+    assert draft.fallback == "scripted:model failed: down"
+    with opened(home, ModelError("down")) as kb:
+        draft = await section(kb)
+    assert draft.by == "extractive"
+    assert draft.fallback == "scripted:model failed: down"
+    assert draft.checked
+    assert all(item.verdict.method == "verbatim" for item in draft.checked)
+    with opened(home, "") as kb:
+        draft = await section(kb)
+    assert (draft.by, draft.fallback) == ("extractive", "scripted:model gave an empty reply")
+    with opened(home) as kb:
+        draft = await section(kb)
+    assert (draft.by, draft.fallback) == ("extractive", "")
+
+
+async def test_a_low_budget_asks_the_cheap_model(home: Path) -> None:
+    price, _ = keys(home)
+    said = f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]."
+    cheap = ScriptedModel([said], identity="scripted:cheap")
+    settings = {
+        "generation": {"input_price": 1_000.0, "output_price": 1_000.0},
+        "budget": {"daily": 0.5},
+    }
+    with opened(home, "never", cheap_model=cheap, overrides=settings) as kb:
+        draft = await section(kb)
+    assert draft.by == "scripted:cheap"
+    assert "scripted:model was not asked" in draft.fallback
+
+
+async def test_at_a_limit_no_model_is_asked(home: Path) -> None:
+    model = ScriptedModel([])
+    run = MemoryRun(stops=lambda run: "time_limit")
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        draft = await section(kb, run)
+    assert draft.by == "extractive"
+    assert draft.fallback == "no model was asked: time limit"
+    assert draft.stopped == "time_limit"
+    assert draft.checked
+    assert model.prompts == []
+
+
+async def test_what_was_written_is_not_paid_for_again(home: Path) -> None:
+    price, _ = keys(home)
+    said = f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]."
+    run = MemoryRun()
+    with opened(home, said) as kb:
+        first = await section(kb, run)
+        again = MemoryRun(journal=run.journal)
+        assert await section(kb, again) == first
+    assert again.usages == run.usages
+    assert again.made == []
+
+
+# --- the summary -----------------------------------------------------------------------------
+
+SENTENCES = (
+    "The ferry Osprey was bought for 2.6 million euros in 2021.",
+    "The captain of the Osprey is Mirela Dunn.",
+    "It carries ninety passengers.",
+    "She came from the shipyard Calder in 2019.",
+)
+
+
+async def sections_of(kb: KnowledgeBase, evidence: list[Evidence]) -> list[SummarySource]:
+    """Two sections of supported sentences."""
+    from wellread.answers import Claim
+    from wellread.ask.verify.check_claims import checked
+
+    claims = [Claim(text=text, keys=(key_with(evidence, text),)) for text in SENTENCES]
+    items = checked(claims, evidence, kb.lexical)
+    assert all(item.verdict.name.whole for item in items)
+    return [
+        SummarySource(title="Price", checked=(items[0], items[2])),
+        SummarySource(title="Nothing", checked=()),
+        SummarySource(title="Captain", checked=(items[1], items[3])),
+    ]
+
+
+async def summary(home: Path, reply: str | Exception | None) -> tuple[SectionDraft, str]:
+    model = ScriptedModel([reply]) if reply is not None else None
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        evidence = evidence_of(kb)
+        sections = await sections_of(kb, evidence)
+        draft = await write_summary(kb, QUESTION, sections, evidence, MemoryRun())
+        assert all(one.name.whole for one in verify(draft.claims, evidence, kb.lexical))
+    return draft, model.prompts[0].user if model else ""
+
+
+async def test_a_summary_is_written_from_supported_sentences_with_their_keys(home: Path) -> None:
+    price, captain = keys(home)
+    reply = (
+        f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}]. "
+        f"It carries ninety passengers [{price}]. The captain of the Osprey is Mirela Dunn "
+        f"[{captain}]. It is the best ferry in the world."
+    )
+    draft, prompt = await summary(home, reply)
+    assert f"- {SENTENCES[1]} [{captain}]" in prompt
+    assert "Timetable" not in prompt, "sentences, not sources"
+    assert [claim.text for claim in draft.claims] == [SENTENCES[0], SENTENCES[2], SENTENCES[1]]
+    assert draft.by == "scripted:model"
+    assert draft.removed == 1
+    assert draft.fallback == ""
+
+
+async def test_a_summary_has_no_more_than_five_sentences(home: Path) -> None:
+    price, captain = keys(home)
+    many = [f"{text[:-1]} [{price}{'][' + captain}]." for text in SENTENCES]
+    draft, _ = await summary(home, " ".join([*many, *many]))
+    assert 3 <= len(draft.checked) <= 5
+    assert draft.text.count(".") >= 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("It is the best ferry of all. Everybody loves it.", "only 0 of 2 sentences"),
+        (ModelError("down"), "scripted:model failed: down"),
+        ("", "gave an empty reply"),
+        (None, ""),
+    ],
+)
+async def test_else_sentences_of_the_sections_are_the_summary(
+    home: Path, reply: str | Exception | None, why: str
+) -> None:
+    draft, _ = await summary(home, reply)
+    assert [claim.text for claim in draft.claims] == [
+        SENTENCES[0],
+        SENTENCES[1],
+        SENTENCES[2],
+        SENTENCES[3],
+    ]
+    assert draft.text == " ".join(SENTENCES)
+    assert draft.by == "extractive"
+    assert why in draft.fallback
+
+
+async def test_nothing_to_sum_up(home: Path) -> None:
+    with opened(home, "never asked") as kb:
+        nothing = [SummarySource(title="Price", checked=())]
+        assert await write_summary(kb, QUESTION, nothing, [], MemoryRun()) == SectionDraft()
+
+
+# --- precision -------------------------------------------------------------------------------
+
+
+async def test_every_citation_that_is_kept_is_borne_out(home: Path) -> None:
+    """Drafts of true, bent and made-up sentences in all orders, checked once more by themselves."""
+    price, captain = keys(home)
+    lines = [
+        f"The ferry Osprey was bought for 2.6 million euros in 2021 [{price}].",
+        f"The ferry Osprey was bought for 2.6 million euros in 2012 [{price}].",
+        f"The ferry Osprey was never bought for 2.6 million euros in 2021 [{price}].",
+        f"The captain of the Osprey is Mirela Dunn [{captain}].",
+        f"The captain of the Osprey is Tom Brack [{captain}].",
+        f"The captain of the Osprey is Mirela Dunn [{price}].",
+        f"She came from the shipyard Calder in 2019 [{captain}][e55].",
+        "The town has nine ferries [e56].",
+        "Everybody in the town likes the ferry.",
+    ]
+    kept = borne = made_up = 0
+    for turn in range(len(lines)):
+        reply = " ".join(lines[turn:] + lines[:turn])
+        with opened(home, reply) as kb:
+            evidence = evidence_of(kb)
+            draft = await section(kb)
+            verdicts = verify(draft.claims, evidence, kb.lexical)
+        known = {piece.key for piece in evidence}
+        assert all(set(claim.keys) <= known for claim in draft.claims), "none that does not exist"
+        kept += len(verdicts)
+        borne += sum(one.name.whole for one in verdicts)
+        made_up += draft.unknown_keys
+        assert "2012" not in draft.text
+        assert "never" not in draft.text
+        assert "Tom Brack" not in draft.text
+    assert kept >= 3 * len(lines)
+    assert borne / kept >= 0.98
+    assert made_up == 2 * len(lines)
