@@ -14,10 +14,8 @@ from wellread.types import AppliedLimit, Filters, Hit, Kind, Locator, Mode, Span
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one
 that an expert rated well."""
-LIMITED = "Based on limited information: "
-"""With what an answer begins that is not sure."""
-RELAXED = 0.6
-"""The most that an answer is sure that does not keep to a limit of its question."""
+LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
+RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit of its question
 
 
 class VerdictName(StrEnum):
@@ -302,6 +300,7 @@ class Question:
         max_clusters: most stories that news is told from; None takes the setting.
         owner: whose question it is; sessions and their answers are private to their owner.
         fresh: write anew, whatever answer is kept. ``recorded``: whether this one is kept.
+        models: whether language models may write it; else sentences are extracted.
     """
 
     text: str
@@ -313,6 +312,7 @@ class Question:
     owner: str = ""
     fresh: bool = False
     recorded: bool = True
+    models: bool = True
 
     def __post_init__(self) -> None:
         for name in ("text", "filters", "session_id", "owner"):

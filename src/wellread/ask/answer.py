@@ -65,7 +65,7 @@ from wellread.ask.verify.confidence import (
 )
 from wellread.ask.verify.confidence_features import features_of
 from wellread.ask.verify.conflicts.disputes import Dispute, settled, with_disputes
-from wellread.ask.write.drafting import Drafting, Written, begun, write
+from wellread.ask.write.drafting import Drafting, Writers, Written, begun, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -147,8 +147,8 @@ async def _reply_to(
         yield clock.lap("evidence", len(evidence))
         found, drafting = await in_thread(begun, kb, analysis, found, evidence)
         if await in_thread(_hopeful, kb, analysis, evidence, drafting):
-            past = await in_thread(_past_questions, kb, analysis)
-            async for token in write(kb, analysis, evidence, drafting, similar_questions=past):
+            how = await in_thread(_writers, kb, turn.question, analysis)
+            async for token in write(kb, analysis, evidence, drafting, how):
                 yield token
             yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
         verified = await in_thread(_verify, kb, analysis, found, evidence, drafting)
@@ -187,11 +187,12 @@ def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
     return replace(analysis, context=turn.context, told=turn.told, respelt=changed)
 
 
-def _past_questions(kb: KnowledgeBase, analysis: Analysis) -> str:
-    """What a model is told of past questions like this one."""
-    if kb.model is None:
-        return ""
-    return verified_similar(kb, analysis.question, analysis.filters.collections)
+def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:
+    """Who may write, and what a model is told of past questions like this one."""
+    if kb.model is None or not asked.models:
+        return Writers(models=asked.models)
+    past = verified_similar(kb, analysis.question, analysis.filters.collections)
+    return Writers(similar_questions=past)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

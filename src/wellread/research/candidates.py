@@ -24,7 +24,7 @@ from wellread.types import Hit
 READ, READ_BESIDE = 120, 24  # nearest passages that are read: of the question, of a facet
 ROUGHLY = 240  # sentences of one query that are looked at more closely
 OF_A_DOCUMENT = 3  # of these, from one document
-EMBEDDED, EMBEDDED_BESIDE = 64, 24  # sentences whose meaning is compared: of the question, a facet
+EMBEDDED, EMBEDDED_BESIDE = 64, 12  # sentences whose meaning is compared: of the question, a facet
 TELLING_WORDS = 3  # of a sentence of a document that is told as a whole
 SHORT = 10  # words that count on top of a sentence's length, so that short ones win nothing by it
 LONGEST = 45  # words of a sentence

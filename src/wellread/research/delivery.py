@@ -13,6 +13,7 @@ from wellread.answers import (
     NOBODY,
     Answer,
     Confidence,
+    Evidence,
     Related,
     Step,
     Usage,
@@ -33,12 +34,13 @@ from wellread.reports import (
     ResearchEvent,
 )
 from wellread.research.candidates import Candidates, candidates_of
+from wellread.research.model.model_writing import SectionDraft
+from wellread.research.model.report_by_model import ReportToWrite, write_report
 from wellread.research.planning import Planned
 from wellread.research.report_text import (
     IN_SUMMARY,
     MOST_LISTED,
     ReportPage,
-    SectionDraft,
     looked_for,
     not_used,
     section_draft,
@@ -50,6 +52,7 @@ from wellread.research.selecting import Room, Selected, select
 from wellread.types import Span
 
 OF_A_DOCUMENT, OF_A_FACET = 2, 12  # sentences
+PIECES = 8  # of evidence that a model writes one section from
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
 WHOLE = Confidence(
     score=0.6,
@@ -66,7 +69,7 @@ class Material:
 
     Attributes:
         quick: the answer of the one search, where the question asks for one.
-        drafts: facet id to its section.
+        drafts: facet id to its section. ``summary``: where a model wrote it.
     """
 
     turn: Opened
@@ -78,7 +81,7 @@ class Material:
     )
     selected: Sequence[Selected] = ()
     drafts: dict[str, SectionDraft] = field(default_factory=dict)
-    usage: Usage = field(default_factory=Usage)
+    summary: SectionDraft | None = None
 
 
 async def deliver(state: RunState, material: Material) -> AsyncIterator[ResearchEvent]:
@@ -91,10 +94,20 @@ async def deliver(state: RunState, material: Material) -> AsyncIterator[Research
     kb = state.kb
     if not material.planned.whole:
         question = replace(
-            material.turn.question, mode="quick", fresh=True, recorded=False, session_id=""
+            material.turn.question,
+            mode="quick",
+            fresh=True,
+            recorded=False,
+            models=False,
+            session_id="",
         )
         material.quick = await final(answer(kb, question))
     await to_thread.run_sync(_choose, state, material)
+    if "model" in kb.models.names():
+        writing = _to_write(state, material)
+        async for event in write_report(kb, state, writing):
+            yield event
+        material.drafts, material.summary = writing.drafts, writing.summary
     text = (
         f"{len(material.selected)} sentences chosen from {len(material.candidates.evidence)} "
         f"passages of {len(state.pool.documents())} documents"
@@ -126,10 +139,30 @@ def _choose(state: RunState, material: Material) -> None:
             material.drafts[facet.id] = section_draft(kb, analysis, material.candidates, own)
 
 
+def _to_write(state: RunState, material: Material) -> ReportToWrite:
+    """What a model writes from: the passages of each facet's best sentences."""
+    pieces: dict[str, list[Evidence]] = {one.id: [] for one in state.facets}
+    chosen = [(one.facet, one.candidate) for one in material.selected]
+    others = [(known, one) for one in material.candidates.ranked for known in one.facets]
+    for known, candidate in (*chosen, *others):
+        piece = material.candidates.evidence[candidate.option.evidence]
+        if piece not in pieces[known] and len(pieces[known]) < PIECES:
+            pieces[known].append(piece)
+    return ReportToWrite(
+        question=material.planned.plan.question,
+        analysis=material.analysis,
+        facets=state.facets,
+        pieces=pieces,
+        evidence=material.candidates.evidence,
+        round=state.rounds,
+        drafts=dict(material.drafts),
+    )
+
+
 def _composed(state: RunState, material: Material) -> Report:
     """The report as it goes out."""
     kb = state.kb
-    report = ReportPage(kb=kb, page=CitedText(kb))
+    report = ReportPage(kb=kb, page=CitedText(kb), evidence=material.candidates.evidence)
     report.heading("Summary")
     _summary(kb, material, report)
     report.summary = Span(start=0, end=len(report.page.text.rstrip()))
@@ -169,6 +202,9 @@ def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
 def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
     """The quick answer; where there is none, the best sentences, each of another facet."""
     quick = material.quick
+    if material.summary is not None and material.summary.checked:
+        report.add(material.summary)
+        return
     if quick is not None and quick.answered_by != NOBODY and quick.sentences:
         summary_of_answer(report, quick)
         return
@@ -223,6 +259,7 @@ def _answer(
     missing = [one.title for one in report.sections if not one.found and one.facet in named]
     gaps = tuple(f"nothing found about “{title}”" for title in missing)
     sure = _sure(material, bool(page.sentences))
+    drafts = _drafts(material)
     notes = (
         *turn.notes,
         *material.analysis.respelt,
@@ -248,7 +285,7 @@ def _answer(
         citations=tuple(page.citations),
         sentences=tuple(page.sentences),
         confidence=sure,
-        answered_by=EXTRACTIVE if page.sentences else NOBODY,
+        answered_by=_by(drafts) if page.sentences else NOBODY,
         mode="deep",
         session_id=turn.question.session_id,
         data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
@@ -262,9 +299,28 @@ def _answer(
         failures=material.planned.failures,
         rewritten=turn.rewritten,
         dropped_sentences=report.dropped,
-        usage=material.usage,
+        fallback=_fallback(material),
+        hallucinated_citations=sum(one.unknown_keys for one in drafts),
+        usage=Usage(
+            input_tokens=state.tokens[0], output_tokens=state.tokens[1], cost=state.dollars
+        ),
         steps=(Step(name="research", seconds=round(state.seconds, 3), found=len(state.pool.hits)),),
     )
+
+
+def _drafts(material: Material) -> list[SectionDraft]:
+    return [*material.drafts.values(), *([material.summary] if material.summary else [])]
+
+
+def _by(drafts: Sequence[SectionDraft]) -> str:
+    """Who wrote it: the model that wrote any of it, else it is extracted."""
+    writers = [one.by for one in drafts if one.by not in (EXTRACTIVE, NOBODY)]
+    return writers[0] if writers else EXTRACTIVE
+
+
+def _fallback(material: Material) -> str:
+    """Why parts of it were written by another than the configured model."""
+    return "; ".join(dict.fromkeys(one.fallback for one in _drafts(material) if one.fallback))
 
 
 def _sure(material: Material, found: bool) -> Confidence:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import Answer, Checked, Claim, Evidence
+from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Evidence
 from wellread.ask.deliver.cite import CitedText, add_draft, pruned, styled
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
@@ -16,6 +16,7 @@ from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import DatedSentence, Facet, MatrixCell, ReadDocument, ReportSection
 from wellread.research.candidates import Candidates
+from wellread.research.model.model_writing import SectionDraft
 from wellread.research.selecting import Selected
 from wellread.types import DocumentFacts, Span
 
@@ -25,22 +26,13 @@ LEAST_DATED = 3  # sources, from which there is a timeline
 MOST_LISTED = 12  # sources that are named as read and not used
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SectionDraft:
-    """A section before it is cited: text, checked claims, and the evidence that they rest on."""
-
-    text: str
-    checked: tuple[Checked, ...]
-    evidence: tuple[Evidence, ...]
-    dropped: int = 0
-
-
 @dataclass(slots=True)
 class ReportPage:
     """The report under construction."""
 
     kb: KnowledgeBase
     page: CitedText
+    evidence: Sequence[Evidence]
     sections: list[ReportSection] = field(default_factory=list)
     matrix: list[MatrixCell] = field(default_factory=list)
     summary: Span = field(default_factory=lambda: Span(start=0, end=0))
@@ -55,8 +47,11 @@ class ReportPage:
 
     def add(self, draft: SectionDraft) -> None:
         """Put in a draft."""
-        add_draft(self.page, draft.text, draft.checked, draft.evidence)
-        self.dropped += draft.dropped
+        used = {item.verdict.key for item in draft.checked}
+        used.update(key for item in draft.checked for key in item.claim.keys)
+        pieces = [piece for piece in self.evidence if piece.key in used]
+        add_draft(self.page, draft.text, draft.checked, pieces)
+        self.dropped += draft.removed
 
     def section(self, facet: Facet, draft: SectionDraft | None) -> None:
         """The part of one facet; "nothing was found" where no sentence of it is borne out."""
@@ -165,8 +160,8 @@ def checked_draft(
     return SectionDraft(
         text=text if kept else "",
         checked=tuple(kept),
-        evidence=tuple(evidence),
-        dropped=len(found) - len(kept),
+        by=EXTRACTIVE if kept else NOBODY,
+        removed=len(found) - len(kept),
     )
 
 

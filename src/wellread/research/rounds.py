@@ -21,41 +21,48 @@ DEPTH = 40  # passages of one search
 TOP = 10  # of these; a round that finds none of them new has found nothing new
 
 
-async def search_rounds(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
-    """Search for the facets of the plan, then for what they lead on to, round after round.
+async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
+    """The first round: search for the facets of the plan.
+
+    Where a limit is reached, ``state.stopped`` says which.
+
+    Raises:
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
+    """
+    async for event in _one_round(state, tuple(state.facets)):
+        yield event
+
+
+async def search_bridges(state: RunState, analysis: Analysis) -> AsyncIterator[ProgressEvent]:
+    """Search for what was found leads on to, round after round.
 
     Why there is no further round is left with ``state.stopped``.
 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
     """
-    facets: Sequence[Facet] = tuple(state.facets)
-    whole = all(one.passages for one in facets)
     asked: set[str] = set()
-    while facets:
-        state.rounds += 1
-        state.fresh = 0
-        async for event in _one_round(state, facets):
-            yield event
-        new = state.fresh
-        if state.stopped is not None:
-            return
-        if not new and state.rounds > 1:
-            state.stopped = "no_new_evidence"
-            return
-        names = [] if whole else await _bridges(state, analysis, asked)
-        if names and state.rounds >= state.limits.rounds:
+    while names := await _bridges(state, analysis, asked):
+        if state.rounds >= state.limits.rounds:
             state.stopped = "round_limit"
             return
         facets = [_facet(state, name) for name in names]
-        if facets:
-            text = "what was found leads on to " + ", ".join(f"“{one.name}”" for one in names)
-            yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(facets))
+        text = "what was found leads on to " + ", ".join(f"“{one.name}”" for one in names)
+        yield ProgressEvent(round=state.rounds, stage="bridge", text=text, found=len(facets))
+        async for event in _one_round(state, facets):
+            yield event
+        if state.stopped is not None:
+            return
+        if not state.fresh:
+            state.stopped = "no_new_evidence"
+            return
     state.stopped = "complete"
 
 
 async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
     """Search for some facets, a few at a time, and tell of each in their order."""
+    state.rounds += 1
+    state.fresh = 0
     together = state.kb.settings.research.side_by_side
     for first in range(0, len(facets), together):
         started: list[Facet] = []

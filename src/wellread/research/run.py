@@ -28,6 +28,7 @@ from wellread.reports import (
     ResearchRequest,
 )
 from wellread.research.delivery import Material, deliver
+from wellread.research.model.model_rounds import investigate
 from wellread.research.planning import (
     Planned,
     plan_of,
@@ -36,7 +37,7 @@ from wellread.research.planning import (
     turn_to_plain,
     understood,
 )
-from wellread.research.rounds import search_rounds
+from wellread.research.rounds import search_bridges, search_plan
 from wellread.research.run_state import RunState, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
 
@@ -144,8 +145,20 @@ async def _stages(
     yield PlanEvent(plan=planned.plan)
     state.facets = list(planned.plan.facets)
     state.filters = planned.filters
-    async for event in search_rounds(state, analysis):
+    async for event in search_plan(state):
         yield event
+    whole = planned.whole
+    if state.stopped is None and not whole and "model" in kb.models.names():
+        left = state.limits.rounds - state.rounds
+        looking = investigate(
+            kb, planned.plan, state, state.filters, rounds=left, first=state.rounds + 1
+        )
+        async for event in looking:
+            state.rounds = max(state.rounds, event.round)
+            yield event
+    if state.stopped is None and not whole:
+        async for event in search_bridges(state, analysis):
+            yield event
     material = Material(turn=turn, analysis=analysis, planned=planned)
     async for delivered in deliver(state, material):
         yield delivered

@@ -24,6 +24,7 @@ from wellread.research.pool import Pool
 from wellread.types import Filters, Hit
 
 MOST_FACETS = 24
+STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class RunState:
         rounds: how many rounds of searching there were.
         stopped: why there is no further one; None while they run. ``failure``: of a model that
             was to lead them, in words.
+        tokens: that language models read and wrote.
         fresh: passages new in the last round, of the best of its searches.
     """
 
@@ -56,8 +58,15 @@ class RunState:
     stopped: StopReason | None = None
     failure: str = ""
     fresh: int = 0
+    tokens: tuple[int, int] = (0, 0)
     began: float = field(default_factory=time.monotonic)
     _lock: Lock = field(default_factory=Lock)
+    _seen: set[str] = field(default_factory=set)
+    _read: set[str] = field(default_factory=set)
+    _done_before: int = 0
+
+    def __post_init__(self) -> None:
+        self._done_before = sum(not key.startswith(STOPPED) for key in self.journal)
 
     @property
     def seconds(self) -> float:
@@ -67,9 +76,24 @@ class RunState:
     def stop(self) -> StopReason | None:
         """Why nothing more may be done; asked before every search and every call of a model.
 
+        Where the run stopped before a restart, it stops again; where it went on, it goes on.
+
         Raises:
-            StoreError: the catalogue cannot be read.
+            StoreError: the catalogue cannot be read or written.
         """
+        place = f"{STOPPED}:{len(self._seen)}"
+        if place in self.journal:
+            reason: StopReason = self.journal[place]
+            return reason
+        if len(self._seen) < self._done_before:
+            return None
+        found = self._limit_reached()
+        if found is not None:
+            self._write(place, found, ())
+            self.journal[place] = found
+        return found
+
+    def _limit_reached(self) -> StopReason | None:
         if self.kb.catalogue.research.cancelled(self.id):
             return "cancelled"
         if self.seconds >= self.limits.seconds:
@@ -86,6 +110,8 @@ class RunState:
 
     def has(self, key: str) -> bool:
         """Whether the step was done before."""
+        if key in self.journal:
+            self._seen.add(key)
         return key in self.journal
 
     async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
@@ -95,16 +121,17 @@ class RunState:
             RequestError: the run is not there any more, since a source that it read was removed.
             StoreError: the catalogue cannot be written.
         """
-        if key not in self.journal:
-            result = await make()
-            await self.keep(key, result)
+        if not self.has(key):
+            await self.keep(key, await make())
         return self.journal[key]
 
     async def keep(self, key: str, result: Any, read: Iterable[str] = ()) -> None:
         """Write the outcome of a step down."""
         async with self._lock:
-            await to_thread.run_sync(self._write, key, result, list(read))
+            self._read.update(read)
+            await to_thread.run_sync(self._write, key, result, sorted(self._read))
         self.journal[key] = result
+        self._seen.add(key)
 
     def _write(self, key: str, result: Any, read: Sequence[str]) -> None:
         research = self.kb.catalogue.research
@@ -124,6 +151,7 @@ class RunState:
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
         """Put passages into what was read; how many were new."""
+        self._read.update(hit.document.id for hit in hits)
         return self.pool.add(facet, hits)
 
     def found(self, facet: str) -> list[Hit]:
@@ -167,6 +195,10 @@ class RunState:
         """Count one call of a model."""
         self.calls += 1
         self.dollars += usage.cost
+        self.tokens = (
+            self.tokens[0] + usage.input_tokens,
+            self.tokens[1] + usage.output_tokens,
+        )
 
 
 def here() -> tuple[str, int]:

@@ -95,13 +95,25 @@ def begun(
     return found, Drafting(readings=readings)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writers:
+    """Who may write, and what a model is told.
+
+    Attributes:
+        similar_questions: text about verified past answers.
+        models: whether language models may write at all.
+    """
+
+    similar_questions: str = ""
+    models: bool = True
+
+
 async def write(
     kb: KnowledgeBase,
     analysis: Analysis,
     evidence: Sequence[Evidence],
     drafting: Drafting,
-    *,
-    similar_questions: str = "",
+    how: Writers,
 ) -> AsyncIterator[TokenEvent]:
     """The draft's text as it comes; the draft is left with ``drafting``.
 
@@ -109,14 +121,11 @@ async def write(
     all fail or the budget is spent, sentences are extracted. The draft says why another than the
     configured model wrote it. What a model wrote before it failed is void.
 
-    Args:
-        similar_questions: text about verified past answers, for a model.
-
     Raises:
         SettingsError: a model's name or address cannot be used.
         StoreError: the catalogue cannot be read.
     """
-    planned = await to_thread.run_sync(plan, kb)
+    planned = await to_thread.run_sync(plan, kb) if how.models else Plan()
     reasons = [planned.reason] if planned.reason else []
     waiting = list(planned.writers)
     while waiting:
@@ -127,7 +136,7 @@ async def write(
             if model is None:
                 continue
             name = model.identity
-            asked = _Asked(analysis=analysis, evidence=evidence, similar=similar_questions)
+            asked = _Asked(analysis=analysis, evidence=evidence, similar=how.similar_questions)
             async for event in _by_model(model, asked, drafting):
                 yield event
             break
