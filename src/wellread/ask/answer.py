@@ -33,7 +33,7 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched
-from wellread.ask.deliver.cite import cite, pruned
+from wellread.ask.deliver.cite import Deliverable, cite, pruned
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.related import beside
@@ -276,10 +276,8 @@ def _deliver(
 ) -> Reply:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
-    strict = kb.settings.citations.strict if question.strict is None else question.strict
-    kept = [item for item in checked if not strict or item.verdict.name.supports]
-    if analysis.voices:  # what is not borne out by their own words is not given as theirs
-        kept = [item for item in kept if item.verdict.name.supports or not item.claim.keys]
+    asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
+    kept = [item for item in checked if asked.holds(item)]
     text, kept = pruned(written.text if written else "", checked, kept)
     if verified.sure.band == "none" or written is None or not kept:
         near = None if analysis.voices else nearest(kb, written, kept, evidence, verified.sure)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.answers import Checked, Citation, Evidence, Sentence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import text_of
-from wellread.ask_settings import Style
+from wellread.ask_settings import CitationSettings, Style
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks, format_time, link_to
 from wellread.text.parsed import parse
@@ -209,6 +209,32 @@ def _flat(text: str) -> str:
 
 
 # --- what is not kept ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Deliverable:
+    """Which sentences of a draft may go out.
+
+    Attributes:
+        strict: only those that their sources bear out, be it in part.
+        required: only those with a citation.
+        voices: of those that cite, only what the words of whoever is asked for bear out.
+    """
+
+    strict: bool
+    required: bool
+    voices: bool
+
+    @classmethod
+    def by(cls, settings: CitationSettings, strict: bool | None, *, voices: bool) -> Deliverable:
+        """As the settings say, and the question where it says whether to be ``strict``."""
+        return cls(settings.strict if strict is None else strict, settings.required, voices)
+
+    def holds(self, item: Checked) -> bool:
+        """Whether the sentence may go out."""
+        cites = bool(item.claim.keys or (item.verdict.key and item.verdict.source))
+        doubted = not item.verdict.name.supports and (self.strict or (self.voices and cites))
+        return not doubted and (cites or not self.required)
 
 
 def pruned(
