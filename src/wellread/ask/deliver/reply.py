@@ -112,7 +112,7 @@ def deliver(
     if sure.band == "low":
         kind = lacking(analysis.question, [claim.text for claim in written.claims])
         admits = cited.kb.settings.features.admit_uncertainty
-        opening = LACKING.get(kind, LIMITED) if admits else ""
+        opening = LACKING.get(kind, LIMITED if admits else "")
         sentences = tuple(
             replace(sentence, span=_moved(sentence.span, len(opening))) for sentence in sentences
         )

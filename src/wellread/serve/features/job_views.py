@@ -231,8 +231,7 @@ def print_usage(console: Console, report: UsageReportBody) -> None:
         console.print(Text(f"No model was called in {report.days:,} days.", style="dim"))
     if any(not line.price_known for line in report.lines):
         note = (
-            "price unknown: these calls count nothing in the sum and in the budget "
-            f"({SET_PRICES})"
+            f"price unknown: these calls count nothing in the sum and in the budget ({SET_PRICES})"
         )
         console.print(Text(note, style="yellow"))
     for budget in report.budgets:
