@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from wellread.answers import Answer, Citation, Sentence
+from wellread.ask_settings import CitationSettings
 from wellread.types import Span
 
 _MARKER = re.compile(r"[ ]?\[[^\[\]\n]*\]")
@@ -35,6 +37,14 @@ def with_markers(answer: Answer, shown: Callable[[Citation], str]) -> str:
         place = max(place, after.end)
     pieces.append(answer.text[place:])
     return "".join(pieces)
+
+
+def as_rendered(answer: Answer, settings: CitationSettings) -> Answer:
+    """The answer as it is rendered: without addresses where ``citations.include_links`` is off."""
+    if settings.include_links:
+        return answer
+    bare = tuple(replace(citation, url="", link="") for citation in answer.citations)
+    return replace(answer, citations=bare)
 
 
 def plain_text(answer: Answer) -> str:

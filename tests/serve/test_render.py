@@ -112,7 +112,7 @@ def test_the_answer_shows_sources_verdicts_confidence_gaps_and_notes() -> None:
     for line in (
         "Checked: ✓ 1 supported, ~ 1 partly supported, ✗ 1 unsupported",
         "✗ “It never fails.”: nothing says so",
-        "Confidence 0.72 (medium): two sources agree",
+        "Confidence 72% (medium): two sources agree",
         "Missing: the year",
         "Note: a note",
         "Note: 2 citations of unknown sources were removed",
