@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Literal
 
+from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts
 from wellread.ask.aggregate.newest import read_news
@@ -25,7 +27,11 @@ from wellread.ask.retrieve.direct import compare, direct, guides, persona, synth
 from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
+from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
+from wellread.ask.understand.followups.conversation import respelt
+from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
@@ -206,6 +212,18 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
     readers = (read_edge, *READERS.get(analysis.type, ()))
     queries = (query for read in readers for query in read(kb, analysis))
     return next((query for query in queries if _allowed(kb, query)), None)
+
+
+def reading(kb: KnowledgeBase, question: Question) -> Analysis:
+    """What ``question`` is read as by itself, its misspelt words put right.
+
+    Raises:
+        RequestError: it is empty or too long.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    known = vocabulary_of(kb, question.filters.collections)
+    read, changed = respelt(kb, question, known)
+    return replace(analyse(read, known, date.today(), guesser(kb.embedder)), respelt=changed)
 
 
 def find(kb: KnowledgeBase, analysis: Analysis) -> Found:

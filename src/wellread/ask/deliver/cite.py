@@ -186,8 +186,8 @@ def marker(citation: Citation, style: Style, entity_id: str = "") -> str:
     page, begin = citation.locator.page, citation.locator.begin
     by_kind = style in ("auto", "entity")
     if by_kind and citation.kind == "entity" and entity_id:
-        return f"[Source: {_flat(entity_id)}]"
-    title = _flat(citation.title)
+        return f"[Source: {flat(entity_id)}]"
+    title = flat(citation.title)
     if page is not None and (style == "page" or (by_kind and citation.kind == "paper")):
         return f"[{title}, p. {page}]"
     if begin is not None and (style == "time" or (by_kind and citation.kind == "transcript")):
@@ -204,7 +204,8 @@ def styled(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
     return marker(citation, style, entity.entity_id if entity else "")
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """``text`` as it stands in a marker: on one line, without square brackets."""
     return " ".join(text.translate(_INSIDE).split())
 
 
@@ -213,12 +214,9 @@ def _flat(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Deliverable:
-    """Which sentences of a draft may go out.
-
-    Attributes:
-        strict: only those that their sources bear out, be it in part.
-        required: only those with a citation.
-        voices: of those that cite, only what the words of whoever is asked for bear out.
+    """Which sentences of a draft may go out: ``strict``: those that are borne out, be it in part;
+    ``required``: those with a citation; ``voices``: those that cite nothing, or somebody's words
+    that bear them out.
     """
 
     strict: bool

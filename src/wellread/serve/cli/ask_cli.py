@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import date
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -18,13 +17,9 @@ from rich.text import Text
 from wellread.answer_text import as_rendered
 from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
-from wellread.ask.plan import find
+from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.conversation import respelt
-from wellread.ask.understand.question_type import guesser
-from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
@@ -172,10 +167,8 @@ def show_answer(
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    known = vocabulary_of(kb, question.filters.collections)
-    read, _ = respelt(kb, question, known)
-    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    bodies = [evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
+    found = find(kb, reading(kb, question))
+    bodies = [evidence_body(piece) for piece in pack(kb, found.hits)]
     if terminal.json:
         terminal.write_json({"question": question.text, "sources": bodies})
     else:
