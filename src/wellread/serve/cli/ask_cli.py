@@ -152,7 +152,7 @@ def show_answer(
     if terminal.json:
         body = answer_body(answered)
         whole = ExplainedResponse.of(body, explanation=why) if why else body
-        beside = {"contexts": contexts} if shown.detailed else {}
+        beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
         beside |= {"coverage": covered} if shown.coverage else {}
         terminal.write_json({**whole.model_dump(mode="json"), **beside} if beside else whole)
         return
