@@ -49,9 +49,9 @@ def test_results_are_told_verbatim_once_and_in_reading_order() -> None:
 
 def test_there_are_at_most_five() -> None:
     told = (
-        "We found reeds in nine ponds. Ducks ate 12 per cent of them. Frogs were louder than toads. "
-        "These pipes showed many cracks. Boats lost 3% of their paint. Our model outperforms walking. "
-        "Mills turned 4 times a minute."
+        "We found reeds in nine ponds. Ducks ate 12 per cent of them. "
+        "Frogs were better than any toads. These pipes showed many cracks. "
+        "Boats lost 3% of their paint. Our model outperforms walking. Mills turn 4 times a day."
     )
     assert len(key_findings(paper({"Results": told}, summary=""))) == MOST
 

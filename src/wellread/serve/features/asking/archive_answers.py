@@ -185,7 +185,7 @@ def _source(citation: Citation) -> QuerySource:
     return QuerySource(
         video_id=citation.document_id,
         video_title=flat(citation.title),
-        timestamp=begin,
+        timestamp=None if begin is None else round(begin, 3),
         timestamp_formatted=_time(begin),
         excerpt=citation.quote,
         speaker=citation.locator.speaker,
