@@ -355,7 +355,7 @@ async def test_without_links_a_citation_and_its_source_are_named_alone(
     prepared: Path, tmp_path: Path, form: Format
 ) -> None:
     home = Path(shutil.copytree(prepared, tmp_path / "home"))
-    bare = {**LENIENT, "citations": {"include_links": False}}
+    bare: dict[str, dict[str, object]] = {**LENIENT, "citations": {"include_links": False}}
     with open_kb(home, overrides=bare, embedder=ReadableEmbedder()) as kb:
         asked = "What was the ferry Osprey bought for?"
         text = await written(kb, asked, Export(form=form))

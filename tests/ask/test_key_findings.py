@@ -8,7 +8,7 @@ from wellread.ask.aggregate.key_findings import MOST, key_findings
 from wellread.types import Document, HeadingMark, Kind
 
 ABSTRACT = (
-    "Reed beds are known to clean water. We measured eleven beds for a year. "
+    "Reed beds clean water better than tanks. We measured eleven beds for a year. "
     "We found that old beds hold twice the phosphate."
 )
 PARTS = {

@@ -13,7 +13,7 @@ import anyio
 import httpx
 import pytest
 
-from wellread.answers import Event, Question
+from wellread.answers import Event, Question, Step, StepEvent
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -268,7 +268,11 @@ async def opened(
     kb: KnowledgeBase, model: Any = None, **sections: dict[str, object]
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of an application over the same home, with other settings."""
-    overrides = {"cache": {"answers": False}, "qa": {"confidence_threshold": 0.05}, **sections}
+    overrides: dict[str, dict[str, object]] = {
+        "cache": {"answers": False},
+        "qa": {"confidence_threshold": 0.05},
+        **sections,
+    }
     with open_kb(kb.home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as made:
         transport = httpx.ASGITransport(create_app(made), raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
@@ -361,9 +365,10 @@ async def test_without_time_for_a_look_the_reply_has_the_shape(
 async def test_a_failure_of_the_program_is_an_error_like_any_other(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> AsyncIterator[Event]:
-        raise ModelError("the embedder failed", hint="start it")
-        yield
+    async def broken(_kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
+        if question.text:
+            raise ModelError("the embedder failed", hint="start it")
+        yield StepEvent(step=Step(name="analysis", seconds=0.0))
 
     monkeypatch.setattr(query_api, "answer", broken)
     response = await client.post("/api/query", json={"question": ROOF})

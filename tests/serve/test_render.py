@@ -134,6 +134,14 @@ def test_colour_stays_on_the_number_and_the_sign() -> None:
     assert "” \x1b[32m✓\x1b[0m" in shown
 
 
+def test_how_many_clusters_were_retrieved_is_told_where_there_are_some() -> None:
+    usage = Usage(input_tokens=10, output_tokens=5, clusters=3)
+    shown = " ".join(printed(replace(answer(), usage=usage)).split())
+    assert "Answered by extractive in 0.25 s (quick, 3 clusters retrieved, 15 tokens)" in shown
+    assert "1 cluster retrieved" in printed(replace(answer(), usage=Usage(clusters=1)))
+    assert "retrieved" not in printed(answer())
+
+
 def test_details_add_the_steps() -> None:
     assert "retrieval" in printed(answer(), detailed=True)
     assert "0.012 s" in printed(answer(), detailed=True)

@@ -112,10 +112,9 @@ async def test_the_commands_of_the_archive_work_as_they_are_printed(
                 assert (curl, silent) == ("curl", "-s")
                 address = next(word for word in words if word.startswith("http://127.0.0.1:8756/"))
                 data = words[words.index("-d") + 1] if "-d" in words else None
-                sent = {} if data is None else {"content": data.encode()}
                 head = {"content-type": "application/json"}
                 response = await client.request(
-                    "GET" if data is None else "POST", address, headers=head, **sent
+                    "GET" if data is None else "POST", address, headers=head, content=data
                 )
                 assert response.status_code == 200, (address, response.text)
                 body = response.json()
