@@ -28,7 +28,7 @@ from wellread.ask.retrieve import search
 from wellread.evaluation.bootstrap import bootstrap, paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.models.readers import proximity
-from wellread.text.stems import stem
+from wellread.text.words import stem
 from wellread.types import Candidate, Filters, Passage
 
 MOST = 300  # queries of a set, drawn by chance

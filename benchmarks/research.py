@@ -36,7 +36,7 @@ from wellread.ask.retrieve.search import search
 from wellread.evaluation.bootstrap import paired_difference
 from wellread.kb import KnowledgeBase
 from wellread.reports import Report, ResearchRequest
-from wellread.research.run import last_report, research, usual_limits
+from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Span, SpeakerMark
 
 LEAST_MENTIONS = 8

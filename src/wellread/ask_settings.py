@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
+Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of ``generation``
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:
@@ -47,11 +48,32 @@ class GenerationSettings(Section):
     timeout: float = setting(120.0, "seconds until a model call is given up", gt=0)
     retries: int = setting(2, "further tries after a retryable failure", ge=0, le=10)
     input_price: float | None = setting(
-        None, "US dollars for a million tokens read; empty: the price list's", ge=0
+        None, "US dollars for a million tokens that the model reads; empty: the price list's", ge=0
     )
     output_price: float | None = setting(
-        None, "US dollars for a million tokens written; empty: the price list's", ge=0
+        None, "US dollars for a million tokens that the model writes; empty: the price list's", ge=0
     )
+    fallback_input_price: float | None = setting(
+        None, "the same for generation.fallback_model; empty: the price list's", ge=0
+    )
+    fallback_output_price: float | None = setting(
+        None, "the same for generation.fallback_model; empty: the price list's", ge=0
+    )
+    cheap_input_price: float | None = setting(
+        None, "the same for generation.cheap_model; empty: the price list's", ge=0
+    )
+    cheap_output_price: float | None = setting(
+        None, "the same for generation.cheap_model; empty: the price list's", ge=0
+    )
+
+    @property
+    def by_role(self) -> dict[Role, str]:
+        """The model that is named for each role; empty where none is."""
+        return {
+            "model": self.model.strip(),
+            "fallback_model": self.fallback_model.strip(),
+            "cheap_model": self.cheap_model.strip(),
+        }
 
 
 class CitationSettings(Section):
@@ -59,6 +81,16 @@ class CitationSettings(Section):
 
     style: Style = setting("number", "how a citation is rendered; auto: by the kind of source")
     strict: bool = setting(False, "drop unsupported sentences instead of marking them")
+    required: bool = setting(
+        False,
+        "whether a sentence of texts without a citation is left out instead of marked as uncited; "
+        "what the catalogue counts has its table for a proof and stays",
+    )
+    include_links: bool = setting(
+        True,
+        "whether citations and bibliographies on the command line and in exports are links; the "
+        "JSON has the addresses in any case",
+    )
 
 
 class ReaderSettings(Section):
@@ -124,12 +156,29 @@ class ContextSettings(Section):
 
     max_tokens: int = setting(8000, "most tokens of evidence", ge=100)
     max_characters: int = setting(30_000, "most characters of evidence", ge=500)
+    include_relationships: bool = setting(
+        True, "whether a model is shown what an entity of the evidence is related to"
+    )
+    include_metadata: bool = setting(
+        True, "whether a model is shown an entity's type and a source's values of the taxonomy"
+    )
 
 
 class FeaturesSettings(Section):
     """What an answer comes with."""
 
     follow_up: bool = setting(True, "whether a question of a session is read with those before it")
+    graph_aware: bool = setting(
+        True,
+        "whether questions are answered by walks through the graph of entities, and related "
+        "entities are named; without, from texts and counts alone",
+    )
+    admit_uncertainty: bool = setting(
+        True,
+        "whether an answer that is not sure opens with “Based on limited information”; its "
+        "confidence, what is missing, and that no source gives the number or name that is asked "
+        "for are told in any case",
+    )
     suggest_related: bool = setting(
         True, "whether related material and further questions are named"
     )

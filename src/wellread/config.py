@@ -161,6 +161,12 @@ class ServeSettings(Section):
         300_000_000, "largest body of an upload, all its files together", gt=0
     )
     max_upload_files: int = setting(500, "most files of one upload", gt=0)
+    query_seconds: float = setting(
+        150.0, "seconds that POST /api/query may take; then it is told what was found so far", gt=0
+    )
+    research_seconds: float = setting(
+        300.0, "the same for POST /api/query/deep; research stops by itself then", gt=0
+    )
 
 
 class Settings(Section):

@@ -18,7 +18,7 @@ from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.answer_export import Export, exported
+from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import stored_answer
 from wellread.library.ris import ris, ris_type
 from wellread.library.works import Work, bibtex, csl_item, escaped, parts_of, works_of
@@ -348,3 +348,18 @@ def test_whatever_a_source_is_called_the_file_can_be_read(
     assert {tag for tag, _ in record} <= {"TY", "ID", "TI", "AU", "PY", "DA", "UR", "N1"}
     assert set(read_back(bibtex([one]))) == {"vale2024a"}
     assert json.loads(json.dumps(csl_item(one)))
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+async def test_without_links_a_citation_and_its_source_are_named_alone(
+    prepared: Path, tmp_path: Path, form: Format
+) -> None:
+    home = Path(shutil.copytree(prepared, tmp_path / "home"))
+    bare: dict[str, dict[str, object]] = {**LENIENT, "citations": {"include_links": False}}
+    with open_kb(home, overrides=bare, embedder=ReadableEmbedder()) as kb:
+        asked = "What was the ferry Osprey bought for?"
+        text = await written(kb, asked, Export(form=form))
+        works = await written(kb, asked, Export(form="csl-json"))
+    assert "herald.example" not in text
+    assert "Osprey" in text
+    assert "herald.example" in works  # the address of a work is a fact about it

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wellread.answers import Checked, Verdict, VerdictName
-from wellread.ask.deliver.cite import pruned
+from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.write.parse_draft import parse_draft
 
 BORNE_OUT = Verdict(name=VerdictName.SUPPORTED, method="verbatim", score=1.0)

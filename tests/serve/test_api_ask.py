@@ -57,6 +57,8 @@ async def test_the_answer_has_the_contract_s_fields(client: httpx.AsyncClient) -
     assert {"name", "seconds", "found"} == set(body["steps"][0])
     assert {
         "id",
+        "number",
+        "score",
         "title",
         "url",
         "sourceType",

@@ -22,7 +22,7 @@ async def test_against_what_is_stored(client: httpx.AsyncClient) -> None:
     assert (first["verdict"], first["method"]) == ("supported", "verbatim")
     assert body["text"][second["start"] : second["end"]] == "It carries forty passengers [3]."
     citation = body["citations"][0]
-    assert citation["id"] == first["citations"][0]
+    assert citation["number"] == first["citations"][0]
     assert citation["quote"] == FERRY
     assert citation["answerSpan"] == {"start": 0, "end": len(FERRY)}
     view = await client.get(citation["viewUrl"])

@@ -1,20 +1,15 @@
-"""``/api/sessions``, ``/api/answers`` and ``POST /api/query``."""
+"""``/api/sessions`` and ``/api/answers``."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
-from wellread.answers import LIMITED, Answer, Confidence, Question
+from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.kb import KnowledgeBase, open_kb
-from wellread.serve.api.stored_api import query_body
-from wellread.serve.server.app import create_app
-from wellread.testing.embedding import ReadableEmbedder
+from wellread.kb import KnowledgeBase
 
 FERRY = "How much was the ferry Osprey bought for?"
 AGAIN = "How many passengers does it carry?"
@@ -144,62 +139,3 @@ async def test_an_answer_is_exported(
     assert "ferry" in response.text
     refused = await client.get(f"/api/answers/{given['id']}/export", params={"format": "docx"})
     assert refused.status_code == 400
-
-
-async def test_a_query_is_answered_in_the_older_form(client: httpx.AsyncClient) -> None:
-    response = await client.post("/api/query", json={"question": ROOF})
-    assert response.status_code == 200
-    body = response.json()
-    assert "March" in body["answer"]
-    source = next(one for one in body["sources"] if one["timestamp"] is not None)
-    assert (source["timestamp_formatted"], source["speaker"]) == ("01:10", "Ben")
-    assert {"video": source["video_title"], "timestamp": "01:10"} in body["citations"]
-    assert "iterations" not in body
-    more = {"question": "Who said it?", "session_id": body["session_id"]}
-    again = (await client.post("/api/query", json=more)).json()
-    assert again["session_id"] == body["session_id"]
-    other = {"question": ROOF, "session_id": "ses_nobody"}
-    assert (await client.post("/api/query", json=other)).json()["session_id"] != "ses_nobody"
-
-
-def test_a_query_says_what_limits_its_answer() -> None:
-    given = Answer(
-        id="ans_1",
-        question="When?",
-        text=f"{LIMITED}In March.",
-        citations=(),
-        sentences=(),
-        confidence=Confidence(score=0.4, band="low", reasoning=""),
-        answered_by="extractive",
-        fallback="the model failed",
-        notes=("nothing was found from 1999",),
-    )
-    assert query_body(given).warning == (
-        "based on limited information; answered by extractive: the model failed; "
-        "nothing was found from 1999"
-    )
-    sure = replace(
-        given,
-        text="In March.",
-        fallback="",
-        notes=(),
-        confidence=Confidence(score=0.9, band="high", reasoning=""),
-    )
-    assert query_body(sure).warning is None
-
-
-@pytest.mark.parametrize("body", [{}, {"question": " "}, {"question": "x", "sessionId": "y"}])
-async def test_a_wrong_query_is_refused(client: httpx.AsyncClient, body: dict[str, str]) -> None:
-    response = await client.post("/api/query", json=body)
-    assert response.status_code == 400
-    assert set(response.json()) == {"error", "detail", "hint"}
-
-
-async def test_a_query_is_refused_when_asking_is_switched_off(kb: KnowledgeBase) -> None:
-    off: dict[str, dict[str, object]] = {"qa": {"enabled": False}}
-    with open_kb(kb.home, overrides=off, embedder=ReadableEmbedder()) as closed:
-        transport = httpx.ASGITransport(create_app(closed))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-            response = await client.post("/api/query", json={"question": ROOF})
-    assert response.status_code == 403
-    assert json.loads(response.text)["error"] == "qa_disabled"

@@ -97,7 +97,8 @@ ANSWER_BODY = {
     "answer": "x" * 60,
     "citations": [
         {
-            "id": 2,
+            "id": "2",
+            "number": 2,
             "documentId": "doc_1",
             "title": "T",
             "url": "https://e.example/a.pdf",
@@ -106,7 +107,8 @@ ANSWER_BODY = {
             "kind": "paper",
             "sourceType": "pdf",
             "publishedAt": "2025-03-01T00:00:00Z",
-            "relevance": 0.7,
+            "relevance": "the only source cited; published 2025-03-01",
+            "score": 0.7,
             "locator": "p. 5",
             "place": {
                 "page": 5,

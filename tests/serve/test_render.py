@@ -112,7 +112,7 @@ def test_the_answer_shows_sources_verdicts_confidence_gaps_and_notes() -> None:
     for line in (
         "Checked: ✓ 1 supported, ~ 1 partly supported, ✗ 1 unsupported",
         "✗ “It never fails.”: nothing says so",
-        "Confidence 0.72 (medium): two sources agree",
+        "Confidence 72% (medium): two sources agree",
         "Missing: the year",
         "Note: a note",
         "Note: 2 citations of unknown sources were removed",
@@ -132,6 +132,14 @@ def test_colour_stays_on_the_number_and_the_sign() -> None:
     shown = printed(answer(), terminal=True)
     assert "\x1b[1;36m[1] \x1b[0m" in shown
     assert "” \x1b[32m✓\x1b[0m" in shown
+
+
+def test_how_many_clusters_were_retrieved_is_told_where_there_are_some() -> None:
+    usage = Usage(input_tokens=10, output_tokens=5, clusters=3)
+    shown = " ".join(printed(replace(answer(), usage=usage)).split())
+    assert "Answered by extractive in 0.25 s (quick, 3 clusters retrieved, 15 tokens)" in shown
+    assert "1 cluster retrieved" in printed(replace(answer(), usage=Usage(clusters=1)))
+    assert "retrieved" not in printed(answer())
 
 
 def test_details_add_the_steps() -> None:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from importlib.resources import files
 from pathlib import Path
 
+import httpx
 import pytest
 from pydantic import BaseModel
 
 from wellread.config import settings_table
+from wellread.ingest.run import add
+from wellread.kb import open_kb
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import api_page, settings_page
 from wellread.serve.api.material_api import HealthBody
 from wellread.serve.features.asking.answer_bodies import AskResponse
+from wellread.serve.features.asking.archive_answers import QueryResponse
 from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.entity_listing import EntitiesBody
 from wellread.serve.features.job_views import JobDetailBody, JobsBody
+from wellread.serve.features.story_views import StoryListBody
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -64,3 +74,48 @@ def test_every_error_name_and_status_is_documented() -> None:
         assert f"| {status.value} | `{name}` |" in text
     for status, name in problems._STATUS_NAMES.items():
         assert f"| {status.value} | `{name}` |" in text
+
+
+# --- the archive -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [QueryResponse, EntitiesBody, StoryListBody])
+def test_the_examples_of_the_archive_fit_their_schemas(model: type[BaseModel]) -> None:
+    (example,) = examples(model.__name__)
+    body = json.loads(example)
+    assert model.model_validate(body)
+    assert set(body) == {field.alias or name for name, field in model.model_fields.items()}
+
+
+def commands() -> list[list[str]]:
+    """Every ``curl`` of the section on the archive, in words."""
+    text = (DOCS / "api-guide.md").read_text(encoding="utf-8")
+    section = text.partition("## The archive interface")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line) for line in lines if line.startswith("curl ")]
+
+
+async def test_the_commands_of_the_archive_work_as_they_are_printed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = Path(str(files("wellread.sample")))
+    given = [str(folder / name) for name in ("commons", "news", "papers", "transcripts")]
+    home = tmp_path_factory.mktemp("archive") / "home"
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        add(kb, given, collection="halden-sound")
+        transport = httpx.ASGITransport(create_app(kb))
+        async with httpx.AsyncClient(transport=transport) as client:
+            found = commands()
+            assert len(found) == 13
+            for curl, silent, *words in found:
+                assert (curl, silent) == ("curl", "-s")
+                address = next(word for word in words if word.startswith("http://127.0.0.1:8756/"))
+                data = words[words.index("-d") + 1] if "-d" in words else None
+                head = {"content-type": "application/json"}
+                response = await client.request(
+                    "GET" if data is None else "POST", address, headers=head, content=data
+                )
+                assert response.status_code == 200, (address, response.text)
+                body = response.json()
+                assert any(isinstance(one, list) and one for one in body.values()), address

@@ -8,8 +8,7 @@ from threading import Barrier
 import pytest
 
 from wellread.ingest.joining import story_words
-from wellread.text import stems
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 THREADS = 8
 ENDINGS = (
@@ -56,4 +55,4 @@ def test_parallel_equals_serial(stem: Callable[[str], str]) -> None:
 
 def forget() -> None:
     stem.cache_clear()
-    stems.stem.cache_clear()
+    stem.cache_clear()

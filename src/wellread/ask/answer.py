@@ -33,9 +33,10 @@ from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched
-from wellread.ask.deliver.cite import cite, pruned
+from wellread.ask.deliver.cite import cite
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
+from wellread.ask.deliver.prune_draft import Deliverable, pruned
 from wellread.ask.deliver.related import beside
 from wellread.ask.deliver.reply import Reply, deliver, nearest, no_data, notes_of
 from wellread.ask.deliver.tell import tell
@@ -189,10 +190,9 @@ def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
 
 def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:
     """Who may write, and what a model is told of past questions like this one."""
-    if kb.model is None or not asked.models:
-        return Writers(models=asked.models)
-    past = verified_similar(kb, analysis.question, analysis.filters.collections)
-    return Writers(similar_questions=past)
+    within = analysis.filters.collections if kb.model and asked.models else None
+    past = "" if within is None else verified_similar(kb, analysis.question, within)
+    return Writers(similar_questions=past, models=asked.models)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,10 +277,8 @@ def _deliver(
 ) -> Reply:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
-    strict = kb.settings.citations.strict if question.strict is None else question.strict
-    kept = [item for item in checked if not strict or item.verdict.name.supports]
-    if analysis.voices:  # what is not borne out by their own words is not given as theirs
-        kept = [item for item in kept if item.verdict.name.supports or not item.claim.keys]
+    asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
+    kept = [item for item in checked if asked.holds(item)]
     text, kept = pruned(written.text if written else "", checked, kept)
     if verified.sure.band == "none" or written is None or not kept:
         near = None if analysis.voices else nearest(kb, written, kept, evidence, verified.sure)

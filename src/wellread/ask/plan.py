@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Literal
 
+from wellread.answers import Question
 from wellread.ask.aggregate.execute import execute
 from wellread.ask.aggregate.facts import facts
 from wellread.ask.aggregate.newest import read_news
@@ -19,13 +21,17 @@ from wellread.ask.aggregate.queries.result import AggregateResult, amount
 from wellread.ask.aggregate.read.read_counts import read_counts
 from wellread.ask.aggregate.read.read_lists import read_coverage, read_gaps, read_list, read_trend
 from wellread.ask.aggregate.read.read_mentions import read_edge
-from wellread.ask.aggregate.read.read_walks import read_walk
+from wellread.ask.aggregate.read.read_walks import ReadWalk, read_walk
 from wellread.ask.retrieve.asked_lists import with_asked_list
 from wellread.ask.retrieve.direct import compare, direct, guides, persona, synthesis
 from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
+from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
+from wellread.ask.understand.followups.conversation import respelt
+from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, QuestionType
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
@@ -48,10 +54,16 @@ def from_catalogue(read: Reader) -> Counting:
     """The strategy that works out the first query read from a question that has a result."""
 
     def strategy(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | None:
-        made = (_of_any_kind(kb, query, analysis) for query in read(kb, analysis))
+        queries = (query for query in read(kb, analysis) if _allowed(kb, query))
+        made = (_of_any_kind(kb, query, analysis) for query in queries)
         return next((result for result in made if result is not None), None)
 
     return strategy
+
+
+def _allowed(kb: KnowledgeBase, query: CatalogueQuery) -> bool:
+    """Whether the query may be worked out: no walk where ``features.graph_aware`` is off."""
+    return query.related is None or kb.settings.features.graph_aware
 
 
 def _of_any_kind(
@@ -115,7 +127,7 @@ def related(kb: KnowledgeBase, analysis: Analysis) -> Found | None:
         UnknownCollectionError: the asker's filters name a collection that does not exist.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
-    read = None if asks_amount(analysis.question) else read_walk(kb, analysis)
+    read = _walk_in(kb, analysis)
     result = execute(kb, read.query) if read else None
     if read is None or (result is None and not read.guessed):
         return None
@@ -143,11 +155,18 @@ def clearly_related(kb: KnowledgeBase, analysis: Analysis) -> AggregateResult | 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``related``.
     """
-    read = None if asks_amount(analysis.question) else read_walk(kb, analysis)
+    read = _walk_in(kb, analysis)
     if read is None or not (read.understood and read.complete):
         return None
     result = execute(kb, read.query)
     return _with_passages(kb, analysis, result) if result and result.paths else None
+
+
+def _walk_in(kb: KnowledgeBase, analysis: Analysis) -> ReadWalk | None:
+    """The walk that the question asks for; None where it asks for an amount or none is made."""
+    if asks_amount(analysis.question) or not kb.settings.features.graph_aware:
+        return None
+    return read_walk(kb, analysis)
 
 
 def read_walks(kb: KnowledgeBase, analysis: Analysis) -> Iterator[CatalogueQuery]:
@@ -192,7 +211,19 @@ def read_query(kb: KnowledgeBase, analysis: Analysis) -> CatalogueQuery | None:
     """
     readers = (read_edge, *READERS.get(analysis.type, ()))
     queries = (query for read in readers for query in read(kb, analysis))
-    return next(queries, None)
+    return next((query for query in queries if _allowed(kb, query)), None)
+
+
+def reading(kb: KnowledgeBase, question: Question) -> Analysis:
+    """What ``question`` is read as by itself, its misspelt words put right.
+
+    Raises:
+        RequestError: it is empty or too long.
+        FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+    """
+    known = vocabulary_of(kb, question.filters.collections)
+    read, changed = respelt(kb, question, known)
+    return replace(analyse(read, known, date.today(), guesser(kb.embedder)), respelt=changed)
 
 
 def find(kb: KnowledgeBase, analysis: Analysis) -> Found:

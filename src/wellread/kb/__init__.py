@@ -15,11 +15,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.index_parts import Embedders, Indexes
-from wellread.kb.language_models import BudgetLedger, LanguageModels, Role
+from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model

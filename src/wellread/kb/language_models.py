@@ -16,11 +16,11 @@ from typing import Literal
 
 from anyio import to_thread
 
-from wellread.ask_settings import BudgetSettings, GenerationSettings
+from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
 from wellread.calls import ANSWER, Call
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
-from wellread.models.prices import LISTED, tariff_of
+from wellread.models.prices import tariff_of
 from wellread.models.recording import RecordedModel
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.run_logs import Limit
@@ -182,7 +182,6 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}"
 
 
-Role = Literal["model", "fallback_model", "cheap_model"]  # the names of the settings
 Opener = Callable[[str], LanguageModel | None]
 
 
@@ -212,15 +211,9 @@ class LanguageModels:
 
         The name is that in the settings until the model is opened.
         """
-        settings = self._settings
-        named: dict[Role, str] = {
-            "model": settings.model,
-            "fallback_model": settings.fallback_model,
-            "cheap_model": settings.cheap_model,
-        }
         there = {
-            role: opened.identity if (opened := self._opened.get(role)) else name.strip()
-            for role, name in named.items()
+            role: opened.identity if (opened := self._opened.get(role)) else name
+            for role, name in self._settings.by_role.items()
         }
         return {role: name for role, name in there.items() if name}
 
@@ -241,7 +234,7 @@ class LanguageModels:
             self._ledger,
             purpose=purpose,
             max_tokens=self._settings.max_tokens,
-            tariff=tariff_of(self._settings) if role == "model" else LISTED,
+            tariff=tariff_of(self._settings, role),
         )
 
     def within_budget(self, purpose: str) -> LanguageModel | None:

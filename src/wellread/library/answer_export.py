@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import quote
 
-from wellread.answer_text import markers_after
+from wellread.answer_text import as_rendered, markers_after
 from wellread.answers import Answer, Citation, Conflict, Sentence, Table
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
@@ -61,10 +61,11 @@ def exported(kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Ex
     Raises:
         StoreError: the catalogue cannot be read.
     """
+    shown = as_rendered(answer, kb.settings.citations)
     if wanted.form == "markdown":
-        return harmless("\n".join(_markdown(kb, stored, answer, wanted)))
+        return harmless("\n".join(_markdown(kb, stored, shown, wanted)))
     if wanted.form == "html":
-        return answer_page(stored, answer)
+        return answer_page(stored, shown)
     works = works_of(kb, answer.citations)
     if wanted.form == "bibtex":
         return harmless(bibtex(works))

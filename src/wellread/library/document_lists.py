@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from wellread.ask.aggregate.key_findings import key_findings
 from wellread.ask.retrieve.search import check_collections
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
@@ -14,17 +15,22 @@ from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocu
 from wellread.store.catalogue.graph.entity_graph import EntityMentions
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.store.catalogue.graph.mention_records import MentionTotal
-from wellread.types import Document, Filters, Kind
+from wellread.types import Document, Filters, Kind, Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeDocument:
-    """A document with its text, who speaks in it, and the entities that it names."""
+    """A document with its text, who speaks in it, and the entities that it names.
+
+    Attributes:
+        findings: of a paper, the sentences in which it states what it found.
+    """
 
     listed: ListedDocument
     document: Document
     speakers: tuple[str, ...]
     entities: tuple[EntityMentions, ...]
+    findings: tuple[Span, ...] = ()
 
 
 def listed(
@@ -62,6 +68,7 @@ def whole(
         document=document,
         speakers=speakers.get(found.facts.id, ()),
         entities=tuple(kb.catalogue.graph.entities_in(found.facts.id)[:entities]),
+        findings=key_findings(document),
     )
 
 

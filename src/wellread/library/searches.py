@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from wellread.answers import Question
 from wellread.ask.retrieve.search import SearchMode, search
+from wellread.ask.understand.followups.conversation import respelt
+from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.named_things import known_values
@@ -169,12 +172,14 @@ class Results:
     Attributes:
         filters: the limits, names as the documents have them.
         total: how many the whole list has; None for a search, which ranks and does not count.
+        notes: which words of the query were searched for in another spelling, in words.
     """
 
     query: str
     filters: Filters
     results: tuple[Result, ...]
     total: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 def find(
@@ -186,6 +191,8 @@ def find(
     limit: int = 10,
 ) -> Results:
     """The best passages for ``query``; with speakers among the limits, their own words.
+
+    A word that stands nowhere is taken for the nearest one that does, as in a question.
 
     Raises:
         RequestError: the query is empty.
@@ -199,9 +206,11 @@ def find(
         )
     known = known_values(kb, filters)
     deep = limit * TURNS if known.speakers else limit
-    hits = search(kb, query, known, mode=mode, limit=deep)
-    found = spoken(kb, hits, known.speakers, query) if known.speakers else whole(kb, hits)
-    return Results(query=query, filters=known, results=tuple(found[:limit]))
+    words = vocabulary_of(kb, known.collections)
+    read, notes = respelt(kb, Question(text=query, filters=known), words)
+    hits = search(kb, read.text, known, mode=mode, limit=deep)
+    found = spoken(kb, hits, known.speakers, read.text) if known.speakers else whole(kb, hits)
+    return Results(query=query, filters=known, results=tuple(found[:limit]), notes=notes)
 
 
 def newest(kb: KnowledgeBase, filters: Filters, *, limit: int = 10, offset: int = 0) -> Results:

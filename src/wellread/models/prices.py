@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 
-from wellread.ask_settings import GenerationSettings
+from wellread.ask_settings import GenerationSettings, Role
 from wellread.models.base import Prompt
 from wellread.models.word_pieces import count_tokens
 
@@ -39,10 +39,21 @@ class Cost:
 
 
 LISTED = Tariff()
+SET_PRICES = (
+    "set generation.input_price and generation.output_price, or those of the fallback and the "
+    "cheap model"
+)
 
 
-def tariff_of(settings: GenerationSettings) -> Tariff:
-    """What the settings say of the price of ``generation.model``; not of the other models."""
+def tariff_of(settings: GenerationSettings, role: Role = "model") -> Tariff:
+    """What the settings say of the price of the model in that role."""
+    match role:
+        case "fallback_model":
+            return Tariff(
+                read=settings.fallback_input_price, written=settings.fallback_output_price
+            )
+        case "cheap_model":
+            return Tariff(read=settings.cheap_input_price, written=settings.cheap_output_price)
     return Tariff(read=settings.input_price, written=settings.output_price)
 
 
@@ -95,9 +106,7 @@ def prompt_tokens(prompt: Prompt) -> int:
 def warn_unpriced(identity: str) -> None:
     """Tell the log, once, that calls of a model count nothing in the budget."""
     logger.warning(
-        "price unknown: %s; its calls count nothing in the budget "
-        "(set generation.input_price and generation.output_price)",
-        identity,
+        "price unknown: %s; its calls count nothing in the budget (%s)", identity, SET_PRICES
     )
 
 

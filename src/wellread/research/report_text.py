@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Evidence
-from wellread.ask.deliver.cite import CitedText, add_draft, pruned, styled
+from wellread.ask.deliver.cite import CitedText, add_draft, styled
+from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
 from wellread.kb import KnowledgeBase

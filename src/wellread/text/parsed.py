@@ -12,7 +12,6 @@ from functools import cache, cached_property, lru_cache
 from wellread.text.english import ASKING, STOP_WORDS
 from wellread.text.noun_phrases import Phrase, phrases_of
 from wellread.text.sentences import sentence_spans
-from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
 from wellread.text.words import (
     Quantity,
@@ -22,6 +21,7 @@ from wellread.text.words import (
     numbers_in,
     plain,
     quantities_in,
+    stem,
     stems_in,
     words_in,
 )

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
 
-from wellread.headlines import lead_of, shortened
 from wellread.text.english_questions import BACK_MATTER, PRESENTING, RESULTING
+from wellread.text.headlines import lead_of, shortened
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.tokens import tokens_of

@@ -21,7 +21,7 @@ from wellread.ask.aggregate.queries.result import (
 from wellread.ask.aggregate.queries.showing import places_naming
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 from wellread.types import Filters
 
 STRATEGY = "looked through everything"

@@ -27,17 +27,16 @@ from wellread.ask.aggregate.queries.result import (
     scope_of,
 )
 from wellread.ask.retrieve.relax import SOURCE_KINDS
-from wellread.headlines import shortened
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue.stories.story_rows import Story, StoryItem
 from wellread.text.english_catalogue import AROUND_NEWS, NEWS, NEWS_BY_ITSELF, TELLING
 from wellread.text.english_questions import BEFORE_A_PLACE, CATCHING_UP, PLACES
+from wellread.text.headlines import shortened
 from wellread.text.parsed import parse
 from wellread.text.sentences import QUOTED, first_sentence
-from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
-from wellread.text.words import visible
+from wellread.text.words import stem, visible
 from wellread.types import Filters, Span
 
 STRATEGY = "the newest of the catalogue"

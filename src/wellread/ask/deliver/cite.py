@@ -7,7 +7,6 @@ it again whatever the style was.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,9 +22,6 @@ MarksOver = Callable[[Sequence[tuple[str, Span]]], Sequence[Sequence[Mark]]]
 """The marks that each (document id, span) needs to be located."""
 
 _INSIDE = str.maketrans({"[": "(", "]": ")"})
-_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
-_MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
-_ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,8 +189,8 @@ def marker(citation: Citation, style: Style, entity_id: str = "") -> str:
     page, begin = citation.locator.page, citation.locator.begin
     by_kind = style in ("auto", "entity")
     if by_kind and citation.kind == "entity" and entity_id:
-        return f"[Source: {_flat(entity_id)}]"
-    title = _flat(citation.title)
+        return f"[Source: {flat(entity_id)}]"
+    title = flat(citation.title)
     if page is not None and (style == "page" or (by_kind and citation.kind == "paper")):
         return f"[{title}, p. {page}]"
     if begin is not None and (style == "time" or (by_kind and citation.kind == "transcript")):
@@ -211,121 +207,6 @@ def styled(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
     return marker(citation, style, entity.entity_id if entity else "")
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """``text`` as it stands in a marker: on one line, without square brackets."""
     return " ".join(text.translate(_INSIDE).split())
-
-
-# --- what is not kept ------------------------------------------------------------------------
-
-
-def pruned(
-    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
-) -> tuple[str, list[Checked]]:
-    """``text`` with the claims ``kept`` alone, and those of them that still stand in it.
-
-    A claim that leads in a list ("Two things changed:") goes when no item of the list is left.
-    """
-    if len(kept) == len(checked):
-        return text, list(kept)
-    lines, owners = _without_dropped(text, checked, kept)
-    emptied = [bool(old) and not new for old, new in lines]
-    wanted = [new for _, new in lines]
-    gone: list[int] = []
-    for place, (old, _) in enumerate(lines):
-        if emptied[place]:
-            wanted[place] = ""
-        elif _leads_in(old) and _lost_its_list(lines, place):
-            wanted[place] = ""
-            gone += owners[place]
-    _drop_headings(lines, wanted)
-    left = [
-        line
-        for line, (old, _) in zip(wanted, lines, strict=True)
-        if line or not old.strip()  # blank lines of the draft stay
-    ]
-    body = re.sub(r"\n{3,}", "\n\n", "\n".join(left)).strip()
-    lost = {id(checked[number]) for number in gone}
-    return body, [item for item in kept if id(item) not in lost]
-
-
-def _without_dropped(
-    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
-) -> tuple[list[tuple[str, str]], list[list[int]]]:
-    """Each line before and after (empty: nothing is left of it), and the claims kept in it."""
-    keeping = {id(item) for item in kept}
-    cuts: list[tuple[int, int]] = []
-    places: dict[int, int] = {}
-    end = 0
-    for number, item in enumerate(checked):
-        start = text.find(item.claim.text, end)
-        if start < 0:
-            continue
-        end = start + len(item.claim.text)
-        if id(item) in keeping:
-            places[number] = start
-        else:
-            cuts.append((start, end))
-    lines: list[tuple[str, str]] = []
-    owners: list[list[int]] = []
-    begin = 0
-    for line in text.split("\n"):
-        finish = begin + len(line)
-        inside = [(a - begin, b - begin) for a, b in cuts if begin <= a and b <= finish]
-        lines.append((line, _cut(line, inside)))
-        owners.append([number for number, at in places.items() if begin <= at < max(finish, 1)])
-        begin = finish + 1
-    return lines, owners
-
-
-def _cut(line: str, cuts: Sequence[tuple[int, int]]) -> str:
-    if not cuts:
-        return line
-    left, place = "", 0
-    for start, end in cuts:
-        left += line[place:start]
-        place = end + (len(line) - end - len(line[end:].lstrip(" ")))
-    left = (left + line[place:]).rstrip()
-    return "" if _MARKS.fullmatch(left) else left
-
-
-def _leads_in(line: str) -> bool:
-    return line.rstrip().endswith(":") and not _HEADING.match(line)
-
-
-def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
-    """Whether items follow the line at ``place``, and none of them is left."""
-    items: list[str] = []
-    for old, new in lines[place + 1 :]:
-        if not old.strip():
-            if items:
-                break
-            continue
-        if not _ITEM.match(old) and not (items and old.startswith((" ", "\t"))):
-            break
-        items.append(new)
-    return bool(items) and not any(items)
-
-
-def _drop_headings(lines: Sequence[tuple[str, str]], wanted: list[str]) -> None:
-    """Empty the headings under which something went and nothing is left."""
-    for place in range(len(lines) - 1, -1, -1):
-        level = _level(wanted[place])
-        if level is None:
-            continue
-        under = []
-        for other in range(place + 1, len(lines)):
-            below = _level(wanted[other])
-            if below is not None and below <= level:
-                break
-            under.append(other)
-        lost = any(lines[other][0].strip() and not wanted[other] for other in under)
-        if lost and not any(wanted[other].strip() for other in under):
-            wanted[place] = ""
-
-
-def _level(line: str) -> int | None:
-    """How deep a heading is, 1-7 (a bold line is the deepest); None when it is no heading."""
-    found = _HEADING.match(line)
-    if found is None:
-        return None
-    return len(found.group(1)) if found.group(1) else 7

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from wellread.answers import Citation
 from wellread.text.english import BOUNDS, MONTHS, NUMBER_WORDS, OFFICES, ROUGHLY, STOP_WORDS
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 ALIKE = 0.6  # of the question's other content words that the cited sentence must hold
 ALIKE_DENIED = 0.75  # the same where the whole event is denied

@@ -37,12 +37,16 @@ class Beside:
 
 
 def beside(kb: KnowledgeBase, analysis: Analysis, hits: Sequence[Hit], reply: Reply) -> Beside:
-    """What to name beside ``reply``; nothing when ``features.suggest_related`` is off."""
+    """What to name beside ``reply``; nothing when ``features.suggest_related`` is off.
+
+    Without ``features.graph_aware`` it is no entity and nothing that leads over one.
+    """
     if not kb.settings.features.suggest_related:
         return Beside()
     cited = _cited(kb, hits, reply)
     near = _near(hits, cited)
-    subjects = _subjects(kb, analysis, list(cited.values()))
+    aware = kb.settings.features.graph_aware
+    subjects = _subjects(kb, analysis, list(cited.values())) if aware else []
     links = _links(kb, analysis, hits, subjects)
     entities = _entities(links, subjects, cited)
     stories = _stories(kb, reply)

@@ -111,7 +111,8 @@ def deliver(
     gaps = written.data_gaps
     if sure.band == "low":
         kind = lacking(analysis.question, [claim.text for claim in written.claims])
-        opening = LACKING.get(kind, LIMITED)
+        admits = cited.kb.settings.features.admit_uncertainty
+        opening = LACKING.get(kind, LIMITED if admits else "")
         sentences = tuple(
             replace(sentence, span=_moved(sentence.span, len(opening))) for sentence in sentences
         )

@@ -14,8 +14,8 @@ from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
+from wellread.text.words import stem
 from wellread.types import Filters, Hit
 
 ANCHORS = 3  # hits, best first, one of which has to be about the thing named

@@ -38,7 +38,7 @@ from wellread.text.english_common import (
     SYNONYMS,
 )
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 LEAST = 0.8  # cosine of two questions that mean the same
 _PIVOTS = PREPOSITIONS | {"than", "to", "of", "versus"}

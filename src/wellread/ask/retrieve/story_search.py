@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from wellread.ask.retrieve.search import search
-from wellread.headlines import HEAD, headline
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.stories.story_rows import ItemKey, ItemPlace, Story
+from wellread.text.headlines import HEAD, headline
 from wellread.types import DocumentFacts, Filters, Hit, Span
 
 WINDOW = timedelta(days=30)  # looked at when the asker names no time

@@ -20,7 +20,7 @@ from wellread.text.english_questions import (
 )
 from wellread.text.names import singular
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 LEAST = 0.65  # of the words asked for that stand above a list, from which it is the one
 BY_TITLE, BY_ITEMS, OTHERWISE = 0.9, 0.4, 0.3  # what a word counts that only stands there

@@ -30,8 +30,7 @@ from wellread.text.english import (
     STOP_WORDS,
     WEEKDAYS,
 )
-from wellread.text.stems import stem
-from wellread.text.words import LETTERS
+from wellread.text.words import LETTERS, stem
 
 Kind = Literal["word", "name", "number", "year", "month", "weekday"]
 SLOTS = ("name", "number", "year", "month", "weekday")

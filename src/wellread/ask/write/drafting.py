@@ -23,9 +23,11 @@ from wellread.ask.write.passage_reading import (
     read_evidence,
 )
 from wellread.ask.write.prompts import build_prompt, guard_of
+from wellread.ask.write.prompts.source_facts import SourceFacts, source_facts
+from wellread.ask_settings import Role
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import Role, Standing, dollars, refusal
+from wellread.kb.language_models import Standing, dollars, refusal
 from wellread.models.base import ModelUsage, Prompt, TextDelta
 from wellread.models.prices import prompt_tokens
 from wellread.models.reader import Reader
@@ -136,7 +138,8 @@ async def write(
             if model is None:
                 continue
             name = model.identity
-            asked = _Asked(analysis=analysis, evidence=evidence, similar=how.similar_questions)
+            about = await to_thread.run_sync(source_facts, kb, evidence)
+            asked = _Asked(analysis, evidence, how.similar_questions, about)
             async for event in _by_model(model, asked, drafting):
                 yield event
             break
@@ -159,20 +162,22 @@ async def write(
     drafting.written = replace(written, fallback="; ".join(reasons))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """What a model is asked to write from."""
 
     analysis: Analysis
     evidence: Sequence[Evidence]
     similar: str
+    about: SourceFacts
 
 
 async def _by_model(
     model: RecordedModel, asked: _Asked, drafting: Drafting
 ) -> AsyncIterator[TokenEvent]:
-    prompt = build_prompt(asked.analysis, asked.evidence, similar_questions=asked.similar)
-    guard = guard_of(asked.analysis, asked.evidence, similar_questions=asked.similar)
+    analysis, evidence, similar, about = asked.analysis, asked.evidence, asked.similar, asked.about
+    prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
+    guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
     visible = VisibleStream(guard)
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 
-from wellread.headlines import HEAD, headline
 from wellread.identity import tagged_hash
 from wellread.ingest.joining.mention_linking import link_mentions
 from wellread.ingest.joining.story_clusters import Clusters, PlacedItem
@@ -37,6 +36,7 @@ from wellread.ingest.joining.story_words import (
 )
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.stories.story_rows import ItemRecord, WaitingDocument
+from wellread.text.headlines import HEAD, headline
 from wellread.types import Document, HeadingMark, Span
 
 SHORTEST = 45  # characters: below, a list item is a line of a contents list or a stub

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from wellread.headlines import headline
 from wellread.ingest.joining.story_clusters import centre_of
 from wellread.ingest.joining.story_words import (
     SCHEME,
@@ -29,6 +28,7 @@ from wellread.store.catalogue.stories.story_rows import (
     StoryText,
     SummarySentence,
 )
+from wellread.text.headlines import headline
 from wellread.text.sentences import sentence_spans
 from wellread.types import DocumentFacts, Span
 

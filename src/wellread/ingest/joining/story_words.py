@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wellread.text.english_common import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 SCHEME = "words-pairs/1"  # another name: stories that were made by other rules are made anew
 LEAD_CHARACTERS = 1_000  # of an item: what it is about is said first

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wellread.text.english import FUNCTION_WORDS
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 WINDOW = 180  # characters, about thirty words: the length of a long sentence
 NEAR = 40  # characters between the beginnings of two words that stand near each other

@@ -23,7 +23,7 @@ from wellread.models.reader import NOWHERE, Excerpt
 from wellread.text.english import DENIALS, FALLING, RISING
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
-from wellread.text.stems import stem as stemmed
+from wellread.text.words import stem as stemmed
 from wellread.types import Span
 
 FILE = "support_weights.json"

@@ -14,7 +14,7 @@ from functools import partial
 from anyio import to_thread
 
 from wellread.answers import EXTRACTIVE, NOBODY, Checked, Claim, Evidence, Usage
-from wellread.ask.deliver.cite import pruned
+from wellread.ask.deliver.prune_draft import pruned
 from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.write.drafting import by_extraction
 from wellread.ask.write.parse_draft import parse_draft

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, HTTPException, Query
 
 from wellread.ask.retrieve.search import check_collections
+from wellread.ask.retrieve.story_search import StoryQuery
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.library.document_lists import listed, topics, whole
@@ -21,11 +22,13 @@ from wellread.serve.api.queries import (
     ContextQuery,
     DateRangeQuery,
     DocumentQuery,
+    EntitiesQuery,
     Kb,
     ListQuery,
     SearchQuery,
     SimilarQuery,
     SpeakerQuery,
+    StoriesQuery,
     TimelineQuery,
     TopicsQuery,
     TranscriptQuery,
@@ -41,6 +44,7 @@ from wellread.serve.features.document_views import (
     transcript_body,
     whole_document_body,
 )
+from wellread.serve.features.entity_listing import EntitiesBody, entities_body
 from wellread.serve.features.entity_views import EntityBody, entity_body, unknown_entity
 from wellread.serve.features.job_views import (
     MOST_DAYS,
@@ -61,13 +65,14 @@ from wellread.serve.features.passage_views import (
     surroundings_body,
     wanted_like,
 )
+from wellread.serve.features.story_views import StoryListBody, story_list_body
 from wellread.serve.features.timeline_views import (
     TimelineBody,
     TopicsBody,
     timeline_body,
     topic_body,
 )
-from wellread.serve.timecodes import first_moment, last_moment, seconds_of
+from wellread.serve.timecodes import first_moment, last_moment, seconds_of, window_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 from wellread.types import Filters
 
@@ -164,6 +169,23 @@ def entity(
     if body is None:
         raise ProblemError(unknown_entity(kb, scope, name, lists=TOPICS))
     return body
+
+
+@refusing.get("/api/entities", response_model=EntitiesBody)
+def list_entities(kb: Kb, asked: Annotated[EntitiesQuery, Query()]) -> EntitiesBody:
+    """Entities, those that most documents name first, a page of them."""
+    check_collections(kb, Filters(collections=asked.collections))
+    types = [one for one in asked.type if one.strip()] or None
+    page = (asked.limit, asked.offset)
+    return entities_body(kb, asked.collections, types, page, part=asked.query, order=asked.order)
+
+
+@refusing.get("/api/stories", response_model=StoryListBody)
+def list_stories(kb: Kb, asked: Annotated[StoriesQuery, Query()]) -> StoryListBody:
+    """Stories, the latest first, or with ``query`` the best first; a page of them."""
+    since, until = window_of(asked.from_, asked.to, hint="swap the two dates")
+    wanted = StoryQuery(text=asked.query, collections=asked.collections, since=since, until=until)
+    return story_list_body(kb, wanted, (asked.limit, asked.offset))
 
 
 @refusing.get("/api/search", response_model=ResultsBody)

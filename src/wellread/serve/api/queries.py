@@ -17,6 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
 from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.features.entity_listing import EntityOrder
 from wellread.serve.features.timeline_views import Unit
 from wellread.serve.timecodes import window_of
 from wellread.store.catalogue.documents.listings import Order
@@ -187,6 +188,26 @@ class TimelineQuery(ScopeQuery):
     kind: Taken | None = None
     unit: Unit | None = None
     limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class EntitiesQuery(ScopeQuery):
+    """A page of the list of entities; ``query`` is a part of a name."""
+
+    query: str = Field(default="", max_length=500)
+    type: list[str] = []
+    order: EntityOrder = "mentions"
+    limit: int = Field(default=50, ge=1, le=MOST_RESULTS)
+    offset: int = Field(default=0, ge=0, le=FAR)
+
+
+class StoriesQuery(ScopeQuery):
+    """A page of the list of stories with news in a window, or of those about ``query``."""
+
+    query: str = Field(default="", max_length=4_000)
+    from_: str = Field(default="", alias="from")
+    to: str = ""
+    limit: int = Field(default=20, ge=1, le=MOST_RESULTS)
+    offset: int = Field(default=0, ge=0, le=DEEPEST)
 
 
 class SimilarQuery(ScopeQuery):

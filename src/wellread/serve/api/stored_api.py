@@ -1,22 +1,17 @@
-"""``/api/answers`` and ``/api/sessions``: what was asked before; and ``POST /api/query``."""
+"""``/api/answers`` and ``/api/sessions``: what was asked before."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
-from pydantic import BaseModel, Field, StringConstraints
+from fastapi import APIRouter, Query, Response
+from pydantic import Field, StringConstraints
 
-from wellread.answers import Answer, Citation, Question
-from wellread.ask.answer import answer as answered
-from wellread.ask.answer import final
 from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
-from wellread.locators import format_time
-from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import REFUSED, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
@@ -32,9 +27,7 @@ from wellread.serve.features.asking.stored_answers import (
     session_detail_body,
     whole_body,
 )
-from wellread.serve.features.bodies import ErrorBody
 from wellread.store.catalogue.asking.past_answers import SessionFacts
-from wellread.types import Mode
 
 MOST_LISTED = 1_000
 
@@ -75,44 +68,6 @@ class ExportQuery(StrictModel):
         default=None, description="of citations (Markdown); else the setting"
     )
     verdicts: bool = Field(default=False, description="a footnote for each sentence (Markdown)")
-
-
-class QueryRequest(StrictModel):
-    """A question over recordings and everything else, in a conversation or not."""
-
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-    session_id: str | None = None
-    mode: Mode = "auto"
-
-
-class QuerySource(BaseModel):
-    """A cited place; ``timestamp`` in seconds where the source is a recording."""
-
-    video_id: str
-    video_title: str
-    timestamp: float | None
-    timestamp_formatted: str
-    excerpt: str
-    speaker: str | None
-
-
-class QueryCitation(BaseModel):
-    """A cited place, in short."""
-
-    video: str
-    timestamp: str
-
-
-class QueryResponse(BaseModel):
-    """The answer in the older form; ``POST /api/ask`` gives the proof of it."""
-
-    answer: str
-    session_id: str
-    sources: tuple[QuerySource, ...]
-    citations: tuple[QueryCitation, ...]
-    mode: Literal["quick", "deep", "auto"]
-    iterations: int | None = None
-    warning: str | None = None
 
 
 @router.get("/api/answers", response_model=StoredAnswersBody)
@@ -174,60 +129,6 @@ def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
     return RemovedBody(id=facts.id, answers=kb.catalogue.sessions.remove(facts.id, OWNER) or 0)
-
-
-@router.post(
-    "/api/query",
-    response_model=QueryResponse,
-    response_model_exclude_none=True,
-    dependencies=[Depends(may_ask)],
-    responses={403: {"model": ErrorBody, "description": "Answering is switched off"}},
-)
-async def query(kb: Kb, request: QueryRequest) -> QueryResponse:
-    """Answer a question of a conversation; an unknown ``session_id`` starts a new one."""
-    asked = Question(
-        text=request.question,
-        mode=request.mode,
-        session_id=request.session_id or "",
-        owner=OWNER,
-    )
-    return query_body(await final(answered(kb, asked)))
-
-
-def query_body(answer: Answer) -> QueryResponse:
-    """The answer in the form of ``POST /api/query``."""
-    warnings = [*answer.notes]
-    if answer.fallback:
-        warnings.insert(0, f"answered by {answer.answered_by}: {answer.fallback}")
-    if answer.confidence.band == "low":
-        warnings.insert(0, "based on limited information")
-    return QueryResponse(
-        answer=answer.text,
-        session_id=answer.session_id,
-        sources=tuple(_source(citation) for citation in answer.citations),
-        citations=tuple(
-            QueryCitation(video=citation.title, timestamp=_time(citation))
-            for citation in answer.citations
-        ),
-        mode=answer.mode,
-        warning="; ".join(warnings) or None,
-    )
-
-
-def _source(citation: Citation) -> QuerySource:
-    return QuerySource(
-        video_id=citation.document_id,
-        video_title=citation.title,
-        timestamp=citation.locator.begin,
-        timestamp_formatted=_time(citation),
-        excerpt=citation.quote,
-        speaker=citation.locator.speaker,
-    )
-
-
-def _time(citation: Citation) -> str:
-    begin = citation.locator.begin
-    return format_time(begin) if begin is not None else ""
 
 
 def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:

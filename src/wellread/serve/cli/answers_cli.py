@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wellread.answer_text import as_rendered
 from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import RequestError, UnknownNameError
@@ -70,11 +71,12 @@ def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     terminal = terminal_of(context)
     with terminal.open() as kb:
         stored, answer = stored_answer(kb, answer_id, OWNER)
+        shown = as_rendered(answer, kb.settings.citations)
     if terminal.json:
         terminal.write_json(whole_body(stored, answer))
         return
     terminal.out.print(harmless(answer.question), style="bold")
-    _print(terminal, answer)
+    _print(terminal, shown)
     if stored.stale:
         terminal.out.print(
             f"Stale: a source has changed or gone; see 'wellread answers verify {stored.id}'.",

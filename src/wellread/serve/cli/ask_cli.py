@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import AsyncIterator, Callable
-from datetime import date
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -14,15 +14,12 @@ import anyio
 import typer
 from rich.text import Text
 
+from wellread.answer_text import as_rendered
 from wellread.answers import Answer, Event, Question, StepEvent, TokenEvent
 from wellread.ask.answer import Explain, answer, final
-from wellread.ask.plan import find
+from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
-from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.conversation import respelt
-from wellread.ask.understand.question_type import guesser
-from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
@@ -36,6 +33,11 @@ from wellread.serve.cli.options import (
     Until,
     filters_of,
     read_by,
+)
+from wellread.serve.features.asking.answer_additions import (
+    print_coverage,
+    quote_contexts,
+    scope_coverage,
 )
 from wellread.serve.features.asking.answer_bodies import answer_body, evidence_body
 from wellread.serve.features.asking.answer_print import print_answer, print_evidence
@@ -76,7 +78,14 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         bool, typer.Option("--sources-only", help="List the passages, write no answer.")
     ] = False,
     detailed: Annotated[
-        bool, typer.Option("--detailed", help="Also every step with its seconds.")
+        bool,
+        typer.Option(
+            "--detailed", help="Also the text around each quotation, and every step's seconds."
+        ),
+    ] = False,
+    coverage: Annotated[
+        bool,
+        typer.Option("--coverage", help="Also how the scope's documents cover the taxonomy."),
     ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Also how the answer was found, and why so.")
@@ -109,39 +118,57 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
-            show_answer(terminal, kb, asked, detailed=detailed, explain=explain)
+            shown = Shown(detailed=detailed, explain=explain, coverage=coverage)
+            show_answer(terminal, kb, asked, shown)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown beside an answer.
+
+    Attributes:
+        detailed: the text around each quotation, and the seconds of each step.
+        explain: how the answer was found, before it.
+        coverage: how the documents that could be asked cover the taxonomy.
+    """
+
+    detailed: bool = False
+    explain: bool = False
+    coverage: bool = False
 
 
 def show_answer(
-    terminal: Terminal,
-    kb: KnowledgeBase,
-    question: Question,
-    *,
-    detailed: bool = False,
-    explain: bool = False,
+    terminal: Terminal, kb: KnowledgeBase, question: Question, shown: Shown = Shown()
 ) -> None:
-    """Answer ``question`` and write the answer, where wanted with how it was found before it."""
+    """Answer ``question`` and write the answer, with what is wanted beside it."""
     told: list[tuple[Analysis, Found]] = []
-    tell = (lambda *both: told.append(both)) if explain else None
+    tell = (lambda *both: told.append(both)) if shown.explain else None
     started = time.perf_counter()
     answered = answer_of(terminal, kb, question, explain=tell)
     seconds = time.perf_counter() - started
-    why = explanation(kb, *told[0]) if explain else None
+    why = explanation(kb, *told[0]) if shown.explain else None
+    contexts = quote_contexts(kb, answered) if shown.detailed else ()
+    covered = scope_coverage(kb, question.filters) if shown.coverage else ()
     if terminal.json:
         body = answer_body(answered)
-        terminal.write_json(ExplainedResponse.of(body, explanation=why) if why else body)
+        whole = ExplainedResponse.of(body, explanation=why) if why else body
+        beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
+        beside |= {"coverage": covered} if shown.coverage else {}
+        terminal.write_json({**whole.model_dump(mode="json"), **beside} if beside else whole)
         return
     if why:
         print_explanation(terminal.out, why)
-    print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
+    rendered = as_rendered(answered, kb.settings.citations)
+    detailed = shown.detailed
+    print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
+    if shown.coverage:
+        print_coverage(terminal.out, covered)
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
     """Write the evidence that an answer to ``question`` could rest on."""
-    known = vocabulary_of(kb, question.filters.collections)
-    read, _ = respelt(kb, question, known)
-    analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    bodies = [evidence_body(piece) for piece in pack(kb, find(kb, analysis).hits)]
+    found = find(kb, reading(kb, question))
+    bodies = [evidence_body(piece) for piece in pack(kb, found.hits)]
     if terminal.json:
         terminal.write_json({"question": question.text, "sources": bodies})
     else:

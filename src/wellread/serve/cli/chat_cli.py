@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from wellread.answer_text import as_rendered
 from wellread.answers import Answer, Question
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
@@ -146,7 +147,8 @@ class Chat:
             typer.echo(json.dumps(body, ensure_ascii=False))
             return
         seconds = time.perf_counter() - started
-        print_answer(self.terminal.out, answer, seconds=seconds, detailed=False)
+        shown = as_rendered(answer, self.kb.settings.citations)
+        print_answer(self.terminal.out, shown, seconds=seconds, detailed=False)
         self.terminal.out.print()
 
     def _new(self) -> None:
@@ -158,7 +160,7 @@ class Chat:
         if self.last is None:
             self._say("There is no answer yet.")
         else:
-            print_sources(self._where(), self.last)
+            print_sources(self._where(), as_rendered(self.last, self.kb.settings.citations))
 
     def _sessions(self) -> None:
         sessions = self.kb.catalogue.sessions.of(OWNER, 20)

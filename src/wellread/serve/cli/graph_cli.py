@@ -12,13 +12,8 @@ from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import RequestError
 from wellread.serve.cli.options import Since, Topics, Until, option_window
 from wellread.serve.features import story_views
-from wellread.serve.features.entity_views import (
-    entity_body,
-    entity_list_body,
-    print_entities,
-    print_entity,
-    unknown_entity,
-)
+from wellread.serve.features.entity_listing import entity_list_body, print_entities
+from wellread.serve.features.entity_views import entity_body, print_entity, unknown_entity
 from wellread.serve.terminal import terminal_of
 from wellread.types import Filters
 

@@ -163,7 +163,11 @@ def catalogue_body(kb: KnowledgeBase, asked: CatalogueRequest) -> CatalogueRespo
         RequestError: a field cannot be as it is given; the message begins with its name.
         UnknownCollectionError: a collection that does not exist.
     """
-    result: AggregateResult = worked_out(kb, asked.query())
+    return worked_out_body(worked_out(kb, asked.query()))
+
+
+def worked_out_body(result: AggregateResult) -> CatalogueResponse:
+    """A result of the catalogue."""
     return CatalogueResponse.of(
         result,
         rows=[CatalogueRowBody.of(row, documents=row.document_ids) for row in result.rows],

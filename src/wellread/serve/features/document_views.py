@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pydantic import Field
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from wellread.library.document_lists import WholeDocument
 from wellread.library.recordings import Recording, Recordings, Transcript, Turn
-from wellread.locators import format_time, link_to
+from wellread.locators import Marks, format_time, link_to
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, document_view, view_url
 from wellread.serve.features.entity_views import EntityRefBody
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, table, whole
@@ -57,11 +58,26 @@ class NamedEntityBody(EntityRefBody):
     mentions: int
 
 
+class FindingBody(Body):
+    """A sentence in which a paper states what it found, verbatim, and where it stands."""
+
+    quote: str
+    locator: str
+    place: PlaceBody
+    link: str
+    view_url: str
+    source_span: SpanBody
+
+
 class WholeDocumentBody(DocumentBody):
     """A document with its ``text`` (null when it was not asked for) and whom it names."""
 
     version: str
     speakers: tuple[str, ...]
+    abstract: str | None = Field(description="of a paper, empty where it has none; else null")
+    key_findings: tuple[FindingBody, ...] = Field(
+        description="of a paper: sentences of its abstract, conclusion and results, verbatim"
+    )
     entities: tuple[NamedEntityBody, ...]
     text: str | None
 
@@ -135,6 +151,8 @@ def whole_document_body(found: WholeDocument, *, text: bool = True) -> WholeDocu
         found.listed.facts,
         **_named(found.listed),
         speakers=found.speakers,
+        abstract=found.document.summary if found.document.kind == "paper" else None,
+        key_findings=_findings(found),
         entities=[
             NamedEntityBody.of(
                 one.node,
@@ -145,6 +163,25 @@ def whole_document_body(found: WholeDocument, *, text: bool = True) -> WholeDocu
         ],
         text=found.document.text if text else None,
     )
+
+
+def _findings(found: WholeDocument) -> list[FindingBody]:
+    facts, document = found.listed.facts, found.document
+    marks, url = Marks(document.marks), facts.url or facts.uri
+    bodies = []
+    for span in found.findings:
+        place, quote = marks.locate(span), span.of(document.text)
+        body = FindingBody.of(
+            place,
+            quote=quote,
+            locator=place.label,
+            place=place,
+            link=link_to(url, place, quote),
+            view_url=view_url(facts.id, facts.version, span),
+            source_span=span,
+        )
+        bodies.append(body)
+    return bodies
 
 
 def recordings_body(found: Recordings, offset: int) -> RecordingsBody:

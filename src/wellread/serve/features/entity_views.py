@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from http import HTTPStatus
-from itertools import groupby
 from typing import Literal
 
 from rich.console import Console
@@ -15,11 +14,10 @@ from wellread.library.timeline_entries import naming_sentence
 from wellread.locators import Marks
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, document_view
-from wellread.serve.terminal import fold, right, table, whole
+from wellread.serve.terminal import fold, table, whole
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
-from wellread.store.catalogue.graph.mention_records import MentioningDocument, MentionTotal
+from wellread.store.catalogue.graph.mention_records import MentioningDocument
 from wellread.store.catalogue.graph.relation_network import Neighbour
-from wellread.text.names import key_of
 from wellread.text.words import harmless
 from wellread.types import Span
 
@@ -80,29 +78,6 @@ class EntityBody(EntityRefBody):
     others: tuple[EntityRefBody, ...]
 
 
-class EntityLineBody(EntityRefBody):
-    """An entity in a list: how many relations it has, how many documents name it, how often."""
-
-    relations: int
-    mentioned_in: int
-    mentions: int
-
-
-class EntityTypeBody(Body):
-    """Entities of one type, the most often named first; ``count`` is of all of them."""
-
-    type: str
-    count: int
-    entities: tuple[EntityLineBody, ...]
-
-
-class EntityListBody(Body):
-    """Every type of entity with its count."""
-
-    count: int
-    types: tuple[EntityTypeBody, ...]
-
-
 def entity_body(
     kb: KnowledgeBase, collections: Sequence[str], name: str, limit: int
 ) -> EntityBody | None:
@@ -128,44 +103,6 @@ def entity_body(
     )
 
 
-def entity_list_body(
-    kb: KnowledgeBase,
-    collections: Sequence[str],
-    types: Sequence[str] | None,
-    limit: int,
-    *,
-    part: str = "",
-) -> EntityListBody:
-    """Types with their counts, and at most ``limit`` entities of each.
-
-    Args:
-        part: only those of which a name or the id has this in it.
-    """
-    graph = kb.catalogue.graph
-    wanted = key_of(part)
-    nodes = [one for one in graph.entities(collections, types) if _has(one, wanted)]
-    totals, degrees = graph.mention_totals(collections), graph.degrees(collections)
-    none = MentionTotal(documents=0, mentions=0)
-    grouped: list[EntityTypeBody] = []
-    for sort, group in groupby(nodes, key=lambda node: node.type):
-        members = list(group)
-        members.sort(key=lambda node: -totals.get((node.collection, node.id), none).documents)
-        lines = []
-        for node in members[:limit]:
-            key = (node.collection, node.id)
-            total = totals.get(key, none)
-            line = EntityLineBody.of(
-                node,
-                view_url=document_view(node.document_id),
-                relations=degrees.get(key, 0),
-                mentioned_in=total.documents,
-                mentions=total.mentions,
-            )
-            lines.append(line)
-        grouped.append(EntityTypeBody(type=sort, count=len(members), entities=tuple(lines)))
-    return EntityListBody(count=len(nodes), types=tuple(grouped))
-
-
 def unknown_entity(
     kb: KnowledgeBase, collections: Sequence[str], name: str, *, lists: str
 ) -> Problem:
@@ -174,10 +111,6 @@ def unknown_entity(
     names = ", ".join(dict.fromkeys(node.title for node in near))
     hint = f"similar names: {names}" if names else lists
     return problem_of_status(HTTPStatus.NOT_FOUND, f"no entity is called {name!r}", hint)
-
-
-def _has(node: EntityNode, key: str) -> bool:
-    return not key or any(key in key_of(name) for name in (node.title, node.id, *node.aliases))
 
 
 def _ref(node: EntityNode) -> EntityRefBody:
@@ -224,24 +157,6 @@ def print_entity(console: Console, body: EntityBody) -> None:
     if body.others:
         others = ", ".join(f"{one.title} ({one.id} in “{one.collection}”)" for one in body.others)
         _line(console, (f"\nAlso called so: {others}", "yellow"))
-
-
-def print_entities(console: Console, body: EntityListBody) -> None:
-    """Every type with its count and entities."""
-    if not body.types:
-        console.print("There are no entities here.")
-        return
-    for group in body.types:
-        _line(console, (f"{group.type or NO_TYPE}", "bold"), (f"  {group.count:,}", "cyan"))
-        columns = (fold("entity"), fold("id"), *map(right, ("relations", "documents", "mentions")))
-        rows: list[tuple[str | Text, ...]] = []
-        for one in group.entities:
-            counts = (f"{count:,}" for count in (one.relations, one.mentioned_in, one.mentions))
-            rows.append((one.title, Text(harmless(one.id), style="dim"), *counts))
-        console.print(table(columns, rows, padding=(0, 2, 0, 0)))
-        if group.count > len(group.entities):
-            console.print(Text(f"… and {group.count - len(group.entities):,} more", style="dim"))
-        console.print()
 
 
 def _print_relations(console: Console, body: EntityBody) -> None:

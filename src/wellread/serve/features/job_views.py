@@ -15,7 +15,7 @@ from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
 from wellread.kb.language_models import Level, Period, dollars
-from wellread.models.prices import is_listed, named, tariff_of
+from wellread.models.prices import SET_PRICES, is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import JobSourceBody
 from wellread.serve.terminal import SHORT_ID, right, table, whole
@@ -209,10 +209,11 @@ def _priced(kb: KnowledgeBase, total: Total) -> bool:
     if total.cost or not (total.input_tokens or total.output_tokens):
         return True
     settings = kb.settings.generation
-    own = tariff_of(settings)
-    name = settings.model.strip()
-    if own.read is not None and own.written is not None and total.model in (name, named(name)[1]):
-        return True  # also when they say 0
+    for role, name in settings.by_role.items():
+        own = tariff_of(settings, role)
+        priced = own.read is not None and own.written is not None
+        if priced and total.model in (name, named(name)[1]):
+            return True  # also when they say 0
     return is_listed(total.provider, total.model)
 
 
@@ -230,8 +231,7 @@ def print_usage(console: Console, report: UsageReportBody) -> None:
         console.print(Text(f"No model was called in {report.days:,} days.", style="dim"))
     if any(not line.price_known for line in report.lines):
         note = (
-            "price unknown: these calls count nothing in the sum and in the budget "
-            "(set generation.input_price and generation.output_price)"
+            f"price unknown: these calls count nothing in the sum and in the budget ({SET_PRICES})"
         )
         console.print(Text(note, style="yellow"))
     for budget in report.budgets:

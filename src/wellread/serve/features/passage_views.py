@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -68,6 +69,7 @@ class ResultsBody(Body):
     query: str
     mode: Literal["hybrid", "text", "vector"] | None
     limits: LimitsBody
+    notes: tuple[str, ...] = Field(description="which words were searched for in another spelling")
     total: int | None
     results: tuple[ResultBody, ...]
 
@@ -158,6 +160,8 @@ def surroundings_body(found: Surroundings) -> SurroundingsBody:
 
 def print_results(console: Console, body: ResultsBody) -> None:
     """What a search found with its place in each ranked list, or a list newest first."""
+    for note in body.notes:
+        console.print(Text(harmless(note), style="dim"))
     if not body.results:
         what = f"found for “{harmless(body.query)}”" if body.query else "there within these limits"
         console.print(Text(f"Nothing {what}.", style="yellow"))

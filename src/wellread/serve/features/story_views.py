@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.ask.retrieve.story_search import FoundStory
+from wellread.ask.retrieve.search import check_collections
+from wellread.ask.retrieve.story_search import FoundStory, StoryQuery, find_stories
+from wellread.kb import KnowledgeBase
+from wellread.serve.features.bodies import Body, SpanBody, view_url
 from wellread.serve.features.timeline_views import bucketed, periods, sparkline, unit_for
 from wellread.serve.terminal import SHORT_ID, day_words, fold, right, table, whole
-from wellread.store.catalogue.stories.story_rows import Story, StoryItem
+from wellread.store.catalogue.stories.story_rows import Story, StoryItem, SummarySentence
 from wellread.text.words import harmless
+from wellread.types import Filters
 
 SPARK_WIDTH = 16
 BAR_WIDTH = 30
@@ -87,6 +92,92 @@ def item_body(item: StoryItem) -> dict[str, object]:
         "published_at": _iso(item.published_at),
         "repeats": f"{item.repeats[0]}:{item.repeats[1]}" if item.repeats else None,
     }
+
+
+class ToldBody(Body):
+    """A sentence of a story's summary, verbatim, and where it stands."""
+
+    text: str
+    document_id: str
+    view_url: str
+    source_span: SpanBody
+
+
+class StoryLineBody(Body):
+    """A story on a list; ``score`` is of a search and null on a list.
+
+    ``timeline`` of its topic has its news: ``GET /api/topics/{id}/timeline?kind=story``.
+    """
+
+    id: str
+    collection: str
+    title: str
+    summary: tuple[ToldBody, ...]
+    terms: tuple[str, ...]
+    first_at: datetime | None
+    last_at: datetime | None
+    items: int
+    sources: int
+    novelty: float
+    score: float | None
+
+
+class StoryListBody(Body):
+    """A part of the list of stories: the latest first, or the best for ``query``.
+
+    ``total`` is the length of the whole list; null for a search, which ranks and does not count.
+    """
+
+    query: str
+    total: int | None
+    offset: int
+    stories: tuple[StoryLineBody, ...]
+
+
+def story_list_body(kb: KnowledgeBase, wanted: StoryQuery, page: tuple[int, int]) -> StoryListBody:
+    """The stories of the collections and the window, or those about the text, best first.
+
+    Args:
+        page: limit and offset.
+
+    Raises:
+        UnknownCollectionError: a collection that does not exist.
+        FingerprintError, StoreError, ModelError: as ``find_stories``.
+    """
+    limit, offset = page
+    scores: dict[str, float] = {}
+    total = None
+    if wanted.text.strip():
+        # Who looks around wants the old ones too.
+        since = wanted.since or datetime.min.replace(tzinfo=UTC)
+        asked = replace(wanted, since=since, top_k=limit + offset)
+        found = find_stories(kb, asked)[offset:]
+        shown = [one.story for one in found]
+        scores = {one.story.id: round(one.score, 4) for one in found}
+    else:
+        check_collections(kb, Filters(collections=wanted.collections))
+        stored, window = kb.catalogue.stories, (wanted.since, wanted.until)
+        shown = stored.latest(wanted.collections, *window, limit, offset)
+        total = stored.many(wanted.collections, *window)
+    versions = kb.catalogue.live_versions(
+        {one.document_id for story in shown for one in story.summary}
+    )
+    lines = [
+        StoryLineBody.of(
+            story,
+            summary=[_told(one, versions) for one in story.summary],
+            novelty=round(story.novelty, 3),
+            score=scores.get(story.id),
+        )
+        for story in shown
+    ]
+    return StoryListBody(query=wanted.text, total=total, offset=offset, stories=tuple(lines))
+
+
+def _told(sentence: SummarySentence, versions: Mapping[str, str]) -> ToldBody:
+    version = versions.get(sentence.document_id, "")
+    address = view_url(sentence.document_id, version, sentence.span)
+    return ToldBody.of(sentence, view_url=address, source_span=sentence.span)
 
 
 def print_stories(console: Console, stories: Sequence[Story], dates: Dates) -> None:

@@ -21,8 +21,8 @@ from wellread.store.catalogue.documents.aggregates import Entry
 from wellread.store.catalogue.graph.entity_nodes import EntityNode
 from wellread.text.english import STOP_WORDS
 from wellread.text.names import singular
-from wellread.text.stems import stem
 from wellread.text.tokens import key_of
+from wellread.text.words import stem
 from wellread.types import Filters
 
 Form = Callable[[str], str]
@@ -134,20 +134,22 @@ def _of_name(scope: Scope, name: Name, *, naming: bool) -> Holding:
             if more:
                 counts[known] = counts.get(known, 0) + more
     if not naming:
-        linked = {
+        aware = scope.kb.settings.features.graph_aware
+        linked = {known for node in nodes for known in node.documents}
+        linked |= {
             known
-            for node in nodes
+            for node in (nodes if aware else ())
             for near in catalogue.graph.neighbours([node.collection], node.id)
             if near.node
             for known in near.node.documents
-        } | {known for node in nodes for known in node.documents}
+        }
         if linked - counts.keys():
             counts |= {
                 entry.id: 0
                 for entry in scope.only(sorted(linked)).entries()
                 if entry.id not in counts
             }
-        method += ", have a relation to it, or describe it"
+        method += ", have a relation to it, or describe it" if aware else ", or describe it"
     return Holding(counts=counts, method=method)
 
 

@@ -31,8 +31,8 @@ from wellread.text.english_catalogue import (
     TOLD_OF,
     WEAKLY_BEFORE_A_TOPIC,
 )
-from wellread.text.stems import stem
 from wellread.text.tokens import tokens_of
+from wellread.text.words import stem
 from wellread.types import Span
 
 

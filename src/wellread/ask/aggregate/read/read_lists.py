@@ -32,8 +32,8 @@ from wellread.text.english import STOP_WORDS
 from wellread.text.english_catalogue import AROUND_A_TREND, BESIDE_A_GAP
 from wellread.text.english_questions import FRAMING
 from wellread.text.english_types import OUR_COVERAGE
-from wellread.text.stems import stem
 from wellread.text.tokens import Token, tokens_of
+from wellread.text.words import stem
 from wellread.types import Filters, Span
 
 Pair = tuple[str, str]  # dimension and value

@@ -22,7 +22,7 @@ from wellread.text.english_catalogue import (
     RELATION_FAMILIES,
 )
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

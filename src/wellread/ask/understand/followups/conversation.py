@@ -41,7 +41,7 @@ from wellread.store.base import Index
 from wellread.store.catalogue.asking.redaction import BLANK, REMOVED
 from wellread.text.english import STOP_WORDS
 from wellread.text.sentences import sentence_spans
-from wellread.text.stems import stem
+from wellread.text.words import stem
 from wellread.types import Filters
 
 logger = logging.getLogger(__name__)

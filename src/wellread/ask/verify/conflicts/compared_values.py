@@ -33,7 +33,7 @@ from wellread.text.english import (
 )
 from wellread.text.english_types import TIMES
 from wellread.text.parsed import parse
-from wellread.text.stems import stem
+from wellread.text.words import stem
 
 NEAR = 7  # words between a number and what is asked for
 NEXT_TO = 2  # words after a number, among which what it counts stands

@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from wellread.answers import Evidence
 from wellread.ask.retrieve.reported_speech import text_of
 from wellread.ask.write.prompts.guard import Guard
+from wellread.ask.write.prompts.source_facts import SourceFacts
 from wellread.identity import tagged_hash
 from wellread.models.base import Prompt
 from wellread.questions import Analysis
@@ -36,12 +37,19 @@ class Piece:
 
 
 def build_prompt(
-    analysis: Analysis, evidence: Sequence[Evidence], *, similar_questions: str = ""
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    *,
+    similar_questions: str = "",
+    about: SourceFacts | None = None,
 ) -> Prompt:
     """What the model is asked: the rules, and the evidence with the question.
 
-    The same input gives the same prompt. ``similar_questions`` is text about verified past
-    answers, shown under its own heading.
+    The same input gives the same prompt.
+
+    Args:
+        similar_questions: text about verified past answers, shown under its own heading.
+        about: what is told of the sources beside their text.
 
     Raises:
         ValueError: there is no evidence; such a question is not for a model.
@@ -53,7 +61,7 @@ def build_prompt(
         system=_rules(analysis, fence, _safe(similar_questions, fence).strip()),
         user=_template("user.md").render(
             fence=fence,
-            pieces=pieces_of(evidence, fence),
+            pieces=pieces_of(evidence, fence, about),
             entities=[_line(line, fence) for line in _named(analysis)],
             question=_line(analysis.question, fence),
         ),
@@ -61,24 +69,32 @@ def build_prompt(
 
 
 def guard_of(
-    analysis: Analysis, evidence: Sequence[Evidence], *, similar_questions: str = ""
+    analysis: Analysis,
+    evidence: Sequence[Evidence],
+    *,
+    similar_questions: str = "",
+    about: SourceFacts | None = None,
 ) -> Guard:
     """What keeps the reply to that prompt from repeating it, and harmless."""
     fence = _fence(analysis, evidence, similar_questions)
-    said = [*_named(analysis), *said_in(evidence)]
+    said = [*_named(analysis), *said_in(evidence, about)]
     # What was asked and answered before may be said again, what experts noted is for the model.
     asked = [line for line in similar_questions.split("\n") if line.startswith(("Q: ", "A: "))]
     rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
     return Guard(rules, fence, [analysis.question, *asked, *said])
 
 
-def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
+def pieces_of(
+    evidence: Sequence[Evidence], fence: str, about: SourceFacts | None = None
+) -> list[Piece]:
     """The evidence as a prompt shows it, without hidden characters and without the fence."""
     return [
         Piece(
             key=piece.key,
             facts=tuple(
-                (name, _line(value, fence)) for name, value in _facts(piece) if value.strip()
+                (_line(name, fence), _line(value, fence))
+                for name, value in _facts(piece, about)
+                if value.strip()
             ),
             text=_safe(turn_by_turn(piece), fence).strip(),
         )
@@ -86,9 +102,11 @@ def pieces_of(evidence: Sequence[Evidence], fence: str) -> list[Piece]:
     ]
 
 
-def said_in(evidence: Sequence[Evidence]) -> list[str]:
+def said_in(evidence: Sequence[Evidence], about: SourceFacts | None = None) -> list[str]:
     """All words of sources that such pieces show."""
-    return [value for piece in evidence for _, value in [*_facts(piece), ("text", piece.text)]]
+    return [
+        value for piece in evidence for _, value in [*_facts(piece, about), ("text", piece.text)]
+    ]
 
 
 @cache
@@ -107,7 +125,7 @@ def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
     )
 
 
-def _facts(piece: Evidence) -> list[tuple[str, str]]:
+def _facts(piece: Evidence, about: SourceFacts | None) -> list[tuple[str, str]]:
     document = piece.hit.document
     finer = document.source_type
     known = [turn.speaker for turn in piece.turns] or piece.hit.passage.speakers
@@ -118,6 +136,7 @@ def _facts(piece: Evidence) -> list[tuple[str, str]]:
         ("place", piece.locator.label),
         ("speakers" if len(speakers) > 1 else "speaker", ", ".join(speakers)),
         ("date", document.published_at.date().isoformat() if document.published_at else ""),
+        *(about or {}).get(piece.key, ()),
     ]
 
 

@@ -17,15 +17,22 @@ from wellread.answers import (
     TokenEvent,
     VerdictName,
 )
+from wellread.ask.deliver.relevance import relevances
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, view_url
 from wellread.types import Mode
 
 
 class CitationBody(SourceBody):
-    """Answer span → source span, with the quote and the verdict."""
+    """Answer span → source span, with the quote and the verdict.
 
-    id: int
-    relevance: float
+    ``id`` is ``number`` as a string; sentences, views of a conflict and the markers ``[1]`` have
+    the number.
+    """
+
+    id: str
+    number: int
+    relevance: str = Field(description="why the source matters, in words")
+    score: float = Field(description="of the search that found it")
     answer_span: SpanBody
     verdict: VerdictName
 
@@ -38,7 +45,7 @@ class EvidenceBody(SourceBody):
 
 
 class SentenceBody(Body):
-    """A sentence of the answer and its verdict; ``citations`` are ids of the citations."""
+    """A sentence of the answer and its verdict; ``citations`` are numbers of the citations."""
 
     text: str
     start: int
@@ -92,7 +99,7 @@ class TableBody(Body):
 
 
 class ViewBody(Body):
-    """One side of a disagreement, with the ids of the citations that say it."""
+    """One side of a disagreement, with the numbers of the citations that say it."""
 
     text: str
     citations: tuple[int, ...]
@@ -167,19 +174,24 @@ def answer_body(answer: Answer) -> AskResponse:
     """The whole answer."""
     usage = answer.usage
     tokens = TokensBody(input=usage.input_tokens, output=usage.output_tokens)
+    why = relevances(answer)
     return AskResponse.of(
         answer,
         answer=answer.text,
-        citations=[citation_body(citation) for citation in answer.citations],
+        citations=[citation_body(citation, why[citation.id]) for citation in answer.citations],
         sentences=[sentence_body(sentence) for sentence in answer.sentences],
         usage=UsageBody.of(usage, clusters_retrieved=usage.clusters, tokens_used=tokens),
     )
 
 
-def citation_body(citation: Citation) -> CitationBody:
-    """A citation with both links."""
+def citation_body(citation: Citation, relevance: str) -> CitationBody:
+    """A citation with both links; ``relevance``: why the source matters, in words."""
     return CitationBody.of(
         citation,
+        id=str(citation.id),
+        number=citation.id,
+        relevance=relevance,
+        score=citation.relevance,
         view_url=view_url(citation.document_id, citation.version, citation.source_span),
         locator=citation.locator.label,
         place=citation.locator,

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from wellread.answers import NOBODY, Answer, Citation, Conflict, Sentence, VerdictName
 from wellread.kb.language_models import dollars
+from wellread.serve.features.asking.answer_additions import QuoteContextBody
 from wellread.serve.features.asking.answer_bodies import EvidenceBody
 from wellread.serve.features.passage_views import print_source
-from wellread.serve.terminal import linked, print_link, shortened
+from wellread.serve.terminal import INDENT, linked, print_link, shortened
 from wellread.text.words import harmless
 
 LONGEST_QUOTE = 240
@@ -24,8 +25,21 @@ _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
 
 
-def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: bool) -> None:
-    """The answer with a sign per sentence, then sources, confidence, gaps and notes."""
+def print_answer(
+    console: Console,
+    answer: Answer,
+    *,
+    seconds: float,
+    detailed: bool,
+    contexts: Sequence[QuoteContextBody] = (),
+) -> None:
+    """The answer with a sign per sentence, then sources, confidence, gaps and notes.
+
+    Args:
+        detailed: also every step with its seconds.
+        contexts: what stands around the quotations, which are then shown whole.
+    """
+    around = {one.number: one for one in contexts}
     if answer.standalone:
         console.print(Text(f"Understood as: {harmless(answer.standalone)}", style="italic"))
     if answer.answered_by == NOBODY:
@@ -40,7 +54,7 @@ def print_answer(console: Console, answer: Answer, *, seconds: float, detailed: 
         console.print()
         console.print(Text("Sources", style="bold"))
         for citation in answer.citations:
-            _print_citation(console, citation)
+            _print_citation(console, citation, around.get(citation.id))
     console.print()
     console.print(_confidence(answer))
     _print_list(console, "Missing", answer.data_gaps)
@@ -111,13 +125,30 @@ def _print_checks(console: Console, sentences: Sequence[Sentence]) -> None:
             console.print(Padding(note, (0, 0, 0, 2)))
 
 
-def _print_citation(console: Console, citation: Citation) -> None:
+def _print_citation(
+    console: Console, citation: Citation, context: QuoteContextBody | None = None
+) -> None:
     head = Text.assemble((f"[{citation.id}] ", "bold cyan"))
     head.append(_titled(citation.title, citation.locator.label), style=linked(citation.link))
-    head.append(f" — “{shortened(citation.quote, LONGEST_QUOTE)}” ")
-    head.append(citation.verdict.symbol, style=citation.verdict.style)
+    if context is None:
+        head.append(f" — “{shortened(citation.quote, LONGEST_QUOTE)}” ")
+    head.append(
+        citation.verdict.symbol if context is None else f" {citation.verdict.symbol}",
+        style=citation.verdict.style,
+    )
     console.print(head)
+    if context is not None:
+        console.print(Padding(_in_context(citation, context), (0, 0, 0, INDENT)))
     print_link(console, citation.link)
+
+
+def _in_context(citation: Citation, context: QuoteContextBody) -> Text:
+    """The quotation set off among the sentences around it."""
+    before, quote, after = (
+        harmless(" ".join(part.split())) for part in (context.before, citation.quote, context.after)
+    )
+    parts = [(before, "dim"), (f"“{quote}”", "bold"), (after, "dim")]
+    return Text(" ").join(Text(words, style=style) for words, style in parts if words)
 
 
 def _titled(title: str, locator: str) -> str:
@@ -127,7 +158,7 @@ def _titled(title: str, locator: str) -> str:
 def _confidence(answer: Answer) -> Text:
     confidence = answer.confidence
     line = Text("Confidence ")
-    line.append(f"{confidence.score:.2f} ({confidence.band})", style=_BANDS[confidence.band])
+    line.append(f"{confidence.score:.0%} ({confidence.band})", style=_BANDS[confidence.band])
     if confidence.reasoning:
         line.append(f": {harmless(confidence.reasoning)}")
     return line
@@ -148,7 +179,9 @@ def _byline(answer: Answer, seconds: float) -> str:
     spent = f", {tokens:,} tokens" if tokens else ""
     spent += f", {dollars(answer.usage.cost)}" if answer.usage.cost else ""
     again = ", as before" if answer.cached else ""
-    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{spent}{again})")
+    found = answer.usage.clusters
+    stories = f", {found} cluster{'' if found == 1 else 's'} retrieved" if found else ""
+    return harmless(f"{who} in {seconds:.2f} s ({answer.mode}{stories}{spent}{again})")
 
 
 def _print_list(console: Console, name: str, lines: Sequence[str]) -> None:

@@ -82,9 +82,10 @@ class WholeAnswerBody(AskResponse):
 
 
 class CitationCheckBody(Body):
-    """What became of a cited source."""
+    """What became of a cited source; ``id`` is ``number`` as a string."""
 
-    id: int
+    id: str
+    number: int
     title: str
     standing: Standing
     reason: str
@@ -137,7 +138,10 @@ def recheck_body(found: Rechecked) -> RecheckBody:
     sentences = [
         SentenceCheckBody.of(one, one.now, verdict=one.now.name) for one in found.sentences
     ]
-    return RecheckBody.of(found, id=found.answer.id, sentences=sentences)
+    citations = [
+        CitationCheckBody.of(one, id=str(one.id), number=one.id) for one in found.citations
+    ]
+    return RecheckBody.of(found, id=found.answer.id, citations=citations, sentences=sentences)
 
 
 def opened_body(kb: KnowledgeBase, answer: Answer, number: int) -> OpenedBody:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wellread.answers import VerdictName
+from wellread.ask.deliver.relevance import shared
 from wellread.library.check_text import CheckedText
 from wellread.serve.features.asking.answer_bodies import (
     CitationBody,
@@ -51,7 +52,11 @@ def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckRespon
     Args:
         stored: whether the viewer can show the citations' documents.
     """
-    citations = [citation_body(each) for each in found.citations]
+    told = {number: one.text for one in found.sentences for number in one.citations}
+    citations = [
+        citation_body(each, shared(told.get(each.id, ""), each, "sentence"))
+        for each in found.citations
+    ]
     if not stored:
         citations = [each.model_copy(update={"view_url": ""}) for each in citations]
     return CheckResponse.of(
@@ -65,7 +70,7 @@ def check_body(found: CheckedText, *, strict: bool, stored: bool) -> CheckRespon
 
 def print_check(console: Console, body: CheckResponse) -> None:
     """Each sentence with its sign, why, and the passage; then how many of each."""
-    citations = {citation.id: citation for citation in body.citations}
+    citations = {citation.number: citation for citation in body.citations}
     for sentence in body.sentences:
         sign, style = sentence.verdict.symbol, sentence.verdict.style
         shown = " ".join(harmless(sentence.text).split())

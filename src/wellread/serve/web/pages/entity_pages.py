@@ -12,10 +12,10 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import Kb, ScopeQuery
+from wellread.serve.features.entity_listing import entity_list_body
 from wellread.serve.features.entity_views import (
     EntityBody,
     entity_body,
-    entity_list_body,
     unknown_entity,
 )
 from wellread.serve.web.neighbourhoods import NeighbourhoodBody, drawing_of, neighbourhood

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
-from wellread.headlines import shortened
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
@@ -23,6 +22,7 @@ from wellread.store.schema.tables import (
     gaps,
     sessions,
 )
+from wellread.text.headlines import shortened
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Exists, Select, exists, func, select
 
-from wellread.headlines import HEAD, headline
 from wellread.store.catalogue.documents import lookup
 from wellread.store.schema.database import CataloguePart, reading
 from wellread.store.schema.tables import stories, story_items
+from wellread.text.headlines import HEAD, headline
 from wellread.types import DocumentFacts, Span
 
 ItemKey = tuple[str, int]  # (document id, start)
@@ -259,17 +259,22 @@ class StoryReads(CataloguePart):
         since: datetime | None = None,
         until: datetime | None = None,
         limit: int | None = None,
+        offset: int = 0,
     ) -> list[Story]:
         """Stories with news in the window, of some collections or of all; the latest first."""
-        statement = _of(collections)
-        if since:
-            statement = statement.where(stories.c.last_at >= since)
-        if until:
-            statement = statement.where(stories.c.first_at <= until)
-        if since or until:
-            statement = statement.where(has_items(since, until))
         order = (stories.c.last_at.desc().nulls_last(), stories.c["items"].desc(), stories.c.id)
-        return list(map(_story_of, self._rows(statement.order_by(*order).limit(limit))))
+        inside = _within(_of(collections), since, until).order_by(*order)
+        return list(map(_story_of, self._rows(inside.limit(limit).offset(offset))))
+
+    def many(
+        self,
+        collections: Sequence[str] = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> int:
+        """How many stories ``latest`` has without a limit."""
+        inside = _within(_of(collections), since, until).subquery()
+        return int(self._rows(select(func.count()).select_from(inside))[0][0])
 
     def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
         """Stories whose id is or begins with ``prefix``, at most two."""
@@ -311,6 +316,15 @@ class StoryReads(CataloguePart):
         )
         many, inside = self._rows(statement)[0]
         return many, inside
+
+
+def _within(statement: Select[Any], since: datetime | None, until: datetime | None) -> Select[Any]:
+    """Of the stories those with news in the window."""
+    if since:
+        statement = statement.where(stories.c.last_at >= since)
+    if until:
+        statement = statement.where(stories.c.first_at <= until)
+    return statement.where(has_items(since, until)) if since or until else statement
 
 
 def _of(collections: Sequence[str]) -> Select[Any]:

@@ -27,7 +27,6 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.research.delivery import Material, deliver
 from wellread.research.model.model_rounds import investigate
 from wellread.research.planning import (
     Planned,
@@ -37,6 +36,7 @@ from wellread.research.planning import (
     turn_to_plain,
     understood,
 )
+from wellread.research.report_making import Material, deliver
 from wellread.research.rounds import search_bridges, search_plan
 from wellread.research.run_state import RunState, here
 from wellread.store.catalogue.asking.research_records import ResearchRun

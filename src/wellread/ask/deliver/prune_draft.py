@@ -1,0 +1,150 @@
+"""What of a draft is delivered: sentences are dropped with what leads to them alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wellread.answers import Checked
+from wellread.ask_settings import CitationSettings
+
+_HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
+_MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
+_ITEM = re.compile(r"\s*(?:[-*+•‣▪]|\d{1,3}[.)])\s|\s*\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Deliverable:
+    """Which sentences of a draft may go out: ``strict``: those that are borne out, be it in part;
+    ``required``: those with a citation; ``voices``: those that cite nothing, or somebody's words
+    that bear them out.
+    """
+
+    strict: bool
+    required: bool
+    voices: bool
+
+    @classmethod
+    def by(cls, settings: CitationSettings, strict: bool | None, *, voices: bool) -> Deliverable:
+        """As the settings say, and the question where it says whether to be ``strict``."""
+        return cls(settings.strict if strict is None else strict, settings.required, voices)
+
+    def holds(self, item: Checked) -> bool:
+        """Whether the sentence may go out."""
+        cites = bool(item.claim.keys or (item.verdict.key and item.verdict.source))
+        doubted = not item.verdict.name.supports and (self.strict or (self.voices and cites))
+        return not doubted and (cites or not self.required)
+
+
+def pruned(
+    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
+) -> tuple[str, list[Checked]]:
+    """``text`` with the claims ``kept`` alone, and those of them that still stand in it.
+
+    A claim that leads in a list ("Two things changed:") goes when no item of the list is left.
+    """
+    if len(kept) == len(checked):
+        return text, list(kept)
+    lines, owners = _without_dropped(text, checked, kept)
+    emptied = [bool(old) and not new for old, new in lines]
+    wanted = [new for _, new in lines]
+    gone: list[int] = []
+    for place, (old, _) in enumerate(lines):
+        if emptied[place]:
+            wanted[place] = ""
+        elif _leads_in(old) and _lost_its_list(lines, place):
+            wanted[place] = ""
+            gone += owners[place]
+    _drop_headings(lines, wanted)
+    left = [
+        line
+        for line, (old, _) in zip(wanted, lines, strict=True)
+        if line or not old.strip()  # blank lines of the draft stay
+    ]
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(left)).strip()
+    lost = {id(checked[number]) for number in gone}
+    return body, [item for item in kept if id(item) not in lost]
+
+
+def _without_dropped(
+    text: str, checked: Sequence[Checked], kept: Sequence[Checked]
+) -> tuple[list[tuple[str, str]], list[list[int]]]:
+    """Each line before and after (empty: nothing is left of it), and the claims kept in it."""
+    keeping = {id(item) for item in kept}
+    cuts: list[tuple[int, int]] = []
+    places: dict[int, int] = {}
+    end = 0
+    for number, item in enumerate(checked):
+        start = text.find(item.claim.text, end)
+        if start < 0:
+            continue
+        end = start + len(item.claim.text)
+        if id(item) in keeping:
+            places[number] = start
+        else:
+            cuts.append((start, end))
+    lines: list[tuple[str, str]] = []
+    owners: list[list[int]] = []
+    begin = 0
+    for line in text.split("\n"):
+        finish = begin + len(line)
+        inside = [(a - begin, b - begin) for a, b in cuts if begin <= a and b <= finish]
+        lines.append((line, _cut(line, inside)))
+        owners.append([number for number, at in places.items() if begin <= at < max(finish, 1)])
+        begin = finish + 1
+    return lines, owners
+
+
+def _cut(line: str, cuts: Sequence[tuple[int, int]]) -> str:
+    if not cuts:
+        return line
+    left, place = "", 0
+    for start, end in cuts:
+        left += line[place:start]
+        place = end + (len(line) - end - len(line[end:].lstrip(" ")))
+    left = (left + line[place:]).rstrip()
+    return "" if _MARKS.fullmatch(left) else left
+
+
+def _leads_in(line: str) -> bool:
+    return line.rstrip().endswith(":") and not _HEADING.match(line)
+
+
+def _lost_its_list(lines: Sequence[tuple[str, str]], place: int) -> bool:
+    """Whether items follow the line at ``place``, and none of them is left."""
+    items: list[str] = []
+    for old, new in lines[place + 1 :]:
+        if not old.strip():
+            if items:
+                break
+            continue
+        if not _ITEM.match(old) and not (items and old.startswith((" ", "\t"))):
+            break
+        items.append(new)
+    return bool(items) and not any(items)
+
+
+def _drop_headings(lines: Sequence[tuple[str, str]], wanted: list[str]) -> None:
+    """Empty the headings under which something went and nothing is left."""
+    for place in range(len(lines) - 1, -1, -1):
+        level = _level(wanted[place])
+        if level is None:
+            continue
+        under = []
+        for other in range(place + 1, len(lines)):
+            below = _level(wanted[other])
+            if below is not None and below <= level:
+                break
+            under.append(other)
+        lost = any(lines[other][0].strip() and not wanted[other] for other in under)
+        if lost and not any(wanted[other].strip() for other in under):
+            wanted[place] = ""
+
+
+def _level(line: str) -> int | None:
+    """How deep a heading is, 1-7 (a bold line is the deepest); None when it is no heading."""
+    found = _HEADING.match(line)
+    if found is None:
+        return None
+    return len(found.group(1)) if found.group(1) else 7

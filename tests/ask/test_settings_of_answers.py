@@ -1,0 +1,182 @@
+"""Settings that shape an answer: what is shown to a model, required, graph_aware, uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import LIMITED, Answer, Question, VerdictName
+from wellread.ask.answer import answer, final
+from wellread.calls import ANSWER
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Filters
+
+FERRY = "# The ferry\n\nThe ferry Osprey was bought for 2.6 million euros in 2021.\n"
+ENTITIES = {
+    "osprey": "type: vessel\ntitle: Osprey\nsectors: [transport]\nrelations:\n"
+    "  - {type: moors_at, target: pier}\n  - {type: moors_at, target: quay}\n",
+    "pier": "type: place\ntitle: North pier\nsectors: [transport, food]\nrelations:\n"
+    "  - {type: owned_by, target: town}\n",
+    "town": "type: owner\ntitle: Town of Hook\n",
+}
+TEXTS = {
+    "osprey": "The Osprey is a white ferry with ninety seats.",
+    "pier": "The north pier is built of oak.",
+    "town": "The town of Hook lies behind the pier.",
+}
+ASKED = "How much was paid for the ferry Osprey?"
+
+Opened = Callable[..., KnowledgeBase]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("settings")
+    entities = root / "entities"
+    entities.mkdir()
+    for known, matter in ENTITIES.items():
+        body = f"---\nid: {known}\n{matter}---\n\n{TEXTS[known]}\n"
+        (entities / f"{known}.md").write_text(body, encoding="utf-8")
+    (root / "ferry.md").write_text(FERRY, encoding="utf-8")
+    with open_kb(root / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(root / "ferry.md")], collection="news")
+        add(kb, [str(entities)], collection="fleet")
+    return root / "home"
+
+
+@pytest.fixture
+def opened(home: Path) -> Opened:
+    def open_it(*replies: str, cheap: str = "", **sections: dict[str, object]) -> KnowledgeBase:
+        overrides: dict[str, dict[str, object]] = {
+            "cache": {"answers": False},
+            **sections,
+            "qa": {"confidence_threshold": 0.01, **sections.get("qa", {})},
+        }
+        return open_kb(
+            home,
+            overrides=overrides,
+            embedder=ReadableEmbedder(),
+            model=ScriptedModel(list(replies), identity="one:model") if replies else None,
+            cheap_model=ScriptedModel([cheap], identity="cheap:model") if cheap else None,
+        )
+
+    return open_it
+
+
+async def ask(kb: KnowledgeBase, text: str = ASKED, collection: str = "news") -> Answer:
+    filters = Filters(collections=(collection,))
+    return await final(answer(kb, Question(text=text, filters=filters)))
+
+
+# --- what a model is shown -------------------------------------------------------------------
+
+
+async def shown(opened: Opened, **context: object) -> str:
+    with opened("The Osprey is a ferry [e1].", context=context) as kb:
+        await ask(kb, "Is the Osprey white, with ninety seats?", "fleet")
+        model = kb.models.recorded("model", ANSWER)
+        assert model is not None
+        scripted = model._model
+        assert isinstance(scripted, ScriptedModel)
+        return scripted.prompts[-1].user
+
+
+async def test_a_model_is_shown_type_values_and_relations_of_an_entity(opened: Opened) -> None:
+    prompt = await shown(opened)
+    assert "\ntype: vessel\nsectors: transport\nrelations: moors at North pier, quay\n" in prompt
+    assert "relations: owned by Town of Hook; Osprey moors at this\n" in prompt
+
+
+async def test_relations_and_values_are_shown_only_where_the_settings_say(opened: Opened) -> None:
+    without = await shown(opened, include_relationships=False)
+    assert "relations:" not in without
+    assert "type: vessel" in without
+    neither = await shown(opened, include_relationships=False, include_metadata=False)
+    assert "type: vessel" not in neither
+    assert "sectors:" not in neither
+
+
+# --- required --------------------------------------------------------------------------------
+
+TOLD = "The Osprey was bought for 2.6 million euros [e1].\n\nEveryone on the harbour was glad."
+
+
+async def test_a_sentence_without_a_citation_is_marked_unless_citations_are_required(
+    opened: Opened,
+) -> None:
+    with opened(TOLD) as kb:
+        marked = await ask(kb)
+    assert [one.verdict.name for one in marked.sentences][-1] == VerdictName.UNCITED
+    with opened(TOLD, citations={"required": True}) as kb:
+        kept = await ask(kb)
+    assert "glad" not in kept.text
+    assert [one.citations for one in kept.sentences] == [(1,)]
+    assert kept.dropped_sentences == 1
+
+
+async def test_an_answer_of_nothing_but_uncited_sentences_is_none(opened: Opened) -> None:
+    with opened("Everyone on the harbour was glad.", citations={"required": True}) as kb:
+        given = await ask(kb)
+    assert given.answered_by == "none"
+    assert given.citations == ()
+
+
+# --- the graph -------------------------------------------------------------------------------
+
+
+async def test_without_the_graph_nothing_is_walked_and_no_entity_is_related(
+    opened: Opened,
+) -> None:
+    asked = "What does the Osprey moor at?"
+    with opened() as kb:
+        walked = await ask(kb, asked, "fleet")
+    assert walked.answered_by == "catalogue"
+    assert "North pier" in walked.text
+    assert "entity" in {one.kind for one in walked.related}
+    with opened(features={"graph_aware": False}) as kb:
+        read = await ask(kb, asked, "fleet")
+    assert read.answered_by != "catalogue"
+    assert "entity" not in {one.kind for one in read.related}
+
+
+# --- uncertainty -----------------------------------------------------------------------------
+
+
+async def test_an_unsure_answer_opens_by_saying_so_unless_that_is_switched_off(
+    opened: Opened,
+) -> None:
+    asked = "Why was the ferry bought?"
+    with opened() as kb:
+        said = await ask(kb, asked)
+    with opened(features={"admit_uncertainty": False}) as kb:
+        plain = await ask(kb, asked)
+    assert said.confidence.band == plain.confidence.band == "low"
+    assert said.text.startswith(LIMITED)
+    assert plain.text == said.text.removeprefix(LIMITED)
+    assert plain.data_gaps == said.data_gaps
+    for one in plain.sentences:
+        assert one.span.of(plain.text) == one.text
+
+
+# --- prices ----------------------------------------------------------------------------------
+
+
+async def test_the_cheap_model_is_paid_by_prices_of_its_own(opened: Opened) -> None:
+    generation = {
+        "input_price": 1_000_000.0, "output_price": 1_000_000.0, "max_tokens": 100,
+        "cheap_input_price": 1.0, "cheap_output_price": 2.0,
+    }  # fmt: skip
+    told = "The Osprey was bought for 2.6 million euros [e1]."
+    with opened(told, cheap=told, generation=generation, budget={"daily": 1.0}) as kb:
+        kb.catalogue.calls.forget()
+        given = await ask(kb)
+        (call,) = kb.catalogue.calls.newest(1)
+    assert given.answered_by == "cheap:model"
+    spent = (given.usage.input_tokens * 1.0 + given.usage.output_tokens * 2.0) / 1_000_000
+    assert given.usage.cost == pytest.approx(spent)
+    assert call.cost == pytest.approx(spent)

@@ -1,0 +1,255 @@
+"""The look-ups of the archive, held to one contract: shape, limits, errors, times, nulls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.locators import format_time
+from wellread.serve.features.document_views import (
+    RecordingsBody,
+    TranscriptBody,
+    WholeDocumentBody,
+)
+from wellread.serve.features.entity_listing import EntitiesBody
+from wellread.serve.features.entity_views import EntityBody
+from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
+from wellread.serve.features.story_views import StoryListBody
+from wellread.serve.features.timeline_views import TimelineBody, TopicsBody
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
+
+SAMPLE = Path(__file__).parents[2] / "src" / "wellread" / "sample"
+MEETING = "Harbour meeting"
+# Each list of the archive: its address, what it needs, its rows, its body.
+LISTS: dict[str, tuple[dict[str, str], str, type[BaseModel]]] = {
+    "/api/search": ({"query": "engine"}, "results", ResultsBody),
+    "/api/search/speaker/Ana Holm": ({}, "results", ResultsBody),
+    "/api/search/date-range": ({"start": "2026"}, "results", ResultsBody),
+    "/api/videos": ({}, "videos", RecordingsBody),
+    "/api/entities": ({}, "entities", EntitiesBody),
+    "/api/stories": ({}, "stories", StoryListBody),
+}
+ONES: dict[str, type[BaseModel]] = {
+    f"/api/videos/{MEETING}/transcript": TranscriptBody,
+    "/api/entities/fleet/osprey": EntityBody,
+    "/api/topics": TopicsBody,
+    "/api/topics/harbour/timeline": TimelineBody,
+    "/api/topics/osprey/timeline": TimelineBody,
+    f"/api/documents/{MEETING}": WholeDocumentBody,
+}
+
+
+@pytest.fixture(scope="module")
+def archive_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
+    """The harbour and the hills, opened once; nothing is written."""
+    with open_kb(harbour_home, embedder=ReadableEmbedder()) as made:
+        yield made
+
+
+@pytest.fixture
+async def archive(archive_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the application over it."""
+    transport = httpx.ASGITransport(create_app(archive_kb), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
+    response = await client.get(path, params=params)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def refused(client: httpx.AsyncClient, path: str, status: int, **params: Any) -> str:
+    response = await client.get(path, params=params)
+    assert response.status_code == status, response.text
+    body = response.json()
+    assert set(body) == {"error", "detail", "hint"}
+    assert body["detail"]
+    assert body["hint"]
+    return str(body["detail"])
+
+
+def places(body: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every locator of a body with the facts behind it."""
+    if isinstance(body, dict):
+        if "locator" in body and "place" in body:
+            yield body["locator"], body["place"]
+        for value in body.values():
+            yield from places(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from places(value)
+
+
+def same_times(body: Any) -> int:
+    """That every place has its time in words and in seconds, or in neither; how many have one."""
+    timed = 0
+    for locator, place in places(body):
+        assert set(place) == {"page", "box", "begin", "speaker", "heading", "line"}
+        words = locator.split(" · ")
+        if place["begin"] is None:
+            assert place["speaker"] is None
+        else:
+            timed += 1
+            assert words[0] == format_time(place["begin"])
+            assert words[1:] == [place["speaker"]] * (place["speaker"] is not None)
+    return timed
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_a_list_has_its_shape_its_limits_and_its_errors(
+    archive: httpx.AsyncClient, path: str
+) -> None:
+    needed, rows, model = LISTS[path]
+    whole = await got(archive, path, **needed)
+    assert model.model_validate(whole).model_dump(mode="json") == whole
+    assert whole[rows]
+    same_times(whole)
+    first = await got(archive, path, **needed, limit=1)
+    assert first[rows] == whole[rows][:1]
+    rest = await got(archive, path, **needed, offset=1)
+    assert rest[rows][: len(whole[rows]) - 1] == whole[rows][1:]
+    if whole["total"] is not None:
+        assert whole["total"] == first["total"] == len(whole[rows])
+        far = await got(archive, path, **needed, offset=900)
+        assert (far[rows], far["total"]) == ([], whole["total"])
+    inside = await got(archive, path, **needed, topic="harbour")
+    assert {one["collection"] for one in inside[rows]} == {"harbour"}
+    for wrong in ({"limit": 0}, {"limit": 10_000}, {"offset": -1}, {"speakr": "x"}):
+        await refused(archive, path, 400, **needed, **wrong)
+    assert "sea" in await refused(archive, path, 404, **needed, topic="sea")
+
+
+@pytest.mark.parametrize("path", ONES)
+async def test_one_thing_has_its_shape_and_its_errors(
+    archive: httpx.AsyncClient, path: str
+) -> None:
+    body = await got(archive, path)
+    model = ONES[path]
+    assert model.model_validate(body).model_dump(mode="json") == body
+    same_times(body)
+    known = "limit" if "entities" in path else "speakr"
+    await refused(archive, path, 400, **{known: -1})
+    if path != "/api/topics":
+        parts = path.split("/")
+        parts[3] = "nothing of this name"
+        await refused(archive, "/".join(parts), 404)
+
+
+async def test_the_segments_of_a_recording_are_read_on_from_a_search(
+    archive: httpx.AsyncClient,
+) -> None:
+    found = await got(archive, "/api/search", query="measure the noise", speaker="Ana Holm")
+    assert same_times(found) == 1
+    (one,) = found["results"]
+    assert (one["locator"], one["place"]["begin"]) == ("00:10 · Ana Holm", 10.0)
+    around = await got(archive, f"/api/segments/{one['passageId']}/context", before=1, after=1)
+    assert SurroundingsBody.model_validate(around).model_dump(mode="json") == around
+    assert one["quote"] in around["passage"]["quote"]
+    await refused(archive, f"/api/segments/{one['passageId']}/context", 400, before=-1)
+    told = await got(archive, f"/api/videos/{one['documentId']}/transcript")
+    assert same_times(told) == len(told["turns"])
+    assert told["turns"][-1]["locator"] == "1:00:02 · Ana Weir"
+
+
+async def test_what_has_no_time_and_no_speaker_has_null(archive: httpx.AsyncClient) -> None:
+    found = await got(archive, "/api/search", query="bells on the hook", topic="harbour", limit=1)
+    (one,) = found["results"]
+    assert (one["place"]["begin"], one["place"]["speaker"], one["speakers"]) == (None, None, [])
+    videos = {one["title"]: one for one in (await got(archive, "/api/videos"))["videos"]}
+    pier = videos["Sounds of the pier"]
+    assert (pier["duration"], pier["speakers"]) == (None, [])
+    assert videos["Captions"]["publishedAt"] is None
+
+
+# --- a search forgives ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [("/api/search", "engne"), ("/api/search/speaker/Ben Reed", "engne loud")],
+)
+async def test_a_misspelt_word_is_searched_for_as_it_was_meant(
+    archive: httpx.AsyncClient, path: str, query: str
+) -> None:
+    body = await got(archive, path, query=query)
+    assert body["query"] == query
+    assert body["notes"] == ["“engne” stands nowhere; “engine” was searched for"]
+    assert any("engine" in one["quote"] for one in body["results"])
+    right = await got(archive, path, query=query.replace("engne", "engine"))
+    assert right["notes"] == []
+    assert body["results"] == right["results"]
+
+
+# --- entities and stories ------------------------------------------------------------------
+
+
+async def test_entities_are_listed_filtered_and_ordered(archive: httpx.AsyncClient) -> None:
+    body = await got(archive, "/api/entities")
+    (osprey,) = body["entities"]
+    assert (osprey["title"], osprey["type"], osprey["mentionedIn"]) == ("Osprey", "vessel", 2)
+    assert (body["types"], body["total"]) == ({"vessel": 1}, 1)
+    assert (await got(archive, "/api/entities", query="WHITE"))["total"] == 1
+    assert (await got(archive, "/api/entities", query="red"))["total"] == 0
+    assert (await got(archive, "/api/entities", type="vessel", order="title"))["total"] == 1
+    said = await refused(archive, "/api/entities", 404, type="ship")
+    assert said == "there is no entity of the type 'ship'"
+    await refused(archive, "/api/entities", 400, order="size")
+
+
+async def test_stories_are_listed_by_date_and_found_by_words(archive: httpx.AsyncClient) -> None:
+    body = await got(archive, "/api/stories")
+    assert body["stories"][0]["title"] == "Ferry Osprey breaks down"
+    ferry = body["stories"][0]
+    assert (ferry["items"], ferry["score"], body["query"]) == (2, None, "")
+    told = ferry["summary"][0]
+    document = await got(archive, f"/api/documents/{told['documentId']}")
+    assert told["text"] == document["text"][slice(*told["sourceSpan"].values())]
+    assert (await archive.get(told["viewUrl"])).status_code == 200
+    early = await got(archive, "/api/stories", to="2026-02-15", **{"from": "2026-02-05"})
+    assert [one["title"] for one in early["stories"]] == ["Bakery wins prize for rye bread"]
+    assert early["total"] == 1
+    found = await got(archive, "/api/stories", query="rye bread prize", limit=1)
+    assert found["stories"][0]["title"] == "Bakery wins prize for rye bread"
+    assert (found["total"], found["stories"][0]["score"] > 0) == (None, True)
+    await refused(archive, "/api/stories", 400, **{"from": "2026", "to": "2025"})
+    whole = await got(archive, f"/api/topics/{ferry['id']}/timeline", kind="story")
+    assert whole["total"] == 2
+
+
+# --- papers --------------------------------------------------------------------------------
+
+
+async def test_a_paper_has_authors_abstract_and_key_findings(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(SAMPLE / "papers" / "seagrass.pdf")], collection="sea")
+        transport = httpx.ASGITransport(create_app(kb))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            body = await got(client, "/api/documents/Hessian Bags")
+            opened = await client.get(body["keyFindings"][0]["viewUrl"])
+    assert body["authors"] == ["Elin Marrack", "Owen Tarrant"]
+    assert body["abstract"].startswith("Eelgrass meadows are often restored from seed")
+    assert len(body["keyFindings"]) == 3
+    for one in body["keyFindings"]:
+        assert one["quote"] == body["text"][slice(*one["sourceSpan"].values())]
+        assert one["place"]["page"] >= 1
+        assert one["link"].endswith(f"#page={one['place']['page']}")
+    first = body["keyFindings"][0]
+    assert " ".join(first["quote"].split()).startswith(
+        "After 180 days, 58 per cent of the quadrats"
+    )
+    assert opened.status_code == 200
+
+
+async def test_what_is_no_paper_has_neither(archive: httpx.AsyncClient) -> None:
+    body = await got(archive, "/api/documents/Handbook")
+    assert (body["abstract"], body["keyFindings"]) == (None, [])

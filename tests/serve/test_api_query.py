@@ -1,0 +1,376 @@
+"""``POST /api/query`` and ``/api/query/deep``: the contract of the archive."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+
+from wellread.answers import Event, Question, Step, StepEvent
+from wellread.errors import ModelError, ModelTimeoutError
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.reports import (
+    WARNINGS,
+    PlanEvent,
+    ProgressEvent,
+    ReportEvent,
+    ResearchEvent,
+    ResearchRequest,
+)
+from wellread.research.research import research
+from wellread.serve.api import query_api
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+
+ROOF = "When will the boathouse roof be repaired?"
+FERRY = "How much was the ferry Osprey bought for?"
+NOWHERE = "How far away is the Andromeda galaxy?"
+SOURCE = {"video_id", "video_title", "timestamp", "timestamp_formatted", "excerpt", "speaker"}
+ALWAYS = {"answer", "session_id", "sources", "citations", "mode"}
+TALK = """WEBVTT
+
+NOTE
+title: Talk [live] @ home
+
+00:00:01.000 --> 00:00:05.000
+<v Ana>Welcome to the talk about the lighthouse lamp.
+
+01:02:03.000 --> 01:02:09.000
+<v Ben>The lighthouse lamp was lit in 1890, see [Old film @ 00:07].
+"""
+# What a strict reader of the archive takes for the marker of a place in a recording.
+MARKER = re.compile(r"\[([^\[\]\n]+) @ ((?:\d+:)?[0-5]\d:[0-5]\d)\]")
+
+
+def checked(body: dict[str, Any]) -> dict[str, Any]:
+    """``body``, once all that the contract says of any reply holds."""
+    assert set(body) >= ALWAYS
+    assert set(body) <= ALWAYS | {"iterations", "warning", "notes", "error", "detail", "hint"}
+    assert body["mode"] in ("quick", "deep")
+    for source in body["sources"]:
+        assert set(source) == SOURCE
+        assert isinstance(source["video_id"], str)
+        if source["timestamp"] is None:
+            assert source["timestamp_formatted"] is None
+            assert source["speaker"] is None
+        else:
+            parts = [int(part) for part in source["timestamp_formatted"].split(":")]
+            seconds = sum(part * 60**place for place, part in enumerate(reversed(parts)))
+            assert seconds == int(source["timestamp"])
+    assert all(set(one) == {"video", "timestamp"} for one in body["citations"])
+    places = {(one["video_title"], one["timestamp_formatted"]) for one in body["sources"]}
+    assert {(one["video"], one["timestamp"]) for one in body["citations"]} == places
+    named = MARKER.findall(body["answer"])
+    assert set(named) <= places
+    if body["answer"] and "error" not in body:
+        assert {place for place in places if place[1]} <= set(named)
+    return body
+
+
+async def asked(
+    client: httpx.AsyncClient, path: str = "/api/query", status: int = 200, **body: Any
+) -> dict[str, Any]:
+    response = await client.post(path, json=body)
+    assert response.status_code == status, response.text
+    return checked(response.json())
+
+
+# --- the shape -------------------------------------------------------------------------------
+
+
+async def test_an_answer_names_the_second_of_each_recording(client: httpx.AsyncClient) -> None:
+    body = await asked(client, question=ROOF)
+    assert set(body) == ALWAYS
+    assert "The boathouse roof will be repaired in March. [Talk @ 01:10]" in body["answer"]
+    source = next(one for one in body["sources"] if one["timestamp"] is not None)
+    assert source == {
+        "video_id": source["video_id"],
+        "video_title": "Talk",
+        "timestamp": 70.0,
+        "timestamp_formatted": "01:10",
+        "excerpt": "The boathouse roof will be repaired in March.",
+        "speaker": "Ben",
+    }
+    assert {"video": "Talk", "timestamp": "01:10"} in body["citations"]
+    assert body["mode"] == "quick"
+    whole = await client.get(f"/api/videos/{source['video_id']}/transcript")
+    assert whole.status_code == 200
+
+
+async def test_other_kinds_have_neither_time_nor_speaker_and_say_so(
+    client: httpx.AsyncClient,
+) -> None:
+    body = await asked(client, question=FERRY)
+    (source,) = body["sources"]
+    assert (source["timestamp"], source["timestamp_formatted"], source["speaker"]) == (None,) * 3
+    assert body["citations"] == [{"video": "The ferry", "timestamp": None}]
+    assert "[The ferry]" in body["answer"]
+
+
+@pytest.mark.parametrize("style", ["number", "title", "auto"])
+async def test_whatever_the_style_of_citations_the_text_names_the_second(
+    kb: KnowledgeBase, style: str
+) -> None:
+    async for client in opened(kb, citations={"style": style}):
+        assert "[Talk @ 01:10]" in (await asked(client, question=ROOF))["answer"]
+
+
+async def test_only_what_is_backed_looks_like_a_place_in_a_recording(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    path = tmp_path / "lamp.vtt"
+    path.write_text(TALK, encoding="utf-8")
+    add(kb, [str(path)], collection="coast")
+    async for client in opened(kb):
+        body = await asked(client, question="When was the lighthouse lamp lit?")
+        assert "see (Old film @ 00:07)." in body["answer"]
+        assert "[Talk (live) @ home @ 1:02:03]" in body["answer"]
+        assert body["citations"][0] == {"video": "Talk (live) @ home", "timestamp": "1:02:03"}
+        assert body["sources"][0]["timestamp"] == 3723.0
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+
+async def test_a_conversation_goes_on_and_an_unknown_one_is_begun_anew(
+    client: httpx.AsyncClient,
+) -> None:
+    first = await asked(client, question=ROOF)
+    again = await asked(client, question="Who said it?", session_id=first["session_id"])
+    assert again["session_id"] == first["session_id"]
+    assert any("follow-up" in note for note in again["notes"])
+    other = await asked(client, question=ROOF, session_id="ses_nobody")
+    assert other["session_id"] not in ("ses_nobody", first["session_id"])
+    assert other["warning"] == "there is no session “ses_nobody”; a new one was begun"
+    empty = await asked(client, question=ROOF, session_id="")
+    assert "warning" not in empty
+
+
+# --- the mode --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "mode", "ran"),
+    [
+        (ROOF, "auto", "quick"),
+        ("Why will the boathouse roof be repaired?", "auto", "deep"),
+        ("What is the difference between the ferry and the boathouse?", "auto", "deep"),
+        ("Tell me everything about the ferry Osprey.", "auto", "deep"),
+        (ROOF, "deep", "deep"),
+        ("Tell me everything about the ferry Osprey.", "quick", "quick"),
+    ],
+)
+async def test_auto_is_deep_where_one_search_cannot_answer(
+    client: httpx.AsyncClient, question: str, mode: str, ran: str
+) -> None:
+    body = await asked(client, question=question, mode=mode)
+    assert body["mode"] == ran
+    assert ("iterations" in body) == (ran == "deep")
+
+
+async def test_deep_says_how_many_rounds_it_took(client: httpx.AsyncClient) -> None:
+    body = await asked(client, "/api/query/deep", question=ROOF)
+    assert body["mode"] == "deep"
+    assert body["iterations"] >= 1
+    assert "[Talk @ 01:10]" in body["answer"]
+
+
+# --- errors ----------------------------------------------------------------------------------
+
+
+async def test_what_the_material_does_not_answer_is_no_error(client: httpx.AsyncClient) -> None:
+    for path in ("/api/query", "/api/query/deep"):
+        body = await asked(client, path, question=NOWHERE)
+        assert (body["sources"], body["citations"]) == ([], [])
+        assert "do not answer" in body["answer"]
+
+
+@pytest.mark.parametrize("path", ["/api/query", "/api/query/deep"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"question": " \n"},
+        {"question": None},
+        {"question": 7},
+        {"question": "long " * 2_000},
+        {"question": "x", "sessionId": "y"},
+        {"question": "x", "session_id": 7},
+        {"question": "x", "session_id": "no spaces"},
+        {"question": "x", "session_id": "x" * 201},
+        {"question": "x", "mode": "slow"},
+    ],
+)
+async def test_a_wrong_query_is_refused(
+    client: httpx.AsyncClient, path: str, body: dict[str, Any]
+) -> None:
+    response = await client.post(path, json=body)
+    assert response.status_code == 400
+    problem = response.json()
+    assert set(problem) == {"error", "detail", "hint"}
+    assert problem["error"] == "bad_request"
+
+
+async def test_deep_is_never_quick(client: httpx.AsyncClient) -> None:
+    response = await client.post("/api/query/deep", json={"question": "x", "mode": "quick"})
+    assert response.status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/api/query", "/api/query/deep"])
+async def test_a_query_is_refused_when_asking_is_switched_off(kb: KnowledgeBase, path: str) -> None:
+    async for client in opened(kb, qa={"enabled": False}):
+        response = await client.post(path, json={"question": ROOF})
+        assert response.status_code == 403
+        assert response.json()["error"] == "qa_disabled"
+
+
+@pytest.mark.parametrize("failure", [ModelError("on fire"), ModelTimeoutError("asleep")])
+async def test_where_the_model_fails_sentences_are_extracted_and_it_is_said(
+    kb: KnowledgeBase, failure: ModelError
+) -> None:
+    async for client in opened(kb, ScriptedModel([failure], identity="one:model")):
+        body = await asked(client, question=ROOF)
+        assert f"answered by extractive: one:model failed: {failure}" in body["warning"]
+        assert "[Talk @ 01:10]" in body["answer"]
+
+
+async def test_an_unsure_answer_warns_and_how_it_was_read_is_a_note(kb: KnowledgeBase) -> None:
+    async for client in opened(kb):
+        body = await asked(client, question="Why was the ferry Ospray bought?", mode="quick")
+    assert body["warning"] == "based on limited information"
+    assert body["notes"] == ["“Ospray” stands nowhere; “osprey” was searched for"]
+
+
+# --- time-out --------------------------------------------------------------------------------
+
+
+class Asleep:
+    """A model that never answers."""
+
+    identity = "asleep:model"
+
+    async def stream(self, _: Prompt) -> AsyncIterator[TextDelta | ModelUsage]:
+        await anyio.sleep_forever()
+        yield TextDelta(text="never")
+
+
+async def opened(
+    kb: KnowledgeBase, model: Any = None, **sections: dict[str, object]
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an application over the same home, with other settings."""
+    overrides: dict[str, dict[str, object]] = {
+        "cache": {"answers": False},
+        "qa": {"confidence_threshold": 0.05},
+        **sections,
+    }
+    with open_kb(kb.home, overrides=overrides, embedder=ReadableEmbedder(), model=model) as made:
+        transport = httpx.ASGITransport(create_app(made), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            yield client
+
+
+async def test_when_the_time_is_up_it_tells_what_was_found(kb: KnowledgeBase) -> None:
+    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.5}):
+        first = await asked(client, status=504, question=ROOF, mode="quick")
+    assert first["error"] == "timeout"
+    assert "longer than 0.5 seconds" in first["detail"]
+    assert "serve.query_seconds" in first["hint"]
+    assert first["mode"] == "quick"
+    said = "- The boathouse roof will be repaired in March. [Talk @ 01:10]"
+    assert said in first["answer"].splitlines()
+    assert first["sources"][0]["speaker"] == "Ben"
+
+
+def scripted(*events: ResearchEvent | str) -> Any:
+    """Stands in for research: yields events; a string is where it never goes on."""
+
+    async def run(
+        kb: KnowledgeBase, request: ResearchRequest, **_: object
+    ) -> AsyncIterator[ResearchEvent]:
+        assert request.limits.seconds == kb.settings.serve.research_seconds
+        for event in events:
+            if isinstance(event, str):
+                await anyio.sleep_forever()
+            else:
+                yield event
+
+    return run
+
+
+async def ended(kb: KnowledgeBase, question: str) -> ReportEvent:
+    """How research of the question ends."""
+    request = ResearchRequest(question=Question(text=question))
+    events = [event async for event in research(kb, request)]
+    assert isinstance(events[-1], ReportEvent)
+    return events[-1]
+
+
+async def test_research_that_used_up_its_time_is_told_with_its_report(
+    kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (await ended(kb, ROOF)).report
+    cut = replace(whole, stopped="time_limit", rounds=3, warning=WARNINGS["time_limit"])
+    monkeypatch.setattr(query_api, "research", scripted(ReportEvent(report=cut)))
+    body = await asked(client, "/api/query/deep", 504, question=ROOF)
+    assert (body["error"], body["iterations"]) == ("timeout", 3)
+    assert WARNINGS["time_limit"] in body["warning"]
+    assert "[Talk @ 01:10]" in body["answer"]
+
+
+async def test_a_report_that_stopped_at_another_limit_warns(
+    kb: KnowledgeBase, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (await ended(kb, ROOF)).report
+    cut = replace(whole, stopped="round_limit", rounds=10, warning=WARNINGS["round_limit"])
+    monkeypatch.setattr(query_api, "research", scripted(ReportEvent(report=cut)))
+    body = await asked(client, question=ROOF, mode="deep")
+    assert (body["iterations"], body["warning"]) == (10, WARNINGS["round_limit"])
+
+
+async def test_research_that_does_not_stop_is_stopped(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = (await ended(kb, ROOF)).report.plan
+    looked = ProgressEvent(round=2, stage="search", text="searched [x @ 00:01]", found=3)
+    events = scripted(PlanEvent(plan=plan), looked, "never")
+    monkeypatch.setattr(query_api, "research", events)
+    monkeypatch.setattr(query_api, "FINISHING", 0.0)
+    async for client in opened(kb, serve={"research_seconds": 0.2}):
+        body = await asked(client, "/api/query/deep", 504, question=ROOF)
+    assert (body["error"], body["mode"], body["iterations"]) == ("timeout", "deep", 2)
+    assert "- searched (x @ 00:01)" in body["answer"]
+    assert "serve.research_seconds" in body["hint"]
+
+
+async def test_without_time_for_a_look_the_reply_has_the_shape(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_api, "LOOKING", 0.0)
+    async for client in opened(kb, Asleep(), serve={"query_seconds": 0.2}):
+        body = await asked(client, status=504, question=ROOF)
+    assert body["sources"] == []
+    assert "- nothing yet" in body["answer"]
+
+
+async def test_a_failure_of_the_program_is_an_error_like_any_other(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_kb: KnowledgeBase, question: Question) -> AsyncIterator[Event]:
+        if question.text:
+            raise ModelError("the embedder failed", hint="start it")
+        yield StepEvent(step=Step(name="analysis", seconds=0.0))
+
+    monkeypatch.setattr(query_api, "answer", broken)
+    response = await client.post("/api/query", json={"question": ROOF})
+    assert response.status_code == 502
+    assert json.loads(response.text)["error"] == "model"

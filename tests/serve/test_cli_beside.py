@@ -1,0 +1,109 @@
+"""``ask --detailed``, ``ask --coverage``, and why a source matters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from wellread.serve.cli import app
+
+PAGE = """---
+title: The ferry
+sectors: [transport]
+scale: [town]
+---
+
+The harbour is deep. Boats come and go. The ferry Osprey was bought for 2.6 million euros in 2021.
+It carries ninety passengers. It leaves at six. Nobody likes the noise.
+"""
+BREAD = "---\ntitle: Bread\nsectors: [food]\nscale: [island]\n---\n\nThe bakery sells rye bread.\n"
+ASKED = "How much was the ferry Osprey bought for?"
+QUOTE = "The ferry Osprey was bought for 2.6 million euros in 2021."
+
+
+def run(runner: CliRunner, *words: str) -> str:
+    result = runner.invoke(app, list(words))
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
+@pytest.fixture
+def added(runner: CliRunner, tmp_path: Path) -> CliRunner:
+    """Two pages with values of two dimensions, in two collections."""
+    for name, text in (("ferry", PAGE), ("bread", BREAD)):
+        path = tmp_path / f"{name}.md"
+        path.write_text(text, encoding="utf-8")
+        run(runner, "add", str(path), "-c", "town" if name == "ferry" else "bakery")
+    return runner
+
+
+def asked(runner: CliRunner, *options: str) -> Any:
+    result = runner.invoke(app, ["ask", ASKED, "--json", *options])
+    return json.loads(result.stdout)
+
+
+def test_detailed_shows_the_sentences_around_a_quotation(added: CliRunner) -> None:
+    plain = run(added, "ask", ASKED)
+    assert "Boats come and go" not in plain
+    told = run(added, "ask", ASKED, "--detailed")
+    around = f"The harbour is deep. Boats come and go. “{QUOTE}” It carries ninety passengers. "
+    assert f"{around}It leaves at six." in told
+    assert "Nobody likes the noise" not in told
+    assert "cache" in told
+    (context,) = asked(added, "--detailed")["contexts"]
+    assert context["number"] == 1
+    assert context["before"] == "The harbour is deep. Boats come and go."
+    assert "contexts" not in asked(added)
+
+
+def test_coverage_counts_the_taxonomy_of_the_scope(added: CliRunner) -> None:
+    whole = asked(added, "--coverage")["coverage"]
+    assert [one["columns"][0] for one in whole] == ["Scale", "Sector", "Scale"]
+    assert whole[2]["sentence"].startswith("2 of 4 cells of scale × sectors are covered (50 %)")
+    town = asked(added, "--coverage", "--topic", "town")["coverage"]
+    assert [row["cells"][:2] for row in town[1]["rows"]] == [["transport", "1"]]
+    assert "2 of 4 cells of scale × sectors" in run(added, "ask", ASKED, "--coverage")
+    assert "coverage" not in asked(added)
+
+
+def test_confidence_is_told_in_percent(added: CliRunner) -> None:
+    score = asked(added)["confidence"]["score"]
+    assert f"Confidence {score:.0%} (" in run(added, "ask", ASKED)
+
+
+def test_links_are_shown_unless_the_settings_say_otherwise(
+    added: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "file://" in run(added, "ask", ASKED)
+    monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
+    assert "file://" not in run(added, "ask", ASKED)
+    assert asked(added)["citations"][0]["link"].startswith("file://")
+
+
+# --- the JSON --------------------------------------------------------------------------------
+
+
+async def test_a_citation_has_its_number_as_a_string_and_says_why_it_matters(
+    client: httpx.AsyncClient,
+) -> None:
+    body = (await client.post("/api/ask", json={"question": ASKED})).json()
+    first = body["citations"][0]
+    assert (first["id"], first["number"]) == ("1", 1)
+    assert 0 < first["score"] <= 1
+    assert "holds “ferry”, “Osprey”, “bought” of the question" in first["relevance"]
+    assert body["sentences"][0]["citations"] == [1]
+
+
+async def test_of_a_comparison_it_says_which_side_a_source_tells_of(
+    client: httpx.AsyncClient,
+) -> None:
+    question = "What is the difference between the boathouse roof and the ferry?"
+    body = (await client.post("/api/ask", json={"question": question})).json()
+    why = {one["title"]: one["relevance"] for one in body["citations"]}
+    assert "tells of the side “ferry”" in why["The ferry"]
+    assert "ranked 1 of" in " ".join(why.values())
