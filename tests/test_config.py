@@ -47,6 +47,7 @@ def another(row: SettingRow) -> tuple[str, object]:
         "generation.cheap_output_price": ("0.5", 0.5),
         "features.similar_rating": ("70", 70),
         "features.similar_comparison": ("lte", "lte"),
+        "research.dollars": ("0.75", 0.75),
         "budget.daily": ("1.5", 1.5),
         "budget.monthly": ("20", 20.0),
         "sources.exclude": ("*.log, drafts/", ("*.log", "drafts/")),

@@ -55,4 +55,3 @@ def test_parallel_equals_serial(stem: Callable[[str], str]) -> None:
 
 def forget() -> None:
     stem.cache_clear()
-    stem.cache_clear()

@@ -17,8 +17,8 @@ from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
 from wellread.reports import Facet, FacetKind
+from wellread.research.date_periods import periods_of
 from wellread.research.document_sections import parts_of_document
-from wellread.research.periods import periods_of
 from wellread.text.english_catalogue import (
     ANY_DOCUMENT,
     DOCUMENT_NOUNS,

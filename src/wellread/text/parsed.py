@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from wellread.text.english import ASKING, STOP_WORDS
-from wellread.text.noun_phrases import Phrase, phrases_of
 from wellread.text.sentences import sentence_spans
-from wellread.text.tokens import Token, tokens_of
+from wellread.text.tokens import Phrase, Token, phrases_of, tokens_of
 from wellread.text.words import (
     Quantity,
     amounts_in,

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from wellread.ask.understand.planted_orders import planted_in
 from wellread.research.model.call_lines import ROUTES
 from wellread.research.model.tool_arguments import TAKEN
+from wellread.text.english_orders import CALL_SYNTAX, ORDERS_TO_LOOK
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import visible
@@ -36,41 +37,7 @@ LEFT_OUT = "(left out)"
 LEAST_CODED = 0.9  # share of printable letters that makes decoded bytes a text
 
 _TOOL_NAMES = "|".join(name for name in TAKEN if "_" in name)
-# What a line that holds a call looks like, in this program's syntax or in that of models.
-_CALL_SYNTAX = re.compile(
-    r"(?<![a-z])CALL\s*:|\bcall\s*:\s*(?:curl|get|post|/|https?:)|\bcurl\b|/api/"
-    rf"|\b(?:{_TOOL_NAMES})\b|\btool_?(?:call|use)s?\b|\bfunction_?calls?\b"
-    r"|<\s*/?\s*(?:tool|function|invoke|parameter)\w*|\[/?(?:TOOL|INST)\w*\]|<\|[^|>\n]{0,40}\|>"
-    r"|[\"'](?:tool|tool_name|function|arguments|parameters)[\"']\s*:",
-    re.IGNORECASE,
-)
-_SPOKEN_TO = (
-    r"(?:(?:please|now|then|next|first|also|instead|always|immediately|and|assistant|ai|agent"
-    r"|model|system|important|note|you (?:must|should|have to|need to|will|are to|can))\b"
-    r"[,:;!]?\s+)*"
-)
-_LOOKING = r"(?:search|query|look\s+up|look\s+for|google|find|retrieve|research)"
-_OPENING = r"(?:open|visit|fetch|load|browse|download|request|get|post|send|go\s+to|follow|click)"
-_CALLING = r"(?:call|invoke|use|run|execute|make|trigger|issue|perform|do)"
-_TOOLS = r"(?:tools?|functions?|apis?|endpoints?|requests?|quer(?:y|ies)|search(?:es)?|calls?)"
-_ORDERS = (
-    re.compile(
-        rf"^\W*{_SPOKEN_TO}{_LOOKING}\s+(?:for|the|all|in|our|every|any|this|these|[\"'“‘:])",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"^\W*{_SPOKEN_TO}look\s+up\b", re.IGNORECASE),
-    re.compile(
-        rf"\b{_OPENING}\b[^.\n]{{0,80}}(?:https?:|www\.|\bfile:|\burl\b|\blink\b|\s/\w+)",
-        re.IGNORECASE,
-    ),
-    re.compile(rf"\b{_CALLING}\b[^.\n]{{0,60}}\b{_TOOLS}\b", re.IGNORECASE),
-    re.compile(
-        r"\b(?:assistants?|ai|agents?|models?|bots?|llms?|you)\b[^.\n]{0,40}"
-        r"\b(?:must|should|shall|ha(?:s|ve) to|needs? to|will|are to|is to)\b[^.\n]{0,40}"
-        rf"\b(?:{_LOOKING}|{_OPENING}|{_CALLING})\b",
-        re.IGNORECASE,
-    ),
-)
+_CALL_SYNTAX = re.compile(rf"{CALL_SYNTAX}|\b(?:{_TOOL_NAMES})\b", re.IGNORECASE)
 _WRAPPED = re.compile(r"(?<!\n)\n(?!\n)")  # a line that goes on; one for one with a space
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -111,7 +78,7 @@ def _orders_in(text: str) -> list[Span]:
     return [
         span
         for span in sentence_spans(_WRAPPED.sub(" ", text))
-        if any(order.search(" ".join(span.of(text).split())) for order in _ORDERS)
+        if any(order.search(" ".join(span.of(text).split())) for order in ORDERS_TO_LOOK)
     ]
 
 

@@ -44,10 +44,9 @@ from wellread.text.english_followups import (
     TIME_LED,
     WHAT_ABOUT,
 )
-from wellread.text.noun_phrases import phrases_of
 from wellread.text.parsed import parse
 from wellread.text.periods import expressions_of, lacks_year
-from wellread.text.tokens import key_of, key_of_words, tokens_of
+from wellread.text.tokens import key_of, key_of_words, phrases_of, tokens_of
 from wellread.types import Span
 
 LONGEST = 400  # characters of a question that is looked at: longer ones say what they mean
