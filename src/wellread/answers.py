@@ -9,15 +9,13 @@ from typing import Literal
 
 from wellread.codec import storable
 from wellread.text.parsed import Text, parse
-from wellread.types import AppliedLimit, Filters, Hit, Kind, Locator, Mode, Span, Turn
+from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locator, Mode, Span, Turn
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
 """Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one
 that an expert rated well."""
-LIMITED = "Based on limited information: "
-"""With what an answer begins that is not sure."""
-RELAXED = 0.6
-"""The most that an answer is sure that does not keep to a limit of its question."""
+LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
+RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit of its question
 
 
 class VerdictName(StrEnum):
@@ -302,6 +300,7 @@ class Question:
         max_clusters: most stories that news is told from; None takes the setting.
         owner: whose question it is; sessions and their answers are private to their owner.
         fresh: write anew, whatever answer is kept.
+        history: the turns before it, oldest first, where the asker keeps them; else the session's.
     """
 
     text: str
@@ -312,9 +311,10 @@ class Question:
     max_clusters: int | None = None
     owner: str = ""
     fresh: bool = False
+    history: tuple[EarlierTurn, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("text", "filters", "session_id", "owner"):
+        for name in ("text", "filters", "session_id", "owner", "history"):
             object.__setattr__(self, name, storable(getattr(self, name)))
 
 

@@ -160,6 +160,9 @@ class ServeSettings(Section):
         300_000_000, "largest body of an upload, all its files together", gt=0
     )
     max_upload_files: int = setting(500, "most files of one upload", gt=0)
+    openwebui_events: bool = setting(
+        False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
+    )
 
 
 class Settings(Section):
