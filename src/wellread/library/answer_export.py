@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from wellread.answer_text import markers_after
+from wellread.answer_text import disagreement, escaped, markers_after, table_lines, target
 from wellread.answers import Answer, Citation, Sentence
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_page import PLAIN, STALE, answer_page, byline
-from wellread.library.markdown_pieces import disagreement, escaped, table_lines, target
 from wellread.library.ris import ris
 from wellread.library.works import bibtex, csl_item, notes_of, place_and_verdict, works_of
 from wellread.store.schema.catalogue_values import StoredAnswer

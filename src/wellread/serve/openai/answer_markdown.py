@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from urllib.parse import quote, urlsplit
 
-from wellread.answer_text import markers_after
-from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
-from wellread.library.answer_page import PLAIN
-from wellread.library.markdown_pieces import (
+from wellread.answer_text import (
     disagreement,
     escaped,
     escaped_within,
+    markers_after,
     table_lines,
     target,
     without_links,
 )
+from wellread.answers import CATALOGUE, Answer, Citation, VerdictName
+from wellread.library.answer_page import PLAIN
 from wellread.serve.features.bodies import view_url
 from wellread.text.words import harmless
 from wellread.types import Span
