@@ -21,7 +21,7 @@ from wellread.types import EarlierTurn
 
 _MARKER = re.compile(r" ?\[\\\[\d+\\\]\]\([^()\s]*\)")
 _FLAG = re.compile("|".join(re.escape(flag) for flag in FLAGGED.values()))
-_ESCAPED = re.compile(r"\\([^\w\s])|&#(\d+);")
+_ESCAPED = re.compile(r"\\([^\w\s]|_)|&#(\d+);")
 _ID = re.compile(rf"\({'[^()]*'}{re.escape(ANSWER_PAGE)}([^()/\s]+)\)\Z")
 
 
