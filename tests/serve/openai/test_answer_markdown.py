@@ -40,7 +40,7 @@ STYLES: tuple[Style, ...] = ("number", "auto", "title", "page", "time", "entity"
 NASTY = st.text(
     st.one_of(
         st.sampled_from("[]()!<>`*_~|\\&#-:./ 1a€😀𝔘\u202e\u2028"),
-        st.characters(exclude_categories=("Cs",)),
+        st.characters(exclude_categories=["Cs"]),
     ),
     min_size=1,
     max_size=40,
