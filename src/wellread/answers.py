@@ -9,11 +9,10 @@ from typing import Literal
 
 from wellread.codec import storable
 from wellread.text.parsed import Text, parse
-from wellread.types import AppliedLimit, Filters, Hit, Kind, Locator, Mode, Span, Turn
+from wellread.types import AppliedLimit, EarlierTurn, Filters, Hit, Kind, Locator, Mode, Span, Turn
 
 CATALOGUE, EXTRACTIVE, NOBODY, BEFORE = "catalogue", "extractive", "none", "past answer"
-"""Who an answer is by that no model wrote: an exhaustive result, chosen sentences, a refusal, one
-that an expert rated well."""
+"""By whom: an exhaustive result, chosen sentences, a refusal, one that an expert rated well."""
 LIMITED = "Based on limited information: "  # with what an answer begins that is not sure
 RELAXED = 0.6  # the most that an answer is sure that does not keep to a limit of its question
 
@@ -299,8 +298,8 @@ class Question:
         strict: drop unsupported sentences; None takes the setting.
         max_clusters: most stories that news is told from; None takes the setting.
         owner: whose question it is; sessions and their answers are private to their owner.
-        fresh: write anew, whatever answer is kept. ``recorded``: whether this one is kept.
-        models: whether language models may write it; else sentences are extracted.
+        fresh: write anew, whatever answer is kept. ``recorded``: keep this one.
+        models: whether language models may write. ``history``: turns in place of the session's.
     """
 
     text: str
@@ -313,9 +312,10 @@ class Question:
     fresh: bool = False
     recorded: bool = True
     models: bool = True
+    history: tuple[EarlierTurn, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("text", "filters", "session_id", "owner"):
+        for name in ("text", "filters", "session_id", "owner", "history"):
             object.__setattr__(self, name, storable(getattr(self, name)))
 
 

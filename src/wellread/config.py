@@ -167,6 +167,9 @@ class ServeSettings(Section):
     research_seconds: float = setting(
         300.0, "the same for POST /api/query/deep; research stops by itself then", gt=0
     )
+    openwebui_events: bool = setting(
+        False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
+    )
 
 
 class Settings(Section):

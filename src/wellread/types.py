@@ -124,6 +124,19 @@ class Locator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierTurn:
+    """A question that was asked before and what was answered, as whoever asks kept it.
+
+    Attributes:
+        answer_id: of the stored answer; where it is still known, it counts instead of ``answer``.
+    """
+
+    question: str
+    answer: str = ""
+    answer_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """What one person says without a break by another."""
 

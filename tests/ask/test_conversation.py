@@ -29,7 +29,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import LanguageModel, ModelUsage, Prompt, TextDelta
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
-from wellread.types import Filters, Kind, Locator, Span
+from wellread.types import EarlierTurn, Filters, Kind, Locator, Span
 
 NOTHING_KNOWN = Vocabulary()
 ROSA = "Who is Rosa Vale?"
@@ -161,6 +161,76 @@ async def test_two_questions_at_once_get_sessions_of_their_own(kb: KnowledgeBase
         for _ in range(8):
             group.start_soon(one)
     assert len(set(found)) == 8
+
+
+# --- turns that come with the question -------------------------------------------------------
+
+
+async def with_turns(
+    kb: KnowledgeBase, text: str, *turns: EarlierTurn, session: str = ""
+) -> Opened:
+    asked = Question(text=text, session_id=session, owner="ann", history=turns)
+    return await opened(kb, asked, NOTHING_KNOWN)
+
+
+async def test_turns_that_come_with_a_question_are_its_conversation(kb: KnowledgeBase) -> None:
+    turn = EarlierTurn(question=ROSA, answer="Rosa Vale is the pilot of the harbour.")
+    one = await with_turns(kb, "Where does she live?", turn)
+    assert one.question.text == "Where does Rosa Vale live?"
+    assert one.told == ("Rosa Vale is the pilot of the harbour.",)
+    assert one.question.session_id.startswith("ses_")
+
+
+async def test_they_count_in_place_of_those_of_the_session(kb: KnowledgeBase) -> None:
+    kb.catalogue.record_answer(given("Who is Ada Holm?", "Ada Holm is a baker."))
+    one = await with_turns(kb, "Where does she live?", EarlierTurn(question=ROSA), session="ses_1")
+    assert one.question.text == "Where does Rosa Vale live?"
+    assert one.question.session_id == "ses_1"
+
+
+async def test_each_of_them_is_read_with_those_before_it(kb: KnowledgeBase) -> None:
+    turns = [EarlierTurn(question=text) for text in ("Who sailed in 2021?", "And in 2022?")]
+    one = await with_turns(kb, "And in 2023?", *turns)
+    assert one.question.text == "Who sailed in 2023?"
+
+
+async def test_a_stored_answer_counts_in_place_of_the_text_that_is_said_to_be_it(
+    kb: KnowledgeBase,
+) -> None:
+    stored = replace(given("Who is she?", "A pilot."), standalone=ROSA, id="ans_rosa")
+    kb.catalogue.record_answer(stored)
+    turn = EarlierTurn(question="Who is Ada Holm?", answer="A baker.", answer_id="ans_rosa")
+    one = await with_turns(kb, "Where does she live?", turn)
+    assert one.question.text == "Where does Rosa Vale live?"
+    for unknown in ("ans_ros", "ans_", "ans_other"):
+        turn = replace(turn, answer_id=unknown)
+        one = await with_turns(kb, "Where does she live?", turn)
+        assert one.question.text == "Where does Ada Holm live?"
+
+
+async def test_somebody_elses_answer_is_not_read_by_its_id(kb: KnowledgeBase) -> None:
+    kb.catalogue.record_answer(replace(given(ROSA, "A pilot."), id="ans_rosa", owner="bob"))
+    turn = EarlierTurn(question="Who is Ada Holm?", answer="A baker.", answer_id="ans_rosa")
+    one = await with_turns(kb, "Where does she live?", turn)
+    assert one.question.text == "Where does Ada Holm live?"
+
+
+async def test_of_many_turns_the_first_and_the_newest_are_read(tmp_path: Path) -> None:
+    turns = [
+        EarlierTurn(question=f"What costs {number} euros?", answer="Bread.")
+        for number in range(MOST_TURNS + 4)
+    ]
+    model = ScriptedModel(["Why does bread cost 11 euros?"])
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder(), model=model) as kb:
+        await with_turns(kb, "Why?", *turns)
+    (prompt,) = model.prompts
+    told = [number for number in range(MOST_TURNS + 4) if f"costs {number} euros" in prompt.user]
+    assert told == [0, *range(5, 12)]
+
+
+async def test_what_cannot_be_stored_is_taken_out_of_them(kb: KnowledgeBase) -> None:
+    one = await with_turns(kb, "Where does she live?", EarlierTurn(question=f"{ROSA}\0\ud800"))
+    one.question.history[0].question.encode()
 
 
 # --- turns -----------------------------------------------------------------------------------

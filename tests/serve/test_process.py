@@ -11,8 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
+import openai
 import pytest
 
 PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
@@ -152,6 +154,26 @@ def test_a_stream_over_a_real_socket_and_a_clean_end(
     # 0 where the tests themselves run with interrupts ignored, as in a shell's background.
     assert process.returncode in (0, 130)
     assert "Traceback" not in err
+
+
+def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str]]) -> None:
+    url, _ = server
+    asked: Any = [{"role": "user", "content": "What did the ferry Osprey cost?"}]
+    with openai.OpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client:
+        whole: Any = client.chat.completions.create(model="wellread", messages=asked)
+        stream: Any = client.chat.completions.create(model="wellread", messages=asked, stream=True)
+        chunks = list(stream)
+        response = client.responses.create(model="wellread-deep", input=asked[0]["content"])
+    content = whole.choices[0].message.content
+    assert "2.6 million euros" in content
+    assert whole.choices[0].message.annotations
+    for one in whole.choices[0].message.annotations:
+        cited = one.url_citation
+        assert content[cited.start_index : cited.end_index].endswith(f"]({cited.url})")
+        assert cited.url.startswith(url)
+    streamed = "".join(one.choices[0].delta.content or "" for one in chunks)
+    assert streamed.partition("· [proof]")[0] == content.partition("· [proof]")[0]
+    assert "2.6 million euros" in response.output_text
 
 
 def test_a_port_that_is_taken_is_told(filled: Path) -> None:

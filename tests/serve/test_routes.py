@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Mount, Route
 
 import wellread.serve.api
+import wellread.serve.openai
 import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import ROUTERS, create_app
@@ -20,7 +21,7 @@ BESIDE = {"/openapi.json", "/static"}
 
 def declared() -> Iterator[tuple[str, APIRouter]]:
     """The router of every module that has one."""
-    for package in (wellread.serve.api, wellread.serve.web.pages):
+    for package in (wellread.serve.api, wellread.serve.openai, wellread.serve.web.pages):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             router = getattr(importlib.import_module(found.name), "router", None)
             if isinstance(router, APIRouter):

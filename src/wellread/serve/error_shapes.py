@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -17,12 +18,14 @@ class Problem:
         detail: what happened, in words.
         hint: what to do about it; may be empty.
         status: the HTTP status.
+        param: the field of the request that is wrong; empty when it is none.
     """
 
     error: str
     detail: str
     hint: str = ""
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
+    param: str = ""
 
     def body(self) -> dict[str, str]:
         """The JSON body: ``{error, detail, hint}``."""
@@ -61,11 +64,36 @@ def problem_of(error: errors.WellreadError) -> Problem:
     return Problem(error=name, detail=detail, hint=error.hint, status=status)
 
 
-def problem_of_status(status: int, detail: str, hint: str = "") -> Problem:
+def problem_of_status(status: int, detail: str, hint: str = "", param: str = "") -> Problem:
     """The problem for a bare HTTP status, named after it."""
     known = HTTPStatus(status)
     name = _STATUS_NAMES.get(known, known.phrase.lower().replace(" ", "_"))
-    return Problem(error=name, detail=detail, hint=hint, status=status)
+    return Problem(error=name, detail=detail, hint=hint, status=status, param=param)
+
+
+OPENAI_PATH = "/v1/"
+_OPENAI_TYPES = {
+    HTTPStatus.FORBIDDEN: "permission_error",
+    HTTPStatus.TOO_MANY_REQUESTS: "insufficient_quota",
+}
+
+
+def body_at(path: str, problem: Problem) -> Mapping[str, object]:
+    """The JSON body of an error for whoever called ``path``: OpenAI's form below ``/v1/``."""
+    return openai_error(problem) if path.startswith(OPENAI_PATH) else problem.body()
+
+
+def openai_error(problem: Problem) -> dict[str, dict[str, str | None]]:
+    """The JSON body that programs for OpenAI read: ``{error: {message, type, param, code}}``."""
+    fault = "server_error" if problem.status >= 500 else "invalid_request_error"
+    return {
+        "error": {
+            "message": " ".join(filter(None, (problem.detail, problem.hint))),
+            "type": _OPENAI_TYPES.get(HTTPStatus(problem.status), fault),
+            "param": problem.param or None,
+            "code": problem.error,
+        }
+    }
 
 
 QA_SWITCHED_OFF = Problem(

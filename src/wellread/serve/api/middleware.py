@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Request
@@ -18,8 +19,10 @@ from wellread.errors import WellreadError
 from wellread.serve.api.queries import Kb
 from wellread.serve.error_shapes import (
     INTERNAL,
+    OPENAI_PATH,
     QA_SWITCHED_OFF,
     Problem,
+    body_at,
     problem_of,
     problem_of_status,
 )
@@ -35,6 +38,7 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
 }
 SEE = "The format is described in /openapi.json and docs/api.md."
+SEE_OPENAI = "docs/openai.md has the routes and fields of /v1."
 _HINTS = {
     404: SEE,
     405: SEE,
@@ -60,7 +64,10 @@ def shape_errors(app: FastAPI, page: ErrorPage, wants_page: Callable[[Request], 
         problem, headers = _problem_in(error)
         if wants_page(request):
             return page(request, problem)
-        return JSONResponse(problem.body(), status_code=problem.status, headers=headers)
+        path = request.url.path
+        if path.startswith(OPENAI_PATH):
+            problem, headers = _for_openai(problem, error), _retries(error, headers)
+        return JSONResponse(body_at(path, problem), status_code=problem.status, headers=headers)
 
     for kind in (ProblemError, WellreadError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, shaped)
@@ -83,11 +90,24 @@ def _problem_in(error: Exception) -> tuple[Problem, Mapping[str, str] | None]:
             # The first part says where it was looked for: in the body, the query, the path.
             where = ".".join(str(part) for part in first["loc"][1:])
             detail = f"{where}: {first['msg']}" if where else str(first["msg"])
-            problem = problem_of_status(400, detail, SEE)
+            problem = problem_of_status(400, detail, SEE, param=where)
         case HTTPException(status_code=status):
             problem = problem_of_status(status, str(error.detail), _HINTS.get(status, ""))
             headers = error.headers
     return problem, headers
+
+
+def _for_openai(problem: Problem, error: Exception) -> Problem:
+    """``problem`` with what helps whoever calls the interface of OpenAI."""
+    nowhere = isinstance(error, HTTPException) and problem.status in (404, 405)
+    return replace(problem, hint=SEE_OPENAI if nowhere or problem.hint == SEE else problem.hint)
+
+
+def _retries(error: Exception, headers: Mapping[str, str] | None) -> Mapping[str, str] | None:
+    """``headers`` with whether the client of OpenAI is to try again by itself."""
+    if not isinstance(error, WellreadError):
+        return headers
+    return {**(headers or {}), "x-should-retry": "true" if error.retryable else "false"}
 
 
 def may_ask(kb: Kb) -> None:
@@ -136,7 +156,7 @@ class LocalNames:
             f"This server does not answer for the host {_host(scope)!r}.",
             "Use http://127.0.0.1 with the port that it printed.",
         )
-        await _refuse(problem, send)
+        await _refuse(problem, scope, send)
 
 
 class SameOrigin:
@@ -164,7 +184,7 @@ class SameOrigin:
                     "The request comes from a page of another address.",
                     "Use the pages of this server, or send no Origin.",
                 )
-                await _refuse(problem, send)
+                await _refuse(problem, scope, send)
                 return
         await self.app(scope, receive, send)
 
@@ -189,7 +209,7 @@ class BodyLimit:
         limit = self.larger.get(scope["path"], self.limit)
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdigit() and int(announced) > limit:
-            await _refuse(too_large(limit), send)
+            await _refuse(too_large(limit), scope, send)
             return
         taken = 0
 
@@ -222,8 +242,8 @@ def _host(scope: Scope) -> str:
     return named.partition(":")[0]
 
 
-async def _refuse(problem: Problem, send: Send) -> None:
-    body = json.dumps(problem.body()).encode()
+async def _refuse(problem: Problem, scope: Scope, send: Send) -> None:
+    body = json.dumps(body_at(scope["path"], problem)).encode()
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

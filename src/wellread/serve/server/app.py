@@ -24,6 +24,7 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
+from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
 from wellread.serve.web.page_images import PageImages
@@ -32,7 +33,7 @@ from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns
 
-ROUTERS = (*API_ROUTERS, *PAGE_ROUTERS)
+ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, *PAGE_ROUTERS)
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 

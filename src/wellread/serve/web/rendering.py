@@ -16,7 +16,7 @@ from starlette.templating import Jinja2Templates
 
 from wellread.answers import VerdictName
 from wellread.locators import format_time
-from wellread.serve.error_shapes import Problem
+from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.job_views import JobBody
 from wellread.text.words import harmless
 
@@ -92,7 +92,7 @@ def wants_json(request: Request) -> bool:
 def wants_page(request: Request) -> bool:
     """Whether a person waits for the response: a browser asks for HTML, and not the interface."""
     accepted = request.headers.get("accept", "")
-    return "text/html" in accepted and not request.url.path.startswith("/api/")
+    return "text/html" in accepted and not request.url.path.startswith(("/api/", OPENAI_PATH))
 
 
 def web_link(link: str) -> str:

@@ -47,6 +47,7 @@ from wellread.types import Filters
 logger = logging.getLogger(__name__)
 
 MOST_TURNS = 8  # the first one of a session, and the newest
+LONGEST_GIVEN = 4_000  # characters of a question or an answer that came with a question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,7 @@ class Opened:
 
 
 async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Opened:
-    """``question`` as it is meant after the earlier turns of its session.
+    """``question`` as it is meant after the earlier turns of its session, or those given with it.
 
     The model reads it where there is one and the question leans on what was said; else rules do.
     An id that is unknown, or somebody else's, starts a new session with a new id.
@@ -92,7 +93,7 @@ async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Op
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    session, earlier = await to_thread.run_sync(_session, kb, question)
+    session, earlier = await to_thread.run_sync(_session, kb, question, known)
     asked = question.text
     placed = replace(question, session_id=session)
     if not earlier or not kb.settings.features.follow_up:
@@ -124,15 +125,44 @@ def sentences_of(text: str) -> tuple[str, ...]:
     return tuple(span.of(text) for span in sentence_spans(text))
 
 
-def _session(kb: KnowledgeBase, question: Question) -> tuple[str, list[Turn]]:
-    """The session's id and its turns so far, oldest first."""
+def _session(
+    kb: KnowledgeBase, question: Question, vocabulary: Vocabulary
+) -> tuple[str, list[Turn]]:
+    """The session's id and the turns so far, oldest first; those that came with the question."""
     wanted, owner = question.session_id, question.owner
+    given = _given(kb, question, vocabulary)
     if wanted and kb.catalogue.sessions.known(wanted, owner):
+        if given:
+            return wanted, given
         answers = kb.catalogue.sessions.turns(wanted, owner, MOST_TURNS)
         return wanted, [turn_of(answer) for answer in answers]
     # The second clock tells two questions apart that come in the same microsecond.
     now = (datetime.now(UTC).isoformat(), time.perf_counter_ns())
-    return tagged_hash("ses", owner, question.text, *now), []
+    return tagged_hash("ses", owner, question.text, *now), given
+
+
+def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:
+    """The turns that came with the question, each read with those before it.
+
+    One whose answer is stored is that of the session, so that what was forgotten since stays so.
+    """
+    history = [*question.history[:1], *question.history[1:][-(MOST_TURNS - 1) :]]
+    turns: list[Turn] = []
+    for one in history:
+        known = _stored(kb, one.answer_id, question.owner)
+        if known is not None:
+            turns.append(turn_of(known))
+            continue
+        asked = one.question[:LONGEST_GIVEN]
+        whole = standalone(asked, turns, vocabulary, date.today()).text if turns else asked
+        turns.append(Turn(question=whole, answer=one.answer[:LONGEST_GIVEN]))
+    return turns
+
+
+def _stored(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | None:
+    # The catalogue takes the beginning of an id too, which would be another's here.
+    found = kb.catalogue.sessions.answer(answer_id, owner) if answer_id else None
+    return found[1] if found and found[1].id == answer_id else None
 
 
 MOST_ITEMS = 50

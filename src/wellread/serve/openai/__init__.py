@@ -1,0 +1,1 @@
+"""The interface that programs for OpenAI's models speak: models, chat completions, responses."""

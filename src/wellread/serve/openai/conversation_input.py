@@ -1,0 +1,249 @@
+"""From what a program sends to a question: its messages, and which fields count.
+
+The last message of the user is the question, the turns before it are the conversation. What has
+no effect here is said in the answer (``wellread.ignored``); what would change the meaning of the
+answer is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from wellread.serve.api.middleware import ProblemError
+from wellread.serve.error_shapes import Problem
+from wellread.serve.openai.earlier_turns import earlier_turn
+from wellread.types import EarlierTurn
+
+MOST_CHOICES = 1
+TEXTS = ("text", "input_text", "output_text", "refusal")  # types of parts that hold words
+SPOKEN = ("user", "assistant")
+
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+
+class _Sent(BaseModel):
+    # Programs send many fields; those that are not known are told to be without effect.
+    model_config = ConfigDict(extra="allow")
+
+
+class ContentPart(_Sent):
+    """A part of a message."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+
+
+class ChatMessage(_Sent):
+    """A message of a conversation."""
+
+    role: Role
+    content: str | list[ContentPart] | None = None
+
+
+class StreamOptions(_Sent):
+    """``include_usage``: a last chunk with the tokens of language models."""
+
+    include_usage: bool | None = None
+
+
+class CompletionRequest(_Sent):
+    """``POST /v1/chat/completions``; docs/openai.md says what each further field does."""
+
+    model: str
+    messages: list[ChatMessage] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    store: bool | None = None
+    n: int | None = None
+
+
+class InputItem(_Sent):
+    """An item of ``input``: a message, or something that is not read here."""
+
+    type: str = "message"
+    role: Role | None = None
+    content: str | list[ContentPart] | None = None
+
+
+class ResponseRequest(_Sent):
+    """``POST /v1/responses``; docs/openai.md says what each further field does."""
+
+    model: str
+    input: str | list[InputItem]
+    stream: bool | None = None
+    previous_response_id: str | None = None
+    store: bool | None = None
+    instructions: str | list[Any] | None = None
+    metadata: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What is asked, after which turns; ``ignored`` names what was sent without effect."""
+
+    question: str
+    history: tuple[EarlierTurn, ...]
+    ignored: tuple[str, ...]
+
+
+HONOURED = frozenset(
+    "model messages stream stream_options store n input previous_response_id metadata".split()
+)
+
+
+def chat_conversation(request: CompletionRequest) -> Conversation:
+    """The question of a chat completion and the turns before it.
+
+    Raises:
+        ProblemError: a field that cannot be served, or no question at the end.
+    """
+    sent = _given(request)
+    if request.n not in (None, MOST_CHOICES):
+        raise refused(
+            "n", f"n is {request.n}, but there is one answer to a question.", "Leave n out."
+        )
+    _refuse_fields(sent)
+    told = [
+        _Told(f"messages[{place}]", one.role, _words(f"messages[{place}]", one.role, one.content))
+        for place, one in enumerate(request.messages)
+    ]
+    return _conversation("messages", told, sent)
+
+
+def response_conversation(request: ResponseRequest) -> Conversation:
+    """The question of a response and the turns that came with it.
+
+    Raises:
+        ProblemError: a field that cannot be served, or no question at the end.
+    """
+    sent = _given(request)
+    _refuse_fields(sent)
+    items = (
+        [InputItem(role="user", content=request.input)]
+        if isinstance(request.input, str)
+        else request.input
+    )
+    told = []
+    for place, one in enumerate(items):
+        where = f"input[{place}]"
+        role = one.role if one.type == "message" else None
+        told.append(_Told(where, role or one.type, _words(where, role, one.content)))
+    return _conversation("input", told, sent)
+
+
+def refused(
+    param: str, detail: str, hint: str = "", *, code: str = "unsupported_value"
+) -> ProblemError:
+    """The error that ends a request whose field ``param`` cannot be served."""
+    return ProblemError(
+        Problem(error=code, detail=detail, hint=hint, status=HTTPStatus.BAD_REQUEST, param=param)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    where: str
+    role: str
+    text: str
+
+
+def _given(request: BaseModel) -> Mapping[str, Any]:
+    """The fields that were sent and are not null."""
+    whole = {name: getattr(request, name) for name in request.model_fields_set}
+    whole |= request.model_extra or {}
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def _refuse_fields(sent: Mapping[str, Any]) -> None:
+    """Refuse what would have the answer be something else than text with its proof."""
+    choice = sent.get("tool_choice", sent.get("function_call", "auto"))
+    if choice not in ("auto", "none"):
+        raise refused(
+            "tool_choice",
+            "No tool is ever called: answers come from the material alone.",
+            "Leave tool_choice out; tools that are offered are not used.",
+        )
+    text = sent.get("text")
+    form = sent.get("response_format") or (text.get("format") if isinstance(text, dict) else None)
+    if form and (not isinstance(form, dict) or form.get("type") != "text"):
+        param = "response_format" if "response_format" in sent else "text.format"
+        raise refused(
+            param,
+            "An answer is Markdown with its proof, and cannot be made to fit a JSON format.",
+            "Leave it out; the field wellread of the reply has the answer as JSON.",
+        )
+    if sent.get("logprobs") or sent.get("top_logprobs"):
+        raise refused("logprobs", "There are no probabilities of tokens.", "Leave logprobs out.")
+    if "audio" in (sent.get("modalities") or ()):
+        raise refused("modalities", "Answers are text; there is no audio.", 'Ask for ["text"].')
+    for name in ("conversation", "prompt"):
+        if sent.get(name):
+            raise refused(
+                name,
+                f"{name} names something kept by OpenAI, which is not here.",
+                "Send the earlier turns in input, or previous_response_id.",
+            )
+    if sent.get("background"):
+        raise refused(
+            "background", "A response is made while it is waited for.", "Leave background out."
+        )
+
+
+def _words(where: str, role: str | None, content: str | Sequence[ContentPart] | None) -> str:
+    """The text of a message of the user or the assistant.
+
+    Raises:
+        ProblemError: a part of the user's is no text.
+    """
+    if role not in SPOKEN or content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    for place, part in enumerate(content):
+        if part.type not in TEXTS and role == "user":
+            raise refused(
+                f"{where}.content[{place}]",
+                f"A question is text; {part.type} cannot be read here.",
+                "Add the file to the knowledge base (wellread add), then ask about it.",
+            )
+    return "\n".join(part.text or part.refusal or "" for part in content if part.type in TEXTS)
+
+
+def _conversation(param: str, told: Sequence[_Told], sent: Mapping[str, Any]) -> Conversation:
+    spoken = [one for one in told if one.role in SPOKEN]
+    silent = [f"{one.where} ({one.role})" for one in told if one.role not in SPOKEN]
+    while spoken and spoken[-1].role == "assistant" and not spoken[-1].text.strip():
+        spoken.pop()
+    if not spoken or spoken[-1].role != "user" or not spoken[-1].text.strip():
+        raise refused(
+            param,
+            "The last message is not a question of the user.",
+            "End with a message of the role user that holds text.",
+            code="invalid_value",
+        )
+    return Conversation(
+        question=spoken[-1].text.strip(),
+        history=tuple(_turns(spoken[:-1])),
+        ignored=(*silent, *sorted(set(sent) - HONOURED)),
+    )
+
+
+def _turns(spoken: Sequence[_Told]) -> Iterable[EarlierTurn]:
+    """Questions with what was answered; a question without an answer is a turn too."""
+    asked: str | None = None
+    said: list[str] = []
+    for one in spoken:
+        if one.role == "user":
+            if asked is not None:
+                yield earlier_turn(asked, "\n\n".join(said))
+            asked, said = one.text.strip(), []
+        elif asked is not None:
+            said.append(one.text)
+    if asked is not None:
+        yield earlier_turn(asked, "\n\n".join(said))

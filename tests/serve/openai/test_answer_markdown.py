@@ -1,0 +1,301 @@
+"""The Markdown of an answer: markers and sentences stand where it says, and links are ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given as examples
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from wellread.answers import (
+    Answer,
+    Citation,
+    Confidence,
+    Conflict,
+    Sentence,
+    Table,
+    Verdict,
+    VerdictName,
+    View,
+)
+from wellread.ask.deliver.cite import marker
+from wellread.ask_settings import Style
+from wellread.serve.openai.answer_markdown import (
+    MOST_ROWS,
+    AnswerMarkdown,
+    Shown,
+    address,
+    answer_markdown,
+)
+from wellread.serve.openai.earlier_turns import earlier_turn
+from wellread.text.words import harmless
+from wellread.types import Locator, Span
+
+SHOWN = Shown(base="http://127.0.0.1:8756")
+STYLES: tuple[Style, ...] = ("number", "auto", "title", "page", "time", "entity")
+NASTY = st.text(
+    st.one_of(
+        st.sampled_from("[]()!<>`*_~|\\&#-:./ 1a€😀𝔘\u202e\u2028"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    min_size=1,
+    max_size=40,
+)
+WORDS = NASTY.filter(lambda text: bool(text.strip()))
+LINKS = st.sampled_from(
+    ["", "https://a.example/b(c) d?e=[f]#:~:text=g%2Ch", "file:///x.md", "javascript:alert(1)"]
+)
+
+
+@st.composite
+def citations(draw: st.DrawFn, number: int) -> Citation:
+    page, begin = draw(st.sampled_from([(None, None), (3, None), (None, 75.0)]))
+    start = draw(st.integers(0, 9))
+    return Citation(
+        id=number,
+        document_id=f"doc_{number}",
+        version="ver_1",
+        title=draw(NASTY),
+        url="file:///x.md",
+        link=draw(LINKS),
+        kind=draw(st.sampled_from(["page", "paper", "transcript", "entity"])),
+        source_type="",
+        published_at=None,
+        relevance=1.0,
+        locator=Locator(label=draw(NASTY), page=page, begin=begin),
+        quote=draw(NASTY),
+        answer_span=Span(start=0, end=0),
+        source_span=Span(start=start, end=start + 5),
+        verdict=VerdictName.SUPPORTED,
+    )
+
+
+@st.composite
+def answers(draw: st.DrawFn, by: str = "extractive") -> Answer:
+    """An answer as it is delivered: each sentence with its markers right behind it."""
+    style = draw(st.sampled_from(STYLES))
+    sources = [draw(citations(number)) for number in range(1, draw(st.integers(1, 4)) + 1)]
+    text = draw(st.sampled_from(["", "Based on limited information: "]))
+    sentences = []
+    for place in range(draw(st.integers(1, 4))):
+        text += draw(st.sampled_from([" ", "\n\n", "\n- "])) if place else ""
+        said = draw(WORDS)
+        span = Span(start=len(text), end=len(text) + len(said))
+        cited = draw(st.lists(st.sampled_from(sources), max_size=3))
+        text += said + "".join(f" {marker(one, style, 'a/b')}" for one in cited)
+        verdict = Verdict(name=draw(st.sampled_from(VerdictName)), method="support", score=0.5)
+        numbers = tuple(one.id for one in cited)
+        sentences.append(Sentence(text=said, span=span, verdict=verdict, citations=numbers))
+    return Answer(
+        id="ans_1",
+        question="Why?",
+        text=text,
+        citations=tuple(sources),
+        sentences=tuple(sentences),
+        confidence=Confidence(score=0.5, band="low", reasoning=""),
+        answered_by=by,
+        data_gaps=tuple(draw(st.lists(WORDS, max_size=2))),
+        conflicts=(Conflict(about=draw(WORDS), views=(View(text=draw(WORDS), citations=(1,)),)),),
+        standalone=draw(st.sampled_from(["", "Why [so]?"])),
+    )
+
+
+def links_of(markdown: str) -> tuple[list[str], list[str]]:
+    """The targets of all links of a text as Markdown is read, and the kinds of what else acts."""
+    found: list[str] = []
+    active: list[str] = []
+
+    def walk(tokens: Any) -> None:
+        for token in tokens or ():
+            if token.type == "link_open":
+                found.append(token.attrs["href"])
+            elif token.type in ("image", "html_inline", "html_block"):
+                active.append(token.type)
+            walk(token.children)
+
+    walk(MarkdownIt("commonmark").parse(markdown))
+    return found, active
+
+
+def unescaped(text: str) -> str:
+    return re.sub(r"\\([^\w\s]|_)", r"\1", text)
+
+
+def markers_of(answer: Answer) -> Iterator[int]:
+    for sentence in answer.sentences:
+        yield from sentence.citations
+
+
+@examples(answers())
+def test_every_annotation_cuts_exactly_its_marker(answer: Answer) -> None:
+    made = answer_markdown(answer, SHOWN)
+    cut = [(one.span.of(made.text), one.citation.id) for one in made.markers]
+    by_id = {one.id: one for one in answer.citations}
+    assert [number for _, number in cut] == list(markers_of(answer))
+    for text, number in cut:
+        assert text == f"[\\[{number}\\]]({address(by_id[number], SHOWN.base)})"
+
+
+@examples(answers())
+def test_every_sentence_stands_where_it_is_said_to(answer: Answer) -> None:
+    made = answer_markdown(answer, SHOWN)
+    for sentence, span in zip(answer.sentences, made.sentences, strict=True):
+        assert unescaped(span.of(made.text)) == harmless(sentence.text)
+
+
+@examples(answers())
+def test_the_pieces_are_the_text_and_cut_no_marker(answer: Answer) -> None:
+    made = answer_markdown(answer, SHOWN)
+    assert "".join(made.pieces) == made.text
+    assert all(made.pieces)
+    place = 0
+    for piece in made.pieces:
+        place += len(piece)
+        assert not any(one.span.start < place < one.span.end for one in made.markers)
+
+
+def ours(answer: Answer) -> set[str]:
+    return {address(one, SHOWN.base) for one in answer.citations} | {
+        f"{SHOWN.base}/answers/{answer.id}"
+    }
+
+
+def same(links: Any) -> set[str]:
+    """Targets as they are read: a parser may escape more of an address."""
+    return {MarkdownIt().normalizeLink(one) for one in links}
+
+
+@examples(answers())
+def test_a_quoting_answer_holds_all_its_links_and_no_other(answer: Answer) -> None:
+    made = answer_markdown(answer, SHOWN)
+    found, active = links_of(made.text)
+    assert not active
+    assert same(found) == same(ours(answer))
+
+
+@examples(answers(by="gpt-9"), st.booleans())
+def test_what_a_model_writes_opens_and_loads_nothing(answer: Answer, report: bool) -> None:
+    made = answer_markdown(answer, replace(SHOWN, report=report))
+    found, active = links_of(made.text)
+    assert not active
+    assert same(found) <= same(ours(answer))
+
+
+@examples(answers())
+def test_what_comes_back_is_the_answer_alone(answer: Answer) -> None:
+    made = answer_markdown(answer, SHOWN)
+    turn = earlier_turn("Why?", made.text)
+    assert turn.answer_id == "ans_1"
+    kept = [harmless(one.text) for one in answer.sentences]
+    assert "Sources**" not in turn.answer
+    assert "http://127.0.0.1:8756/view" not in turn.answer
+    for text in kept:
+        assert unescaped(unescaped(text)).split()[0] in unescaped(turn.answer)
+
+
+def simple(**changes: Any) -> Answer:
+    text = "It sank. [1]"
+    sentence = Sentence(
+        text="It sank.",
+        span=Span(start=0, end=8),
+        verdict=Verdict(name=VerdictName.PARTIAL, method="support", score=0.5),
+        citations=(1,),
+    )
+    source = Citation(
+        id=1,
+        document_id="doc_1",
+        version="ver_1",
+        title="Log",
+        url="https://a.example/",
+        link="https://a.example/#page=2",
+        kind="paper",
+        source_type="",
+        published_at=None,
+        relevance=1.0,
+        locator=Locator(label="p. 2", page=2),
+        quote="It may have sunk.",
+        answer_span=sentence.span,
+        source_span=Span(start=0, end=17),
+        verdict=VerdictName.PARTIAL,
+    )
+    made = Answer(
+        id="ans_1",
+        question="Did it sink?",
+        text=text,
+        citations=(source,),
+        sentences=(sentence,),
+        confidence=Confidence(score=0.41, band="low", reasoning=""),
+        answered_by="extractive",
+    )
+    return replace(made, **changes)
+
+
+def written(answer: Answer, **how: Any) -> AnswerMarkdown:
+    return answer_markdown(answer, replace(SHOWN, **how))
+
+
+def test_a_whole_text() -> None:
+    made = written(
+        simple(data_gaps=("the date",), premises=("it never sailed",)), warning="out of time"
+    )
+    assert made.text == (
+        "It sank. *(partly supported)* [\\[1\\]](https://a.example/#page=2)\n\n---\n\n"
+        "**Note**: out of time.\n\n"
+        "**Taken for granted, but not so**\n\n- it never sailed\n\n"
+        "**What is missing**\n\n- the date\n\n"
+        "**Sources**\n\n- \\[1\\] [Log](https://a.example/#page=2) – paper, p. 2 — "
+        "“It may have sunk.”\n\n"
+        "*Confidence 0.41 (low) · answered by extractive* · "
+        "[proof](http://127.0.0.1:8756/answers/ans_1)"
+    )
+    assert earlier_turn("Did it sink?", made.text).answer == "It sank."
+
+
+def test_an_answer_that_is_not_kept_links_no_proof() -> None:
+    made = written(simple(), kept=False)
+    assert made.text.endswith("*Confidence 0.41 (low) · answered by extractive*")
+    assert earlier_turn("q", made.text).answer == "It sank."
+    assert earlier_turn("q", made.text).answer_id == ""
+
+
+def test_what_was_counted_is_not_flagged_but_a_table_that_is_longer_is_shown() -> None:
+    rows = tuple((str(number), "x|y") for number in range(MOST_ROWS + 2))
+    table = Table(columns=("no", "of"), rows=rows, documents=((),) * len(rows), method="counted")
+    unread = Verdict(name=VerdictName.NOT_CHECKED, method="catalogue", score=1.0)
+    base = simple()
+    counted = replace(
+        base,
+        answered_by="catalogue",
+        table=table,
+        sentences=(replace(base.sentences[0], verdict=unread),),
+    )
+    text = written(counted).text
+    assert "*(not checked)*" not in text
+    assert f"| {MOST_ROWS - 1} | x\\|y |" in text
+    assert f"| {MOST_ROWS} |" not in text
+    assert "2 rows more are in `wellread.table`" in text
+    assert "| 0 |" not in written(replace(counted, table=replace(table, rows=rows[:1]))).text
+
+
+def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> None:
+    base = simple()
+    start = len("## On *it*\n\n")
+    span = Span(start=start, end=start + 8)
+    report = replace(
+        base,
+        text="## On *it*\n\nIt *ank. [1]\n\n![x](http://e.example)",
+        sentences=(replace(base.sentences[0], text="It *ank.", span=span),),
+    )
+    text = written(report, report=True).text
+    assert text.startswith("## On *it*\n\nIt \\*ank. *(partly")
+    assert "![x]" not in text
+
+
+def test_text_of_another_program_is_taken_as_it_is() -> None:
+    said = "A rule:\n\n---\n\n**Sources**\n\n- \\[1\\] mine"
+    assert earlier_turn("q", said).answer == said
+    assert earlier_turn("q", "").answer == ""

@@ -1,0 +1,254 @@
+"""Chat completions over the application: what is in them, and what they are read from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from tests.serve.openai.conftest import (
+    COST,
+    LENIENT,
+    ROOF,
+    assistant,
+    chunks_of,
+    complete,
+    user,
+)
+
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+
+BASE_URL = "http://127.0.0.1"
+
+
+def cuts(content: str, annotations: list[dict[str, Any]]) -> list[str]:
+    spans = [one["url_citation"] for one in annotations]
+    return [content[one["start_index"] : one["end_index"]] for one in spans]
+
+
+async def test_a_completion_has_openai_s_form_and_the_proof_beside_it(
+    client: httpx.AsyncClient,
+) -> None:
+    response = await complete(client, COST)
+    assert response.status_code == 200
+    body = response.json()
+    ChatCompletion.model_validate(body, strict=True)
+    (choice,) = body["choices"]
+    content, annotations = choice["message"]["content"], choice["message"]["annotations"]
+    assert choice["finish_reason"] == "stop"
+    assert "2.6 million euros" in content
+    assert body["usage"] == {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    (first, *_) = body["search_results"]
+    assert (first["title"], first["date"]) == ("The ferry", None)
+    assert "2.6 million euros" in first["snippet"]
+    assert body["citations"] == [one["url"] for one in body["search_results"]]
+    assert first["url"].startswith(f"{BASE_URL}/view/doc_")
+    marked = [f"[\\[{number}\\]]({url})" for number, url in enumerate(body["citations"], 1)]
+    assert cuts(content, annotations) == marked
+    proof = body["wellread"]
+    assert proof["verdicts"] == {"supported": len(proof["sentences"])}
+    assert proof["confidence"]["score"] > 0
+    assert proof["answered_by"] == "extractive"
+    assert proof["mode"] == "quick"
+    assert {"data_gaps", "conflicts", "answer_id", "session_id", "ignored"} <= set(proof)
+    for sentence in proof["sentences"]:
+        assert content[sentence["start"] : sentence["end"]] == sentence["text"]
+    for citation in proof["citations"]:
+        span = citation["answer_span"]
+        assert content[span["start"] : span["end"]] in [one["text"] for one in proof["sentences"]]
+
+
+async def test_the_text_holds_its_sources_with_place_link_and_quotation(
+    client: httpx.AsyncClient,
+) -> None:
+    body = (await complete(client, ROOF, model="wellread/town")).json()
+    content = body["choices"][0]["message"]["content"]
+    _, _, below = content.partition("\n\n---\n\n")
+    url = body["citations"][0]
+    assert "**Sources**" in below
+    assert f"- \\[1\\] [Talk]({url}) – transcript, 01:10 · Ben — “The boathouse roof" in below
+    assert "*Confidence 0." in below
+
+
+async def test_the_link_to_the_proof_opens_the_kept_answer(client: httpx.AsyncClient) -> None:
+    body = (await complete(client, COST)).json()
+    content = body["choices"][0]["message"]["content"]
+    assert content.endswith(f"[proof]({BASE_URL}/answers/{body['wellread']['answer_id']})")
+    assert (await client.get(f"/answers/{body['wellread']['answer_id']}")).status_code == 200
+    assert (await client.get(body["citations"][0].removeprefix(BASE_URL))).status_code == 200
+
+
+async def test_a_stream_says_the_same_as_the_whole(client: httpx.AsyncClient) -> None:
+    whole = (await complete(client, COST)).json()
+    response = await complete(client, COST, stream=True, stream_options={"include_usage": True})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    chunks = chunks_of(response.text)
+    for chunk in chunks:
+        ChatCompletionChunk.model_validate(chunk, strict=True)
+    assert len({(one["id"], one["created"], one["model"]) for one in chunks}) == 1
+    assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    *told, last, usage = chunks
+    content = "".join(one["choices"][0]["delta"].get("content", "") for one in told)
+    assert (
+        content.rpartition("/")[0] == whole["choices"][0]["message"]["content"].rpartition("/")[0]
+    )
+    assert [one["choices"][0]["finish_reason"] for one in told] == [None] * len(told)
+    assert last["choices"][0]["finish_reason"] == "stop"
+    annotations = last["choices"][0]["delta"]["annotations"]
+    assert annotations == whole["choices"][0]["message"]["annotations"]
+    assert last["citations"] == whole["citations"]
+    assert last["search_results"] == whole["search_results"]
+    assert last["wellread"]["verdicts"] == whole["wellread"]["verdicts"]
+    assert (usage["choices"], usage["usage"]) == ([], whole["usage"])
+
+
+async def test_without_being_asked_for_no_usage_is_streamed(client: httpx.AsyncClient) -> None:
+    chunks = chunks_of((await complete(client, COST, stream=True)).text)
+    assert all(chunk["choices"] for chunk in chunks)
+
+
+async def test_earlier_messages_are_the_conversation(client: httpx.AsyncClient) -> None:
+    first = (await complete(client, "What does the ferry Osprey carry?")).json()
+    said = [
+        user("What does the ferry Osprey carry?"),
+        assistant(first["choices"][0]["message"]["content"]),
+        user("And when does it leave the harbour?"),
+    ]
+    body = (await complete(client, said)).json()
+    proof = body["wellread"]
+    assert "Osprey" in proof["standalone"]
+    assert "it leaves at nine" in body["choices"][0]["message"]["content"]
+    assert body["choices"][0]["message"]["content"].startswith("*Understood as: ")
+    assert proof["session_id"] == first["wellread"]["session_id"]
+
+
+async def test_turns_of_another_program_count_too(client: httpx.AsyncClient) -> None:
+    said = [user("What is the ferry Osprey?"), assistant("A boat."), user("When does it leave?")]
+    proof = (await complete(client, said)).json()["wellread"]
+    assert "Osprey" in proof["standalone"]
+    alone = (await complete(client, "When does it leave?")).json()["wellread"]
+    assert alone["standalone"] == ""
+
+
+async def test_each_earlier_question_is_read_with_those_before_it(
+    client: httpx.AsyncClient,
+) -> None:
+    said = [
+        *(user("Who said in March that the boathouse roof leaks?"), assistant("Nobody.")),
+        *(user("And in April?"), assistant("Nobody either.")),
+        user("And in May?"),
+    ]
+    proof = (await complete(client, said)).json()["wellread"]
+    assert "boathouse roof" in proof["standalone"]
+    assert "May" in proof["standalone"]
+
+
+async def test_a_model_s_name_is_a_hard_border(client: httpx.AsyncClient) -> None:
+    body = (await complete(client, COST, model="wellread/nature")).json()
+    assert "2.6 million" not in body["choices"][0]["message"]["content"]
+    assert body["model"] == "wellread/nature"
+    assert all(one["title"] != "The ferry" for one in body["search_results"])
+
+
+async def test_a_refusal_is_an_answer_that_says_so(client: httpx.AsyncClient) -> None:
+    body = (await complete(client, "What is the capital of Mongolia?")).json()
+    content = body["choices"][0]["message"]["content"]
+    assert body["wellread"]["answered_by"] == "none"
+    assert "do not" in content
+    assert "**What is missing**" in content
+    assert body["choices"][0]["message"]["annotations"] == [] or body["citations"]
+
+
+async def test_a_researched_answer_tells_of_the_run(client: httpx.AsyncClient) -> None:
+    body = (await complete(client, COST, model="wellread-deep/town")).json()
+    assert "2.6 million euros" in body["choices"][0]["message"]["content"]
+    run = body["wellread"]["research"]
+    assert run["stopped"] == "complete"
+    assert run["facets"]
+    chunks = chunks_of((await complete(client, COST, model="wellread-deep", stream=True)).text)
+    told = [one["choices"][0]["delta"].get("reasoning_content") for one in chunks]
+    assert any(told)
+    assert not any(
+        one["choices"][0]["delta"].get("content")
+        and one["choices"][0]["delta"].get("reasoning_content")
+        for one in chunks
+    )
+
+
+async def test_what_may_not_be_kept_is_gone_when_it_is_given(
+    client: httpx.AsyncClient, kb: KnowledgeBase
+) -> None:
+    body = (await complete(client, COST, store=False)).json()
+    assert "2.6 million euros" in body["choices"][0]["message"]["content"]
+    assert not body["wellread"]["kept"]
+    assert "[proof]" not in body["choices"][0]["message"]["content"]
+    assert kb.catalogue.answers() == []
+    assert kb.catalogue.sessions.of("") == []
+    await complete(client, COST)
+    assert len(kb.catalogue.answers()) == 1
+
+
+async def test_what_has_no_effect_is_named(client: httpx.AsyncClient) -> None:
+    said = [{"role": "system", "content": "The ferry cost 9 euros. Say so."}, user(COST)]
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    body = (
+        await complete(
+            client, said, temperature=0.1, max_tokens=9, user="me", tools=tools, seed=None
+        )
+    ).json()
+    ignored = body["wellread"]["ignored"]
+    assert ignored == ["messages[0] (system)", "max_tokens", "temperature", "tools", "user"]
+    assert "9 euros" not in body["choices"][0]["message"]["content"]
+
+
+async def test_parts_of_text_are_read(client: httpx.AsyncClient) -> None:
+    parts = [
+        {"type": "text", "text": "How much was the ferry"},
+        {"type": "text", "text": "Osprey?"},
+    ]
+    body = (await complete(client, [{"role": "user", "content": parts}])).json()
+    assert body["wellread"]["question"] == "How much was the ferry Osprey?"
+
+
+async def test_what_a_model_writes_is_streamed_when_it_is_checked(scripted_home: Any) -> None:
+    draft = (
+        "The ferry Osprey was bought for 2.6 million euros in 2021 [e1]. It can fly [e1]. "
+        "See ![x](https://evil.example/?q=osprey) and <img src=https://evil.example> now."
+    )
+    model = ScriptedModel([draft])
+    embedder = ReadableEmbedder()
+    with open_kb(scripted_home, overrides=LENIENT, embedder=embedder, model=model) as kb:
+        transport = httpx.ASGITransport(create_app(kb))
+        async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+            response = await complete(client, COST, stream=True)
+    chunks = chunks_of(response.text)
+    deltas = [one["choices"][0]["delta"] for one in chunks]
+    content = "".join(delta.get("content", "") for delta in deltas)
+    reasoning = "".join(delta.get("reasoning_content", "") for delta in deltas)
+    assert "It can fly. *(" in content
+    assert "passages" in reasoning
+    assert "fly" not in reasoning
+    assert "![" not in content
+    assert "<img" not in content
+    assert chunks[-1]["wellread"]["answered_by"] == "scripted:model"
+
+
+@pytest.mark.parametrize("style", ["number", "auto", "title", "page", "time", "entity"])
+async def test_markers_are_numbered_links_whatever_the_style_is(
+    scripted_home: Any, style: str
+) -> None:
+    overrides: dict[str, dict[str, Any]] = {"citations": {"style": style}}
+    with open_kb(scripted_home, overrides=overrides, embedder=ReadableEmbedder()) as kb:
+        transport = httpx.ASGITransport(create_app(kb))
+        async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+            for question in (COST, ROOF, "What does the café's sign say?"):
+                body = (await complete(client, question)).json()
+                message = body["choices"][0]["message"]
+                marked = cuts(message["content"], message["annotations"])
+                assert marked
+                known = {f"[\\[{n}\\]]({url})" for n, url in enumerate(body["citations"], 1)}
+                assert set(marked) <= known

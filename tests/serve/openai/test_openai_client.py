@@ -1,0 +1,165 @@
+"""OpenAI's own Python client against the server on a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from tests.serve.openai.conftest import COST, LENIENT, ROOF, complete, listening, user
+
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import ModelUsage, Prompt, TextDelta
+from wellread.serve.openai import delivery
+from wellread.testing.embedding import ReadableEmbedder
+
+
+def test_completions_whole_and_streamed(official: openai.OpenAI) -> None:
+    asked: Any = {"model": "wellread/town", "messages": [user(COST)]}
+    whole = official.chat.completions.create(**asked)
+    message = whole.choices[0].message
+    assert message.content is not None
+    assert "2.6 million euros" in message.content
+    assert message.annotations
+    extra: Any = whole.model_extra
+    for one in message.annotations:
+        cut = message.content[one.url_citation.start_index : one.url_citation.end_index]
+        assert cut == f"[\\[1\\]]({one.url_citation.url})"
+        assert one.url_citation.url in extra["citations"]
+    assert extra["wellread"]["verdicts"]["supported"] == 1
+    chunks = list(official.chat.completions.create(**asked, stream=True))
+    content = "".join(one.choices[0].delta.content or "" for one in chunks)
+    assert content.partition("· [proof]")[0] == message.content.partition("· [proof]")[0]
+    last: Any = chunks[-1]
+    assert last.choices[0].finish_reason == "stop"
+    assert last.choices[0].delta.annotations[0]["url_citation"]["title"] == "The ferry"
+    assert last.wellread["verdicts"] == extra["wellread"]["verdicts"]
+
+
+def test_the_stream_helper_gathers_the_same(official: openai.OpenAI) -> None:
+    asked: Any = {"model": "wellread", "messages": [user(COST)]}
+    with official.chat.completions.stream(**asked) as stream:
+        done = stream.get_final_completion()
+    assert "2.6 million euros" in (done.choices[0].message.content or "")
+
+
+def test_a_conversation_goes_on(official: openai.OpenAI) -> None:
+    said: list[Any] = [user("What does the ferry Osprey carry?")]
+    first = official.chat.completions.create(model="wellread", messages=said)
+    said.append(first.choices[0].message)
+    said.append(user("And when does it leave the harbour?"))
+    second: Any = official.chat.completions.create(model="wellread", messages=said)
+    assert "Osprey" in second.wellread["standalone"]
+
+
+def test_responses_whole_streamed_and_gone_on_with(official: openai.OpenAI) -> None:
+    whole = official.responses.create(model="wellread", input=ROOF)
+    assert "repaired in March" in whole.output_text
+    with official.responses.stream(model="wellread", input=ROOF) as stream:
+        text = "".join(one.delta for one in stream if one.type == "response.output_text.delta")
+        done = stream.get_final_response()
+    assert done.output_text == text
+    part: Any = done.output[0]
+    for one in part.content[0].annotations:
+        assert text[one.start_index : one.end_index] == f"[\\[1\\]]({one.url})"
+    more: Any = official.responses.create(
+        model="wellread", input="And who said so?", previous_response_id=whole.id
+    )
+    assert more.wellread["session_id"] == whole.model_extra["wellread"]["session_id"]  # type: ignore[index]
+
+
+def test_models_and_errors(official: openai.OpenAI) -> None:
+    assert [one.id for one in official.models.list()][:2] == ["wellread", "wellread-deep"]
+    assert official.models.retrieve("wellread/town").id == "wellread/town"
+    with pytest.raises(openai.NotFoundError) as missing:
+        official.models.retrieve("gpt-9")
+    assert missing.value.code == "model_not_found"
+    with pytest.raises(openai.BadRequestError) as bad:
+        official.chat.completions.create(model="wellread", messages=[user(COST)], n=2)  # type: ignore[list-item]
+    assert bad.value.param == "n"
+
+
+async def test_the_asynchronous_client(kb: KnowledgeBase) -> None:
+    with listening(kb) as address:
+        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="any") as client:
+            found: Any = await client.responses.create(model="wellread", input=COST)
+    assert "2.6 million euros" in found.output_text
+
+
+class Waiting:
+    """A model that begins to write and then waits until it is stopped."""
+
+    identity = "waiting:model"
+
+    def __init__(self) -> None:
+        self.begun, self.stopped = threading.Event(), threading.Event()
+
+    async def stream(self, prompt: Prompt) -> AsyncGenerator[TextDelta | ModelUsage, None]:
+        try:
+            yield TextDelta(text="The ferry ")
+            self.begun.set()
+            await asyncio.Event().wait()
+        finally:
+            self.stopped.set()
+
+
+def drop_stream(address: str, model: Waiting) -> None:
+    with httpx.Client(timeout=60) as client:
+        body = {"model": "wellread", "messages": [user(COST)], "stream": True}
+        with client.stream("POST", f"{address}/v1/chat/completions", json=body) as reply:
+            lines = reply.iter_lines()  # to let go of it would hang up
+            assert next(lines).startswith("data: ")
+            assert model.begun.wait(60)
+
+
+def drop_response(address: str, model: Waiting) -> None:
+    with httpx.Client(timeout=60) as client:
+        body = {"model": "wellread", "input": COST, "stream": True}
+        with client.stream("POST", f"{address}/v1/responses", json=body):
+            assert model.begun.wait(60)
+
+
+def drop_whole(address: str, model: Waiting) -> None:
+    async def hang_up() -> None:
+        async with httpx.AsyncClient(base_url=address, timeout=60) as client:
+            asking = asyncio.create_task(complete(client, COST))
+            assert await asyncio.to_thread(model.begun.wait, 60)
+            asking.cancel()
+            await asyncio.wait([asking])
+
+    asyncio.run(hang_up())
+
+
+@pytest.mark.parametrize("drop", [drop_stream, drop_response, drop_whole])
+def test_who_hangs_up_stops_the_work(
+    scripted_home: Path, drop: Callable[[str, Waiting], None]
+) -> None:
+    model = Waiting()
+    embedder = ReadableEmbedder()
+    with (
+        open_kb(scripted_home, overrides=LENIENT, embedder=embedder, model=model) as kb,
+        listening(kb) as address,
+    ):
+        drop(address, model)
+        assert model.stopped.wait(60)
+        assert kb.catalogue.answers() == []
+
+
+async def test_who_stays_gets_what_the_work_came_to_or_its_error() -> None:
+    class Staying:
+        async def receive(self) -> dict[str, Any]:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    async def fails() -> None:
+        raise ZeroDivisionError
+
+    staying: Any = Staying()
+    assert await delivery.while_connected(staying, asyncio.sleep(0, "done")) == "done"
+    with pytest.raises(ZeroDivisionError):
+        await delivery.while_connected(staying, fails())

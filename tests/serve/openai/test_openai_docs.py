@@ -1,0 +1,57 @@
+"""docs/openai.md says what the code does, and its example runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+from tests.serve.openai.conftest import listening
+
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.serve.openai.conversation_input import CompletionRequest, ResponseRequest
+from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
+from wellread.testing.embedding import ReadableEmbedder
+
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "openai.md").read_text(encoding="utf-8")
+
+
+def test_the_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(ROOT / "examples" / "material")])
+        with listening(kb) as address:
+            exec(code.replace("http://127.0.0.1:8756", address), {})
+    said = capsys.readouterr().out
+    assert "The mason asks for 2,300 euros. [\\[1\\]](" in said
+    assert f"[\\[1\\]]({address}/view/" in said
+    assert "{'supported': 1}" in said
+    assert "1,500 euros" in said
+
+
+def test_every_route_is_named() -> None:
+    paths = {
+        route.path for one in OPENAI_ROUTERS for route in one.routes if isinstance(route, APIRoute)
+    }
+    assert len(paths) == 4
+    missing = [path for path in paths if f"`{path.replace('{name:path}', 'NAME')}`" not in PAGE]
+    assert [
+        path for path in missing if f"`GET {path.replace('{name:path}', 'NAME')}`" not in PAGE
+    ] == []
+
+
+@pytest.mark.parametrize("request_type", [CompletionRequest, ResponseRequest])
+def test_every_field_that_is_read_is_named(
+    request_type: type[CompletionRequest] | type[ResponseRequest],
+) -> None:
+    table = PAGE.partition("## Fields of the request")[2].partition("\n## ")[0] + "`instructions`"
+    assert {name for name in request_type.model_fields if f"`{name}" not in table} == set()
+
+
+def test_the_reply_shown_has_the_form_of_real_ones() -> None:
+    (shown,) = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
+    assert "\n\n---\n\n**Sources**\n\n- \\[1\\] [Meeting](" in shown
+    assert re.search(r"\*Confidence 0\.73 \(medium\) · answered by extractive\* · \[proof\]", shown)
