@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.research.pool import Pool
+from wellread.research.pool import BEHIND, Pool
 from wellread.text.parsed import parse
 from wellread.text.tokens import tokens_of
 from wellread.types import Filters, Passage
@@ -25,6 +26,8 @@ MOST_COUNTED = 24  # names whose rarity is looked up
 COUNTED_TO = 50  # passages that hold a name, from which it is not rare
 MOST = 4  # bridges of one round
 LONGEST_NAME = 6  # words
+ANCHORS = 6  # documents, the first of the question's search, that lead on to others
+MOST_NAMES, DEPTH = 12, 40  # names of one passage that are searched for, hits that are looked at
 TITLE = 2.0  # times its worth, for a name that is the title of a document or an entity's
 
 
@@ -39,15 +42,58 @@ class Bridge:
 def bridges_of(
     kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
 ) -> list[Bridge]:
-    """At most four names to look for, the most promising first.
+    """At most four names to look for: titles that the best documents name, then other names.
 
     Args:
         topic: what the question is about.
         known: names that were looked for before, each as ``name_key`` writes it.
 
     Raises:
-        StoreError: the catalogue or the index cannot be read.
+        UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
     """
+    titled = _titles_named(kb, analysis, pool, topic, known)[:MOST]
+    taken = {*known, *(name_key(one.name) for one in titled)}
+    rest = MOST - len(titled)
+    return [*titled, *(_rare_names(kb, analysis, pool, topic, taken)[:rest] if rest else [])]
+
+
+def _titles_named(
+    kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
+) -> list[Bridge]:
+    """Titles of other documents that stand in the best passage of one of the first documents.
+
+    They are searched for together with what that passage leaves open, all of one passage at a time.
+    """
+    asked = analysis.parsed.stem_set
+    limits = Filters(collections=analysis.filters.collections)
+    worth: dict[str, tuple[float, str]] = {}
+    for hit in pool.first_of(ANCHORS):
+        names = [one for one in parse(hit.passage.text).names if not parse(one).stem_set <= asked]
+        if not names:
+            continue
+        told = parse(f"{hit.document.title}\n{hit.passage.text}").stem_set
+        left = " ".join(word for word in parse(topic).words if not parse(word).stem_set <= told)
+        query = f"{'; '.join(names[:MOST_NAMES])} {left}"
+        text, missing = f" {name_key(hit.passage.text)} ", asked - told
+        for found in look(kb, query, limits, purpose=hit.document.title, limit=DEPTH).hits:
+            title = found.document.title.partition(" (")[0]
+            key = name_key(title)
+            own = found.document.id == hit.document.id
+            if own or not key or key in known or f" {key} " not in text:
+                continue
+            held = parse(f"{found.document.title}\n{found.passage.text}").stem_set
+            value = hit.score * (0.5 + len(held & missing) / max(1, len(missing)))
+            if value > worth.get(key, (0.0, ""))[0]:
+                worth[key] = (value, title)
+    order = sorted(worth, key=lambda key: (-worth[key][0], key))
+    seen = {name_key(title) for title in pool.titles(BEHIND)}
+    return [Bridge(name=worth[key][1], query=worth[key][1]) for key in order if key not in seen]
+
+
+def _rare_names(
+    kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
+) -> list[Bridge]:
+    """Names that are frequent among the nearest passages and rare in the material."""
     asked = analysis.parsed.stem_set
     near = pool.nearness(kb, topic)
     worth: dict[str, float] = defaultdict(float)
@@ -78,7 +124,7 @@ def bridges_of(
     scored.sort(key=lambda one: (-one[0], one[1]))
     return [
         Bridge(name=spelt[key], query=f"{spelt[key]} {_open(topic, told[key])}")
-        for value, key in scored[:MOST]
+        for value, key in scored
         if value > 0
     ]
 

@@ -15,7 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.models.reader import Excerpt
 from wellread.questions import Analysis
 from wellread.reports import Facet
-from wellread.research.facets import topic_of
+from wellread.research.facets import ABOUT, topic_of
 from wellread.research.pool import WORDS, Pool, evidence_of
 from wellread.text.english_common import COMMON_WORDS
 from wellread.text.parsed import parse
@@ -25,6 +25,8 @@ READ, READ_BESIDE = 120, 24  # nearest passages that are read: of the question, 
 ROUGHLY = 240  # sentences of one query that are looked at more closely
 OF_A_DOCUMENT = 3  # of these, from one document
 EMBEDDED, EMBEDDED_BESIDE = 64, 12  # sentences whose meaning is compared: of the question, a facet
+NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
+NEAR = 0.5  # cosine, from which a passage is about the question whatever its words
 TELLING_WORDS = 3  # of a sentence of a document that is told as a whole
 SHORT = 10  # words that count on top of a sentence's length, so that short ones win nothing by it
 LONGEST = 45  # words of a sentence
@@ -87,8 +89,15 @@ def candidates_of(
         else:
             rated = _central(pool, evidence, sentences)
         for option, value in rated:
-            found = pool.ranks[evidence[option.evidence].hit.passage.id]
-            own = sorted((rank, one.id) for one in group if (rank := found.get(one.id)))
+            hit = evidence[option.evidence].hit
+            found = pool.ranks[hit.passage.id]
+            own = sorted(
+                (rank, one.id)
+                for one in group
+                if (rank := found.get(one.id)) and (not text or is_about(one, text, hit))
+            )
+            if not own:
+                continue
             made = Candidate(option=option, facets=tuple(known for _, known in own), score=value)
             known = best.get((option.evidence, option.place))
             best[option.evidence, option.place] = _joined(known, made) if known else made
@@ -96,6 +105,23 @@ def candidates_of(
         best.values(), key=lambda one: (-one.score, one.option.evidence, one.option.place)
     )
     return Candidates(evidence=tuple(evidence), options=tuple(options), ranked=tuple(ranked))
+
+
+def is_about(facet: Facet, text: str, hit: Hit) -> bool:
+    """Whether a passage is about what a facet looks for: it holds the words or comes near.
+
+    What a facet adds to the question ("the zeppelin") is looked for by its words alone: the meaning
+    of the whole is near to much that does not name it.
+
+    Args:
+        text: what is asked of the passage.
+    """
+    held = parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set
+    if facet.kind in NAMING:
+        wanted = frozenset(parse(facet.title.rpartition(" · ")[2]).topic_stems)
+        return len(wanted & held) >= (1.0 if facet.kind == "side" else ABOUT) * len(wanted)
+    wanted = frozenset(parse(text).topic_stems)
+    return len(wanted & held) >= ABOUT * len(wanted) or (hit.similarity or 0.0) >= NEAR
 
 
 def _joined(one: Candidate, other: Candidate) -> Candidate:
@@ -200,4 +226,12 @@ def _central(
             worth = sum(own[word] * math.log((1 + len(counts)) / spread[word]) for word in telling)
             found.append((one, worth / math.sqrt(len(one.text.split()) + SHORT)))
     highest = max((value for _, value in found), default=1.0) or 1.0
-    return [(one, value / highest) for one, value in found]
+    told = {parts[one.evidence] for one, _ in found}
+    first: dict[str, Option] = {}
+    for one in options:  # a part that goes back to nothing is told by how it begins
+        if parts[one.evidence] not in told and one.readable and is_sentence(one):
+            first.setdefault(parts[one.evidence], one)
+    return [
+        *((one, value / highest) for one, value in found),
+        *((one, 1.0) for one in first.values()),
+    ]

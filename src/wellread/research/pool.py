@@ -35,6 +35,20 @@ class Pool:
             places[facet] = min(rank, places.get(facet, rank))
         return new
 
+    def first_of(self, most: int) -> list[Hit]:
+        """The best passage of each of the first documents of the question's own search."""
+        first = next(iter(self.ranks.values()), {})
+        facet = next(iter(first), "")
+        own = [known for known, places in self.ranks.items() if facet in places]
+        best: dict[str, Hit] = {}
+        for known in sorted(own, key=lambda one: self.ranks[one][facet]):
+            best.setdefault(self.hits[known].document.id, self.hits[known])
+        return list(best.values())[:most]
+
+    def titles(self, most: int) -> list[str]:
+        """What these documents are called, without what tells them from others of the name."""
+        return [hit.document.title.partition(" (")[0] for hit in self.first_of(most)]
+
     def documents(self, led: Collection[str] = ()) -> list[str]:
         """The ids of the documents: by their place in the searches for them.
 
@@ -49,7 +63,7 @@ class Pool:
                 held[document] = min(rank, held.get(document, rank))
         best: dict[str, float] = {}
         for number, (facet, ranks) in enumerate(order.items()):
-            behind = BEHIND if facet in led else 0 if not number else BEHIND + 1
+            behind = BEHIND - 0.5 if facet in led else 0 if not number else BEHIND + 1
             for place, document in enumerate(sorted(ranks, key=lambda one: ranks[one])):
                 value = place + behind
                 best[document] = min(value, best.get(document, value))

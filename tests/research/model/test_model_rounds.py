@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.doubles.claude_program import ClaudeProgram, write
 from tests.doubles.research_run import Killed, MemoryRun
-from tests.research.model.conftest import plan_of
+from tests.research.conftest import plan_of
 
 from wellread.errors import BudgetError, ModelError
 from wellread.kb import KnowledgeBase, open_kb

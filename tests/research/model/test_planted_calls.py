@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.doubles.obedient_searcher import ObedientSearcher, orders
 from tests.doubles.research_run import MemoryRun
-from tests.research.model.conftest import plan_of
+from tests.research.conftest import plan_of
 
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb

@@ -173,6 +173,10 @@ def _without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
         changed["standalone"] = blank(body["standalone"])
     if body["answered_by"] == NO_ANSWER and len(kept) < len(related):
         changed["text"] = blank(body["text"])
+    if body.get("mode") == "deep" and len(kept) < len(related):
+        # A report names what was read and not used behind its last sentence.
+        end = max((one["span"]["end"] for one in body["sentences"]), default=0)
+        changed["text"] = body["text"][:end] + blank(body["text"][end:])
     return changed
 
 

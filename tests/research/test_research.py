@@ -1,0 +1,463 @@
+"""A whole run of research, without a model and with a scripted one: plan, rounds, report."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.doubles.research_run import Killed
+
+from wellread.answers import Question, VerdictName
+from wellread.ask.retrieve import search as searching
+from wellread.errors import RequestError, UnknownCollectionError, UnknownNameError
+from wellread.ingest.remove import remove_named
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.reports import (
+    Facet,
+    Limits,
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchEvent,
+    ResearchRequest,
+    StopReason,
+)
+from wellread.research import rounds as round_module
+from wellread.research.bridges import Bridge
+from wellread.research.research import begin, last_report, plan_research, research
+from wellread.research.run_state import RunState
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import Calling, ScriptedModel
+from wellread.types import Filters
+
+ASKED = "Tell me everything about the ferry Osprey"
+TOWN = Filters(collections=("town",))
+
+
+def request(text: str = ASKED, **limits: Any) -> ResearchRequest:
+    return ResearchRequest(question=Question(text=text, filters=TOWN), limits=Limits(**limits))
+
+
+def run(kb: KnowledgeBase, asked: ResearchRequest, run_id: str = "") -> list[ResearchEvent]:
+    async def collected() -> list[ResearchEvent]:
+        return [event async for event in research(kb, asked, run_id=run_id)]
+
+    return asyncio.run(collected())
+
+
+def report_of(events: list[ResearchEvent]) -> Report:
+    last = events[-1]
+    assert isinstance(last, ReportEvent)
+    return last.report
+
+
+def body_of(report: Report) -> dict[str, Any]:
+    """What two runs of the same question have to share: everything but times."""
+    answer = replace(report.answer, steps=(), id="")
+    return {
+        "text": answer.text,
+        "answer": replace(answer, session_id=""),
+        "sections": report.sections,
+        "matrix": report.matrix,
+        "stopped": report.stopped,
+        "documents": report.documents,
+    }
+
+
+# --- the report ----------------------------------------------------------------------------------
+
+
+def test_the_plan_comes_first_and_the_report_last(kb: KnowledgeBase) -> None:
+    first, *between, last = run(kb, request())
+    assert isinstance(first, PlanEvent)
+    assert isinstance(last, ReportEvent)
+    assert all(isinstance(event, ProgressEvent) for event in between)
+    stages = {event.stage for event in between if isinstance(event, ProgressEvent)}
+    assert stages >= {"search", "write", "verify"}
+
+
+def test_every_sentence_is_borne_out_and_cut_from_the_text_by_its_span(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    answer = report.answer
+    assert len(answer.sentences) >= 5
+    for sentence in answer.sentences:
+        assert sentence.span.of(answer.text) == sentence.text
+        assert sentence.verdict.name == VerdictName.SUPPORTED
+        assert sentence.citations
+    assert {one.title for one in answer.citations} >= {"Ferry Osprey breaks down"}
+
+
+def test_one_bibliography_is_numbered_in_the_order_of_the_text(kb: KnowledgeBase) -> None:
+    answer = report_of(run(kb, request())).answer
+    assert [one.id for one in answer.citations] == list(range(1, len(answer.citations) + 1))
+    first = list(dict.fromkeys(number for one in answer.sentences for number in one.citations))
+    assert first == sorted(first)
+    spans = {(one.document_id, one.source_span) for one in answer.citations}
+    assert len(spans) == len(answer.citations), "one place, one number"
+    markers = {int(number) for number in re.findall(r"\[(\d+)\]", answer.text)}
+    assert markers == {one.id for one in answer.citations}
+
+
+def test_a_cell_of_the_matrix_is_a_delivered_sentence_that_cites_the_document(
+    kb: KnowledgeBase,
+) -> None:
+    report = report_of(run(kb, request()))
+    cited = {one.id: one.document_id for one in report.answer.citations}
+    assert report.matrix
+    for cell in report.matrix:
+        for place in cell.sentences:
+            numbers = report.answer.sentences[place].citations
+            assert cell.document_id in {cited[number] for number in numbers}
+    told = {section.facet for section in report.sections if section.found}
+    assert told == {cell.facet for cell in report.matrix}
+
+
+def test_sections_and_summary_are_parts_of_the_text(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    text = report.answer.text
+    assert report.summary.of(text).startswith("## Summary")
+    for section in report.sections:
+        assert section.span.of(text).startswith("## ")
+
+
+def test_what_was_read_and_is_not_cited_is_named(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    cited = {one.document_id for one in report.answer.citations}
+    unused = [one for one in report.documents if not one.cited]
+    assert {one.id for one in report.documents if one.cited} == cited
+    assert unused
+    assert "## Read but not used" in report.answer.text
+    assert all(one.title in report.answer.text for one in unused)
+
+
+def test_a_side_that_nothing_is_about_is_not_found_and_filed_as_a_gap(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request("Compare the ferry Osprey and the zeppelin Borealis")))
+    sections = {one.title: one for one in report.sections}
+    assert sections["ferry Osprey"].found
+    assert not sections["zeppelin Borealis"].found
+    assert "Nothing was found." in sections["zeppelin Borealis"].span.of(report.answer.text)
+    assert any("zeppelin Borealis" in gap for gap in report.answer.data_gaps)
+    assert any("zeppelin Borealis" in gap.reason for gap in kb.catalogue.gaps())
+
+
+def test_a_document_is_told_part_by_part_when_it_is_asked_about_as_a_whole(
+    kb: KnowledgeBase,
+) -> None:
+    listed = kb.catalogue.listings.documents(TOWN, 50).documents
+    (ferry,) = [one.facts for one in listed if one.facts.title == "The ferry Osprey"]
+    asked = ResearchRequest(
+        question=Question(
+            text="Summarize the whole report.", filters=Filters(document_ids=(ferry.id,))
+        )
+    )
+    report = report_of(run(kb, asked))
+    assert {one.kind for one in report.plan.facets} == {"section"}
+    assert all(one.found for one in report.sections)
+    assert report.stopped == "complete"
+
+
+def test_nothing_beyond_the_collection_is_read(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request("Tell me everything about the secret ledger")))
+    assert "bribes" not in report.answer.text
+    assert all("Secret" not in one.title for one in report.documents)
+
+
+# --- the plan ------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_made_without_writing_anything(kb: KnowledgeBase) -> None:
+    plan = asyncio.run(plan_research(kb, request()))
+    assert plan.facets[0].kind == "question"
+    assert plan.searches >= 1
+    assert plan.seconds > 0
+    assert plan.documents > 1
+    assert kb.catalogue.research.newest() == []
+    assert kb.catalogue.answers() == []
+
+
+def test_an_edited_plan_is_followed_inside_the_border_of_the_question(kb: KnowledgeBase) -> None:
+    wide = Facet(
+        id="a",
+        kind="term",
+        title="Ledger",
+        query="secret ledger bribes",
+        filters=Filters(collections=("secret",)),
+    )
+    roof = Facet(id="b", kind="term", title="Roof", query="boathouse roof")
+    report = report_of(run(kb, replace(request(), facets=(wide, roof))))
+    planned = [one.title for one in report.plan.facets if one.kind == "term"]
+    assert planned == ["Ledger", "Roof"]
+    assert "bribes" not in report.answer.text
+    assert any(one.title == "Roof" and one.found for one in report.sections)
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [
+        (Facet(id="a", kind="term", title="x", query=" "),),
+        (Facet(id="a", kind="term", title="x", query="x"),) * 2,
+        tuple(Facet(id=f"{n}", kind="term", title=f"{n}", query="x") for n in range(25)),
+    ],
+    ids=["no words", "same id", "too many"],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(
+    kb: KnowledgeBase, facets: tuple[Facet, ...]
+) -> None:
+    with pytest.raises(RequestError):
+        run(kb, replace(request(), facets=facets))
+
+
+def test_an_unknown_collection_and_a_switched_off_home_are_refused(home: Path) -> None:
+    off = {"qa": {"enabled": False}}
+    switched_off = pytest.raises(RequestError, match="switched off")
+    with open_kb(home, embedder=ReadableEmbedder(), overrides=off) as kb, switched_off:
+        run(kb, request())
+    elsewhere = replace(request().question, filters=Filters(collections=("nowhere",)))
+    with open_kb(home, embedder=ReadableEmbedder()) as kb, pytest.raises(UnknownCollectionError):
+        run(kb, ResearchRequest(question=elsewhere))
+
+
+# --- why it stops --------------------------------------------------------------------------------
+
+
+def test_it_is_complete_where_nothing_leads_on(kb: KnowledgeBase, monkeypatch: Any) -> None:
+    monkeypatch.setattr(round_module, "bridges_of", lambda *_: [])
+    report = report_of(run(kb, request()))
+    assert (report.stopped, report.warning, report.rounds) == ("complete", "", 1)
+
+
+def leads_on_to(names: list[str]) -> Callable[..., list[Bridge]]:
+    """Bridges to some names, one in each round."""
+    left = list(names)
+
+    def bridges(*_: Any) -> list[Bridge]:
+        return [Bridge(name=name, query=name) for name in [left.pop(0)] if left]
+
+    return bridges
+
+
+def test_it_stops_where_a_round_finds_nothing_new(kb: KnowledgeBase, monkeypatch: Any) -> None:
+    monkeypatch.setattr(round_module, "bridges_of", leads_on_to(["ferry", "Osprey", "harbour"]))
+    report = report_of(run(kb, request(rounds=9)))
+    assert report.stopped == "no_new_evidence"
+    assert report.rounds == 2
+    assert not report.warning, "nothing was cut"
+
+
+def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> None:
+    monkeypatch.setattr(round_module, "bridges_of", leads_on_to(["Calder", "Osprey", "Brack"]))
+    report = report_of(run(kb, request(rounds=1)))
+    assert report.stopped == "round_limit"
+    assert "last round" in report.warning
+    assert report.warning in report.answer.notes
+
+
+def test_no_more_searches_are_made_than_allowed(kb: KnowledgeBase, monkeypatch: Any) -> None:
+    made: list[str] = []
+    looked = searching.look
+
+    def counted(*given: Any, **more: Any) -> Any:
+        made.append(more["purpose"])
+        return looked(*given, **more)
+
+    monkeypatch.setattr(round_module, "look", counted)
+    several = tuple(
+        Facet(id=f"f{n}", kind="term", title=f"t{n}", query=f"ferry {n}") for n in range(6)
+    )
+    report = report_of(run(kb, replace(request(searches=2), facets=several)))
+    assert report.stopped == "budget"
+    assert len(made) == report.searches == 2
+    assert report.answer.sentences, "it answers from what it has"
+    assert "budget" in report.warning
+
+
+def test_it_stops_when_its_time_is_used_up(kb: KnowledgeBase, monkeypatch: Any) -> None:
+    monkeypatch.setattr(RunState, "seconds", property(lambda state: 3.0 * state.searches))
+    several = tuple(
+        Facet(id=f"f{n}", kind="term", title=f"t{n}", query=f"ferry {n}") for n in range(6)
+    )
+    report = report_of(run(kb, replace(request(seconds=5.0), facets=several)))
+    assert (report.stopped, report.searches) == ("time_limit", 2)
+    assert "time" in report.warning
+
+
+def test_a_cancelled_run_answers_from_what_it_has(kb: KnowledgeBase) -> None:
+    several = tuple(
+        Facet(id=f"f{n}", kind="term", title=f"t{n}", query=f"ferry {n}") for n in range(9)
+    )
+    asked = replace(request(), facets=several)
+    run_id = asyncio.run(begin(kb, asked))
+
+    async def cancelled() -> Report:
+        async for event in research(kb, asked, run_id=run_id):
+            if isinstance(event, ProgressEvent) and event.stage == "search":
+                kb.catalogue.research.cancel(run_id)
+            if isinstance(event, ReportEvent):
+                return event.report
+        raise AssertionError
+
+    report = asyncio.run(cancelled())
+    assert report.stopped == "cancelled"
+    assert report.searches == 4, "those that were on their way"
+    assert report.answer.sentences
+    kept = kb.catalogue.research.get(run_id)
+    assert kept is not None
+    assert kept.state == "cancelled"
+
+
+# --- a durable job -------------------------------------------------------------------------------
+
+
+def test_events_are_numbered_and_can_be_read_again(kb: KnowledgeBase) -> None:
+    events = run(kb, request())
+    (kept,) = kb.catalogue.research.newest()
+    told = kb.catalogue.research.events(kept.id)
+    assert [one.number for one in told] == list(range(1, len(events) + 1))
+    assert [one.event for one in told[:-1]] == events[:-1]
+    assert report_of([one.event for one in told]) == report_of(events)
+    assert kb.catalogue.research.events(kept.id, after=3) == told[3:]
+    assert kb.catalogue.research.steps(kept.id) == {}, "they are not needed any more"
+
+
+def test_the_report_is_an_answer_like_any_other(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    assert kb.catalogue.answer(report.answer.id) == report.answer
+    assert [one.question for one in kb.catalogue.answers()] == [ASKED], "the quick one is not kept"
+
+
+@pytest.mark.parametrize("dies_after", range(0, 9))
+def test_a_run_that_died_ends_with_the_same_report_and_does_nothing_twice(
+    kb: KnowledgeBase, monkeypatch: Any, dies_after: int
+) -> None:
+    whole = report_of(run(kb, request()))
+    run_id = asyncio.run(begin(kb, request()))
+    made: list[str] = []
+    keep = RunState.keep
+
+    async def dying(self: RunState, key: str, *given: Any, **more: Any) -> None:
+        if len(made) >= dies_after:
+            raise Killed
+        await keep(self, key, *given, **more)
+        made.append(key)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunState, "keep", dying)
+        with suppress(Killed, BaseExceptionGroup):
+            run(kb, request(), run_id)
+    again: list[str] = []
+
+    async def counting(self: RunState, key: str, *given: Any, **more: Any) -> None:
+        await keep(self, key, *given, **more)
+        again.append(key)
+
+    monkeypatch.setattr(RunState, "keep", counting)
+    kept = kb.catalogue.research.get(run_id)
+    assert kept is not None
+    if kept.state != "done":
+        assert body_of(report_of(run(kb, request(), run_id))) == body_of(whole)
+        assert not set(made) & set(again)
+    numbers = [one.number for one in kb.catalogue.research.events(run_id)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_run_that_has_ended_or_is_not_there_is_not_taken_up(kb: KnowledgeBase) -> None:
+    run(kb, request())
+    (kept,) = kb.catalogue.research.newest()
+    with pytest.raises(RequestError, match="has ended"):
+        run(kb, request(), kept.id)
+    with pytest.raises(UnknownNameError):
+        run(kb, request(), "run_nowhere")
+
+
+def test_a_run_goes_with_a_document_that_it_read(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    (kept,) = kb.catalogue.research.newest()
+    unused = next(one for one in report.documents if not one.cited)
+    remove_named(kb, "town", [unused.id])
+    assert kb.catalogue.research.get(kept.id) is None
+    assert kb.catalogue.research.events(kept.id) == []
+    answer = kb.catalogue.answer(report.answer.id)
+    assert answer is not None
+    assert unused.title not in answer.text
+
+
+def test_a_removed_source_is_nowhere_in_the_report_that_cited_it(kb: KnowledgeBase) -> None:
+    report = report_of(run(kb, request()))
+    cited = next(one for one in report.answer.citations if one.title == "Ferry Osprey breaks down")
+    quoted = [one for one in report.answer.citations if one.document_id == cited.document_id]
+    removed = remove_named(kb, "town", [cited.document_id])
+    assert not removed.traces
+    answer = kb.catalogue.answer(report.answer.id)
+    assert answer is not None
+    for one in quoted:
+        assert one.quote not in answer.text
+    assert cited.title not in answer.text
+
+
+# --- with a language model -----------------------------------------------------------------------
+
+
+def facets() -> tuple[Facet, ...]:
+    return (
+        Facet(id="f1", kind="term", title="Price", query="ferry Osprey price"),
+        Facet(id="f2", kind="term", title="Captain", query="captain of the Osprey"),
+    )
+
+
+def with_model(home: Path, *replies: Any, tools: bool = False, **limits: Any) -> Report:
+    model = ScriptedModel(replies, takes_tools=tools)
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        return asyncio.run(last_report(research(kb, replace(request(**limits), facets=facets()))))
+
+
+def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path) -> None:
+    report = with_model(
+        home,
+        "DONE",
+        "The ferry Osprey was bought for 2.6 million euros in 2021. [e1] [e2] [e3] [e4] [e5] "
+        "It was paid for by the king of Spain. [e1]",
+        "NOT FOUND",
+        "The ferry Osprey was bought for 2.6 million euros in 2021. [e1] [e2] [e3] [e4] [e5]",
+    )
+    text = report.answer.text
+    assert report.answer.answered_by == "scripted:model"
+    assert "2.6 million euros" in text
+    assert "king of Spain" not in text
+    assert report.answer.dropped_sentences >= 1
+    sections = {one.title: one for one in report.sections}
+    assert sections["Price"].found
+    assert not sections["Captain"].found, "the model found nothing, and nothing takes its place"
+    assert all(one.verdict.name == VerdictName.SUPPORTED for one in report.answer.sentences)
+    assert report.calls == 4
+
+
+def test_made_up_keys_are_taken_out_and_counted(home: Path) -> None:
+    bought = "The ferry Osprey was bought for 2.6 million euros in 2021. [e99]"
+    report = with_model(home, "DONE", bought, "NOT FOUND", bought)
+    assert report.answer.hallucinated_citations >= 1
+    known = {one.id for one in report.answer.citations}
+    assert all(set(one.citations) <= known for one in report.answer.sentences)
+
+
+def test_a_model_that_looks_further_opens_a_facet(home: Path) -> None:
+    looking = Calling(
+        calls=(("search", '{"query": "shipyard Calder ferries", "facet": "Osprey ferry"}'),)
+    )
+    report = with_model(home, looking, "DONE", *["NOT FOUND"] * 4, tools=True)
+    assert report.rounds >= 2
+    assert report.searches == 3
+
+
+@pytest.mark.parametrize(("dollars", "reason"), [(0.0, "budget")])
+def test_money_is_checked_before_every_call(home: Path, dollars: float, reason: StopReason) -> None:
+    report = with_model(home, dollars=dollars)
+    assert report.stopped == reason
+    assert report.calls == 0
+    assert report.answer.answered_by == "extractive"
