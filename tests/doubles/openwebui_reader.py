@@ -41,11 +41,16 @@ class OpenWebUiReader:
                 self._take(json.loads(data))
         return self
 
-    def panel(self) -> list[PanelEntry]:
-        """The panel of sources, in the order in which ``[1]``, ``[2]`` … open it."""
+    def panel(self, *, older: bool = False) -> list[PanelEntry]:
+        """The panel of sources, in the order in which ``[1]``, ``[2]`` … open it.
+
+        Args:
+            older: as releases do it that do not know ``source_url``.
+        """
         entries: dict[str, PanelEntry] = {}
         for source in self.sources:
-            for quote, facts in zip(source["document"], source["metadata"], strict=True):
+            for quote, given in zip(source["document"], source["metadata"], strict=True):
+                facts = {key: one for key, one in given.items() if not older or key != "source_url"}
                 known = facts.get("source") or source["source"].get("id") or "N/A"
                 name = facts.get("name") or source["source"].get("name", "")
                 url = facts.get("source_url") or source["source"].get("url", "")

@@ -73,7 +73,10 @@ class _Told(uvicorn.Server):
 def listening(kb: KnowledgeBase) -> Iterator[str]:
     """The address of a server over ``kb``, which runs in a thread while the block lasts."""
     with listen("127.0.0.1", 0) as listener:
-        server = _Told(uvicorn.Config(create_app(kb), log_config=None, access_log=False))
+        config = uvicorn.Config(
+            create_app(kb), log_config=None, access_log=False, timeout_graceful_shutdown=5
+        )
+        server = _Told(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         server.ready.wait()

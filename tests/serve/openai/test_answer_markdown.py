@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from wellread.answer_text import without_links
 from wellread.answers import (
     Answer,
     Citation,
@@ -293,6 +295,21 @@ def test_headings_of_a_report_stay_and_its_quotations_are_letter_by_letter() -> 
     text = written(report, report=True).text
     assert text.startswith("## On *it*\n\nIt \\*ank. *(partly")
     assert "![x]" not in text
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("See [this]", "(https://e.example)"),
+        ("See !", "[this](https://e.example)"),
+        ("See <", "img src=x>"),
+        ("See [x\\]", "(https://e.example)"),
+        ("[x]", ": https://e.example"),
+    ],
+)
+def test_no_link_comes_about_where_two_pieces_meet(one: str, two: str) -> None:
+    joined = without_links(one) + without_links(two)
+    assert links_of(joined) == ([], [])
 
 
 def test_text_of_another_program_is_taken_as_it_is() -> None:

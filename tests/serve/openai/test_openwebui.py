@@ -39,6 +39,7 @@ async def test_the_panel_shows_title_address_and_quotation(
     assert entry.url == results[0]["url"]
     assert entry.url.startswith("http://127.0.0.1/view/")
     assert entry.quotes == ["The boathouse roof will be repaired in March."]
+    assert reader.panel(older=True) == reader.panel()
     assert [one.quotes for one in reader.panel()] == [[one["snippet"]] for one in results]
     assert "The boathouse roof will be repaired in March." in reader.content
     assert reader.statuses[-1] == ("answer written and checked", True)
