@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from wellread.serve.api import ask_api, material_api, stored_api
+from wellread.serve.api import ask_api, material_api, research_api, stored_api
 
-API_ROUTERS = tuple(one.router for one in (ask_api, stored_api, material_api))
+API_ROUTERS = tuple(one.router for one in (ask_api, research_api, stored_api, material_api))

@@ -23,10 +23,13 @@ from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import respelt
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import vocabulary_of
+from wellread.errors import RequestError
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
+from wellread.research.run import begin, research
 from wellread.serve.cli.options import (
     Kinds,
     ReadBy,
@@ -45,12 +48,14 @@ from wellread.serve.features.asking.explanations import (
     print_explanation,
 )
 from wellread.serve.features.home_reports import print_report, report_body
+from wellread.serve.features.researching.research_plans import short_limits
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
 
 app = typer.Typer(rich_markup_mode=None)
 
+DEEP: Mode = "deep"
 SessionId = Annotated[
     str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
 ]
@@ -68,7 +73,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     speaker: Speakers = None,
     since: Since = None,
     until: Until = None,
-    mode: Annotated[Mode, typer.Option(help="How thoroughly.")] = "auto",
+    mode: Annotated[
+        Mode, typer.Option(help="How thoroughly; deep: a short research in rounds.")
+    ] = "auto",
     max_clusters: Annotated[
         int | None, typer.Option(min=1, help="Most stories that news is told from.")
     ] = None,
@@ -105,11 +112,19 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         session_id=session,
         fresh=fresh,
     )
+    if mode == DEEP and (explain or sources_only):
+        raise RequestError(
+            "--explain and --sources-only tell of one search, and --mode deep makes many",
+            hint="leave --mode deep out",
+        )
     with terminal.open_to_ask(overrides=read_by(reader)) as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
-        else:
-            show_answer(terminal, kb, asked, detailed=detailed, explain=explain)
+            return
+        answered = show_answer(terminal, kb, asked, detailed=detailed, explain=explain)
+        if mode == "auto" and answered.mode == DEEP and not terminal.json:
+            wider = f"Note: wellread research {shlex.quote(question)} would look wider."
+            terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
 
 
 def show_answer(
@@ -119,7 +134,7 @@ def show_answer(
     *,
     detailed: bool = False,
     explain: bool = False,
-) -> None:
+) -> Answer:
     """Answer ``question`` and write the answer, where wanted with how it was found before it."""
     told: list[tuple[Analysis, Found]] = []
     tell = (lambda *both: told.append(both)) if explain else None
@@ -130,10 +145,11 @@ def show_answer(
     if terminal.json:
         body = answer_body(answered)
         terminal.write_json(ExplainedResponse.of(body, explanation=why) if why else body)
-        return
+        return answered
     if why:
         print_explanation(terminal.out, why)
     print_answer(terminal.out, answered, seconds=seconds, detailed=detailed)
+    return answered
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
@@ -163,7 +179,12 @@ def told_answer(
     *,
     explain: Explain | None = None,
 ) -> Answer:
-    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written."""
+    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written.
+
+    In deep mode it is the answer of a short research.
+    """
+    if question.mode == DEEP:
+        return _researched(kb, question, tell)
 
     async def events() -> AsyncIterator[Event]:
         draft = ""
@@ -179,6 +200,26 @@ def told_answer(
         return await final(events())
 
     return anyio.run(run)
+
+
+def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str], None]) -> Answer:
+    """The answer of a short research; one that is interrupted leaves nothing to go on with."""
+    request = ResearchRequest(question=question, limits=short_limits(kb))
+
+    async def run(run_id: str) -> Answer:
+        async for event in research(kb, request, run_id=run_id):
+            if isinstance(event, ProgressEvent):
+                tell(event.text, "")
+            elif isinstance(event, ReportEvent):
+                answered = event.report.answer
+        return answered
+
+    run_id = anyio.run(begin, kb, request)
+    try:
+        return anyio.run(run, run_id)
+    except KeyboardInterrupt:
+        kb.catalogue.research.remove(run_id)
+        raise
 
 
 HOME = Path("wellread-demo")
