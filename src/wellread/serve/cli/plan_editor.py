@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import anyio
@@ -20,6 +21,11 @@ from wellread.serve.terminal import Terminal
 
 REFUSED = 3  # exit status
 PROMPT = "Enter goes on · drop 2 4 · add WORDS · no › "
+
+
+def somebody_types() -> bool:
+    """Whether there is a person to ask."""
+    return sys.stdin.isatty()
 
 
 def agreed(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from wellread.kb import KnowledgeBase
 from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 from wellread.research.run import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
-from wellread.serve.cli.plan_editor import agreed
+from wellread.serve.cli.plan_editor import agreed, somebody_types
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.researching.research_bodies import (
     RunsBody,
@@ -181,7 +180,7 @@ class ResearchFace:
         if not self.silent:
             print_plan(self.terminal.err, plan)
         if edit or (needs_yes(self.kb, plan) and not yes):
-            if self.silent or not sys.stdin.isatty():
+            if self.silent or not somebody_types():
                 raise RequestError(
                     f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
                     hint="give --yes, lower limits (--rounds, --seconds), or see research.auto_*",
