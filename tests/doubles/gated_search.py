@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from wellread.ask.retrieve.search import look
 from wellread.kb import KnowledgeBase
 from wellread.research import rounds
 
@@ -28,7 +29,6 @@ class SearchGate:
         self.queries: list[str] = []
         self._open = threading.Event()
         self._free = free
-        self._look = rounds.look
         monkeypatch.setattr(rounds, "look", self._search)
 
     def open(self) -> None:
@@ -41,4 +41,4 @@ class SearchGate:
             self.at_gate(kb)
             self.reached.set()
             assert self._open.wait(PATIENCE)
-        return self._look(kb, query, *args, **how)
+        return look(kb, query, *args, **how)

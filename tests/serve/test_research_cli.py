@@ -189,7 +189,7 @@ def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
     assert text.startswith("# Compare ropes and anchors\n")
     assert "## Anchors" in text
     assert re.search(r"^1\. \[?Handbook.* – page", text, re.MULTILINE)
-    assert re.search(r"\*\d searches in 2 rounds, .*; ended since the last round found nothing", text)
+    assert re.search(r"\*\d searches in 2 rounds, .*; ended since the last round found no", text)
     file.unlink()
     assert run(runner, "--show", "last", "-o", file)[0] == 0
     assert file.read_text(encoding="utf-8") == text
