@@ -15,6 +15,7 @@ import wellread
 from wellread import Filters, Wellread, WellreadError
 from wellread.answers import FinalEvent
 from wellread.errors import RequestError, SourceError, UnknownCollectionError
+from wellread.reports import Limits, PlanEvent, ReportEvent
 from wellread.testing.embedding import ReadableEmbedder
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +74,32 @@ def test_how_a_question_is_asked_is_passed_on(wr: Wellread, notes: Path) -> None
         wr.ask(question, filters=Filters(collections=("sea",)))
 
 
+async def test_a_question_is_researched_and_told_of_on_the_way(wr: Wellread, notes: Path) -> None:
+    wr.add(notes)
+    question = "Compare the ferry Osprey and the mill"
+    events = [event async for event in wr.research_stream(question)]
+    assert isinstance(events[0], PlanEvent)
+    assert isinstance(events[-1], ReportEvent)
+    with pytest.raises(RequestError, match="research_stream"):
+        wr.research(question)
+    few = events[0].plan.facets[1:2]
+    stream = wr.research_stream(question, facets=few, limits=Limits(rounds=1, searches=1))
+    report = [event async for event in stream][-1]
+    assert isinstance(report, ReportEvent)
+    assert report.report.searches == 1
+    assert report.report.plan.facets[0].title == few[0].title
+
+
+def test_a_report_in_code_that_is_not_async(wr: Wellread, notes: Path) -> None:
+    wr.add(notes, collection="town")
+    report = wr.research("Compare the ferry Osprey and the mill")
+    assert "## Summary" in report.answer.text
+    assert "1911" in report.answer.text
+    assert {one.title for one in report.documents if one.cited} == {"The ferry", "The mill"}
+    with pytest.raises(UnknownCollectionError):
+        wr.research("Compare the two", filters=Filters(collections=("sea",)))
+
+
 def test_what_is_removed_is_found_no_more(wr: Wellread, notes: Path) -> None:
     wr.add(notes)
     gone = wr.remove(notes / "mill.md")
@@ -122,7 +149,8 @@ def test_every_public_method_says_what_it_takes_gives_and_raises() -> None:
         for name, method in vars(Wellread).items()
         if not name.startswith("_") and name != "close"
     }
-    assert {"add", "ask", "ask_async", "stream", "search", "remove", "verify"} == set(methods)
+    asked = {"ask", "ask_async", "stream", "research", "research_stream", "search"}
+    assert asked | {"add", "remove", "verify"} == set(methods)
     for name, method in methods.items():
         documented = getdoc(method) or ""
         assert all(f"{part}:\n" in documented for part in ("Args", "Returns", "Raises")), name

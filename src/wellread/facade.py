@@ -17,10 +17,13 @@ from wellread.config import default_home
 from wellread.errors import RequestError
 from wellread.ingest import run
 from wellread.ingest.integrity.verify import VerifyReport, verify
-from wellread.ingest.pipeline.job_log import OnProgress, Report
+from wellread.ingest.pipeline import job_log
+from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.kb import Given, KnowledgeBase, open_kb
 from wellread.library.searches import Result, find
+from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
+from wellread.research.research import last_report, research, usual_limits
 from wellread.types import Filters, Mode
 
 
@@ -47,6 +50,24 @@ class Asking(TypedDict, total=False):
     max_clusters: int | None
     owner: str
     fresh: bool
+
+
+class Researching(TypedDict, total=False):
+    """How a question is researched; every field may be left out.
+
+    Attributes:
+        filters: limits beside those in the question's own words.
+        limits: rounds, seconds, searches and dollars that it may take; else as in the settings.
+        facets: what to look for; else what a first look proposes.
+        session_id: the conversation that the question belongs to.
+        owner: whose question it is.
+    """
+
+    filters: Filters
+    limits: Limits
+    facets: Sequence[Facet]
+    session_id: str
+    owner: str
 
 
 class Wellread:
@@ -86,7 +107,7 @@ class Wellread:
         collection: str = "default",
         settings_file: str | Path | None = None,
         on_progress: OnProgress | None = None,
-    ) -> Report:
+    ) -> job_log.Report:
         """Read files, folders, globs, web pages and feeds into a collection.
 
         What is unchanged since the last time is not read again. One bad source never stops the
@@ -171,6 +192,66 @@ class Wellread:
             FingerprintError, StoreError, ModelError: as ``ask``.
         """
         return answer(self.kb, Question(text=question, **how))
+
+    def research(self, question: str, **how: Unpack[Researching]) -> Report:
+        """Look for everything on a question, in rounds, and report it with its sources.
+
+        A run is kept on the way: one that was killed is listed by ``wellread research --list`` and
+        goes on with ``--resume``.
+
+        Args:
+            question: in words.
+            how: the fields of ``Researching``.
+
+        Returns:
+            The report; its ``answer`` is Markdown with a verdict for each sentence, and
+            ``stopped`` says why it ended.
+
+        Raises:
+            RequestError: as ``ask``, or too many facets are given.
+            UnknownCollectionError: a filter names a collection that is not there.
+            FingerprintError, StoreError, ModelError: a part of the home cannot be used.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(last_report(self.research_stream(question, **how)))
+        raise RequestError(
+            "an event loop is running in this thread",
+            hint="go through research_stream(…) in async code and in notebooks",
+        )
+
+    def research_stream(
+        self, question: str, **how: Unpack[Researching]
+    ) -> AsyncIterator[ResearchEvent]:
+        """``research`` for async code, which is told of each search on the way.
+
+        Args:
+            question: in words.
+            how: the fields of ``Researching``.
+
+        Returns:
+            A ``PlanEvent``, then a ``ProgressEvent`` for what was looked for and found; a
+            ``ReportEvent`` with the report is the last.
+
+        Raises:
+            RequestError, UnknownCollectionError: as ``research``.
+            FingerprintError, StoreError, ModelError: as ``research``.
+        """
+        asked = Question(
+            text=question,
+            filters=how.get("filters", Filters()),
+            mode="deep",
+            session_id=how.get("session_id", ""),
+            owner=how.get("owner", ""),
+        )
+        facets = how.get("facets")
+        request = ResearchRequest(
+            question=asked,
+            limits=how.get("limits", usual_limits(self.kb)),
+            facets=None if facets is None else tuple(facets),
+        )
+        return research(self.kb, request)
 
     def search(
         self,

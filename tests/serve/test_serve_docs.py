@@ -18,6 +18,7 @@ from wellread.kb import open_kb
 from wellread.serve.api.ask_api import AskRequest
 from wellread.serve.api.doc_pages import api_page, settings_page
 from wellread.serve.api.material_api import HealthBody
+from wellread.serve.api.research_api import ResearchAsked, StartRequest
 from wellread.serve.features.asking.answer_bodies import AskResponse
 from wellread.serve.features.asking.archive_answers import QueryResponse
 from wellread.serve.features.bodies import ErrorBody
@@ -64,6 +65,14 @@ def test_the_examples_fit_their_schemas_and_show_every_field(model: type[BaseMod
         shown |= set(body)
         assert model.model_validate(body)
     assert shown == {field.alias or name for name, field in model.model_fields.items()}
+
+
+def test_the_requests_that_the_page_on_research_shows_are_taken() -> None:
+    text = (DOCS / "research.md").read_text(encoding="utf-8")
+    bodies = re.findall(r"/api/research(/\$RUN/start)? .*\\\n +-d '(.*)'", text)
+    assert len(bodies) == 3
+    for start, body in bodies:
+        (StartRequest if start else ResearchAsked).model_validate_json(body)
 
 
 def test_every_error_name_and_status_is_documented() -> None:

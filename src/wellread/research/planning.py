@@ -115,7 +115,10 @@ def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> 
 
 
 def _given(facets: tuple[Facet, ...], border: Filters) -> tuple[Facet, ...]:
-    """Facets of somebody else's making: none reaches beyond the collections of the question."""
+    """Facets of somebody else's making: none reaches beyond the collections of the question.
+
+    They are numbered anew, since those that a run finds go on from their number.
+    """
     if len(facets) > MOST_FACETS:
         raise RequestError(
             f"a plan may have {MOST_FACETS} parts, this one has {len(facets)}",
@@ -128,13 +131,13 @@ def _given(facets: tuple[Facet, ...], border: Filters) -> tuple[Facet, ...]:
             hint="take the plan as it was shown, and change titles and queries only",
         )
     kept = []
-    for one in facets:
+    for number, one in enumerate(facets, 1):
         outside = border.collections and not set(one.filters.collections) <= set(border.collections)
         bare = not one.filters.collections
         filters = (
             replace(one.filters, collections=border.collections) if outside or bare else one.filters
         )
-        kept.append(replace(one, filters=filters))
+        kept.append(replace(one, id=f"f{number}", filters=filters))
     return tuple(kept)
 
 

@@ -38,7 +38,7 @@ from wellread.research.planning import (
 )
 from wellread.research.report_making import Material, deliver
 from wellread.research.rounds import search_bridges, search_plan
-from wellread.research.run_state import RunState, here
+from wellread.research.run_state import RunState, held, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
 
 in_thread = to_thread.run_sync
@@ -95,11 +95,22 @@ async def research(
 
     Raises:
         RequestError: the question is empty or too long, its collection is unknown, or asking is
-            switched off; the run is not there or has ended.
+            switched off; the run is not there, has ended, or somebody works on it.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     run_id = run_id or await begin(kb, request)
-    kept = await in_thread(_taken_up, kb, run_id, request)
+    await in_thread(_open, kb, run_id, request)
+    with held(kb, run_id):
+        kept = await in_thread(_open, kb, run_id, request)
+        await in_thread(kb.catalogue.research.work, run_id, *here())
+        async with aclosing(_told(kb, kept)) as events:
+            async for event in events:
+                yield event
+
+
+async def _told(kb: KnowledgeBase, kept: ResearchRun) -> AsyncGenerator[ResearchEvent]:
+    """The stages of a run that this process works on, each event kept with its number."""
+    run_id = kept.id
     state = RunState(
         kb=kb,
         id=run_id,
@@ -164,8 +175,8 @@ async def _stages(
         yield delivered
 
 
-def _taken_up(kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> ResearchRun:
-    """The run, from now on worked on by this process."""
+def _open(kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> ResearchRun:
+    """The run, which has not ended."""
     kept = kb.catalogue.research.get(run_id, request.question.owner)
     if kept is None:
         raise UnknownNameError(
@@ -173,7 +184,6 @@ def _taken_up(kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> Resea
         )
     if kept.state in ("done", "cancelled"):
         raise RequestError(f"research {run_id} has ended", hint="its report is kept; read that")
-    kb.catalogue.research.work(run_id, *here())
     return kept
 
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anyio import Lock, to_thread
 
 from wellread.errors import RequestError, StoreError
+from wellread.ingest.pipeline.commit import locked
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
 from wellread.reports import Facet, Limits, StopReason
@@ -24,6 +26,8 @@ from wellread.research.pool import Pool
 from wellread.types import Filters, Hit
 
 MOST_FACETS = 24
+RUNS_FOLDER = "research"  # of the home; a locked file for each run that is worked on
+LOCK_SECONDS = 1.0  # who only looks whether somebody works on a run is quicker than that
 STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
 
 
@@ -204,6 +208,38 @@ class RunState:
 def here() -> tuple[str, int]:
     """This machine and this process."""
     return platform.node(), os.getpid()
+
+
+@contextmanager
+def held(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+    """Keep a run to oneself while working on it. The system lets go when the process dies.
+
+    Raises:
+        RequestError: somebody works on it already.
+    """
+    folder = kb.home / RUNS_FOLDER
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{run_id}.lock"
+    with locked(path, LOCK_SECONDS) as ours:
+        if not ours:
+            raise RequestError(
+                f"research {run_id} is being worked on", hint="follow it, or cancel it"
+            )
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
+    """Whether a process works on a run that is noted as running on ``host``."""
+    if host != platform.node():
+        return True  # another machine's; its lock says nothing here
+    path = kb.home / RUNS_FOLDER / f"{run_id}.lock"
+    if not path.exists():
+        return False
+    with locked(path) as ours:
+        return not ours
 
 
 # --- passages in the journal: their ids and scores, no words -------------------------------------

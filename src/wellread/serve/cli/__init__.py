@@ -45,6 +45,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "ask": "Answer a question, with a verdict for every sentence.",
         "demo": "Try Wellread on the sample that comes with it.",
     },
+    "research_cli": {"research": "Research a question in rounds; a report of many sources."},
     "chat_cli": {"chat": "Ask one question after the other, each read with those before."},
     "check_cli": {"check": "Verify a text that somebody else wrote, sentence by sentence."},
     "library_cli": {

@@ -20,10 +20,13 @@ from wellread.ask.answer import Explain, answer, final
 from wellread.ask.plan import find, reading
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
+from wellread.errors import RequestError
 from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
+from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
+from wellread.research.research import begin, research
 from wellread.serve.cli.options import (
     Kinds,
     ReadBy,
@@ -47,12 +50,14 @@ from wellread.serve.features.asking.explanations import (
     print_explanation,
 )
 from wellread.serve.features.home_reports import print_report, report_body
+from wellread.serve.features.researching.research_plans import short_limits
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.types import Mode
 
 app = typer.Typer(rich_markup_mode=None)
 
+DEEP: Mode = "deep"
 SessionId = Annotated[
     str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
 ]
@@ -70,7 +75,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
     speaker: Speakers = None,
     since: Since = None,
     until: Until = None,
-    mode: Annotated[Mode, typer.Option(help="How thoroughly.")] = "auto",
+    mode: Annotated[
+        Mode, typer.Option(help="How thoroughly; deep: a short research in rounds.")
+    ] = "auto",
     max_clusters: Annotated[
         int | None, typer.Option(min=1, help="Most stories that news is told from.")
     ] = None,
@@ -114,12 +121,20 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         session_id=session,
         fresh=fresh,
     )
+    if mode == DEEP and (explain or sources_only):
+        raise RequestError(
+            "--explain and --sources-only tell of one search, and --mode deep makes many",
+            hint="leave --mode deep out",
+        )
     with terminal.open_to_ask(overrides=read_by(reader)) as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
             shown = Shown(detailed=detailed, explain=explain, coverage=coverage)
-            show_answer(terminal, kb, asked, shown)
+            answered = show_answer(terminal, kb, asked, shown)
+            if mode == "auto" and answered.mode == DEEP and not terminal.json:
+                wider = f"Note: wellread research {shlex.quote(question)} would look wider."
+                terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +154,7 @@ class Shown:
 
 def show_answer(
     terminal: Terminal, kb: KnowledgeBase, question: Question, shown: Shown = Shown()
-) -> None:
+) -> Answer:
     """Answer ``question`` and write the answer, with what is wanted beside it."""
     told: list[tuple[Analysis, Found]] = []
     tell = (lambda *both: told.append(both)) if shown.explain else None
@@ -155,7 +170,7 @@ def show_answer(
         beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
         beside |= {"coverage": covered} if shown.coverage else {}
         terminal.write_json({**whole.model_dump(mode="json"), **beside} if beside else whole)
-        return
+        return answered
     if why:
         print_explanation(terminal.out, why)
     rendered = as_rendered(answered, kb.settings.citations)
@@ -163,6 +178,7 @@ def show_answer(
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
     if shown.coverage:
         print_coverage(terminal.out, covered)
+    return answered
 
 
 def show_sources(terminal: Terminal, kb: KnowledgeBase, question: Question) -> None:
@@ -190,7 +206,12 @@ def told_answer(
     *,
     explain: Explain | None = None,
 ) -> Answer:
-    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written."""
+    """Answer ``question``; ``tell`` hears of each step, and the draft as far as it is written.
+
+    In deep mode it is the answer of a short research.
+    """
+    if question.mode == DEEP:
+        return _researched(kb, question, tell)
 
     async def events() -> AsyncIterator[Event]:
         draft = ""
@@ -206,6 +227,26 @@ def told_answer(
         return await final(events())
 
     return anyio.run(run)
+
+
+def _researched(kb: KnowledgeBase, question: Question, tell: Callable[[str, str], None]) -> Answer:
+    """The answer of a short research; one that is interrupted leaves nothing to go on with."""
+    request = ResearchRequest(question=question, limits=short_limits(kb))
+
+    async def run(run_id: str) -> Answer:
+        async for event in research(kb, request, run_id=run_id):
+            if isinstance(event, ProgressEvent):
+                tell(event.text, "")
+            elif isinstance(event, ReportEvent):
+                answered = event.report.answer
+        return answered
+
+    run_id = anyio.run(begin, kb, request)
+    try:
+        return anyio.run(run, run_id)
+    except KeyboardInterrupt:
+        kb.catalogue.research.remove(run_id)
+        raise
 
 
 HOME = Path("wellread-demo")

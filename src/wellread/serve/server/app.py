@@ -24,6 +24,7 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
+from wellread.serve.features.researching.research_tasks import ResearchTasks
 from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
@@ -41,10 +42,13 @@ SECONDS_TO_FINISH = 5  # for requests still running when the server is told to s
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
     runs, ingest, images = AskRuns(kb), IngestRuns(kb), PageImages()
+    researched = ResearchTasks(kb)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await researched.take_up()
         yield
+        await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
         await to_thread.run_sync(images.close)
@@ -59,6 +63,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     )
     app.state.kb = kb
     app.state.runs = runs
+    app.state.research = researched
     app.state.ingest = ingest
     app.state.checks = HealthChecks(kb)
     app.state.page_images = images

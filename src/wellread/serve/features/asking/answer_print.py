@@ -22,6 +22,7 @@ LONGEST_QUOTE = 240
 
 _BANDS = {"high": "green", "medium": "yellow", "low": "red", "none": "red"}
 _MARKER = re.compile(r"\[\d+(?:, ?\d+)*\]")
+_HEADING = re.compile(r"^##+ .*$", re.MULTILINE)
 _MARKERS_AFTER = re.compile(rf"(?:[ ]?{_MARKER.pattern})+")
 
 
@@ -85,6 +86,7 @@ def answer_text(answer: Answer) -> Text:
         text.append(f" {sentence.verdict.name.symbol}", style=sentence.verdict.name.style)
         at = end
     text.append(shown[at:])
+    text.highlight_regex(_HEADING, "bold")
     text.highlight_regex(_MARKER, "bold cyan")
     return text
 

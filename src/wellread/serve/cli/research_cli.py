@@ -1,0 +1,302 @@
+"""``wellread research``: a question researched in rounds, after a plan that is shown first."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import anyio
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from wellread.answers import Question
+from wellread.errors import RequestError
+from wellread.kb import KnowledgeBase
+from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
+from wellread.research.research import begin, plan_research, research, usual_limits
+from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
+from wellread.serve.cli.plan_editor import agreed, somebody_types
+from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.features.researching.research_bodies import (
+    RunsBody,
+    plan_body,
+    report_body,
+    research_event_body,
+    run_body,
+    run_facts,
+    run_named,
+)
+from wellread.serve.features.researching.research_plans import needs_yes
+from wellread.serve.features.researching.research_print import (
+    estimate,
+    print_event,
+    print_plan,
+    print_report,
+    print_run,
+    print_runs,
+    report_markdown,
+)
+from wellread.serve.features.researching.research_tasks import cancel_run
+from wellread.serve.terminal import Terminal, terminal_of
+from wellread.store.catalogue.asking.research_records import ResearchRun
+
+app = typer.Typer(rich_markup_mode=None)
+
+LISTED = 50
+
+Rounds = Annotated[int | None, typer.Option(min=1, max=10, help="Most rounds of searching.")]
+Seconds = Annotated[float | None, typer.Option(min=0.1, help="Longest that it may work.")]
+Searches = Annotated[int | None, typer.Option(min=1, max=1000, help="Most searches.")]
+Dollars = Annotated[
+    float | None, typer.Option(min=0, help="US dollars that the language model may cost.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Follow the plan without asking.")]
+Edit = Annotated[
+    bool, typer.Option("--edit", help="Ask in any case, so that the plan can be edited.")
+]
+OnlyPlan = Annotated[
+    bool, typer.Option("--plan", help="Show the plan with its estimate, and stop.")
+]
+Events = Annotated[
+    bool,
+    typer.Option("--events", help="Each event as a line of JSON; the last holds the report."),
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Also write the report into this Markdown file.")
+]
+Resume = Annotated[str, typer.Option(metavar="RUN", help="Go on with a run that was interrupted.")]
+Listing = Annotated[bool, typer.Option("--list", help="List the newest runs.")]
+Show = Annotated[str, typer.Option(metavar="RUN", help="Show a run's report; 'last': the newest.")]
+Cancel = Annotated[str, typer.Option(metavar="RUN", help="Ask a run to stop.")]
+
+
+@app.command(name="research")
+def research_command(  # noqa: PLR0913 - Typer reads the options from the signature
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")] = "",
+    topic: Topics = None,
+    kind: Kinds = None,
+    speaker: Speakers = None,
+    since: Since = None,
+    until: Until = None,
+    rounds: Rounds = None,
+    seconds: Seconds = None,
+    searches: Searches = None,
+    dollars: Dollars = None,
+    yes: Yes = False,
+    edit: Edit = False,
+    plan: OnlyPlan = False,
+    events: Events = False,
+    out: Out = None,
+    resume: Resume = "",
+    listing: Listing = False,
+    show: Show = "",
+    cancel: Cancel = "",
+) -> None:
+    """Research a question in rounds of searches; a report with a verdict for every sentence.
+
+    The plan with its estimate comes first; research.auto_seconds and research.auto_dollars say
+    from when on it needs a yes. Ctrl-C ends the search and answers from what was found; a second
+    one stops at once.
+
+    Exit status: 0 a report, 1 an error (also: a plan that needs a yes, and nobody to ask),
+    2 wrong options, 3 the plan was refused, 130 stopped at once; --resume goes on.
+    """
+    terminal = terminal_of(context)
+    if sum(map(bool, (question.strip(), resume, listing, show, cancel))) != 1:
+        raise typer.BadParameter("give a question, or one of --resume, --list, --show, --cancel")
+    with terminal.open_to_ask() as kb:
+        face = ResearchFace(terminal=terminal, kb=kb, events=events, out=out)
+        if listing:
+            face.list_runs()
+        elif show:
+            face.show(run_named(kb, show))
+        elif cancel:
+            face.cancel(run_named(kb, cancel))
+        elif resume:
+            face.resume(run_named(kb, resume))
+        else:
+            filters = filters_of(topic, kind, speaker, since, until)
+            asked = Question(text=question, filters=filters, mode="deep", owner=OWNER)
+            limits = limited_to(usual_limits(kb), rounds, seconds, searches, dollars)
+            request = ResearchRequest(question=asked, limits=limits)
+            face.ask(request, yes=yes, edit=edit, only_plan=plan)
+
+
+def limited_to(
+    usual: Limits,
+    rounds: int | None,
+    seconds: float | None,
+    searches: int | None,
+    dollars: float | None,
+) -> Limits:
+    """The limits of the settings with those that were given in their place."""
+    return Limits(
+        rounds=usual.rounds if rounds is None else rounds,
+        seconds=usual.seconds if seconds is None else seconds,
+        searches=usual.searches if searches is None else searches,
+        dollars=usual.dollars if dollars is None else dollars,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResearchFace:
+    """Research on one terminal: plan and progress on standard error, the report on the other.
+
+    Attributes:
+        events: whether each event is written as a line of JSON.
+        out: the file that the report is written into as well.
+    """
+
+    terminal: Terminal
+    kb: KnowledgeBase
+    events: bool = False
+    out: Path | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether a program reads what is written."""
+        return self.terminal.json or self.events
+
+    def ask(self, request: ResearchRequest, *, yes: bool, edit: bool, only_plan: bool) -> None:
+        """Plan, ask where that is needed, and follow the plan.
+
+        Raises:
+            RequestError: the plan needs a yes, and there is nobody to ask.
+            Exit: it was refused.
+        """
+        plan = anyio.run(plan_research, self.kb, request)
+        if only_plan:
+            self._show_plan(plan)
+            return
+        if not self.silent:
+            print_plan(self.terminal.err, plan)
+        if edit or (needs_yes(self.kb, plan) and not yes):
+            if self.silent or not somebody_types():
+                raise RequestError(
+                    f"the plan needs a yes: {estimate(plan)[0].lower()}{estimate(plan)[1:]}",
+                    hint="give --yes, lower limits (--rounds, --seconds), or see research.auto_*",
+                )
+            plan = agreed(self.terminal.err, self.kb, request, plan)
+        request = replace(request, facets=plan.facets)
+        self._follow(anyio.run(begin, self.kb, request, plan), request)
+
+    def resume(self, run: ResearchRun) -> None:
+        """Go on with a run that was begun; what it did is not done again."""
+        if run.plan is not None and not self.silent:
+            print_plan(self.terminal.err, run.plan)
+        self._follow(run.id, run.request)
+
+    def list_runs(self) -> None:
+        """Show the newest runs."""
+        runs = [run_facts(self.kb, one) for one in self.kb.catalogue.research.newest(OWNER, LISTED)]
+        body = RunsBody(runs=tuple(runs))
+        self.terminal.show(body, lambda console, all_of_them: print_runs(console, all_of_them.runs))
+
+    def show(self, run: ResearchRun) -> None:
+        """Show a run's report, or how it stands."""
+        report = self.kb.catalogue.research.report(run.id)
+        if self.terminal.json:
+            self.terminal.write_json(run_body(self.kb, run))
+        elif report is None:
+            print_run(self.terminal.out, run_facts(self.kb, run))
+        else:
+            print_report(self.terminal.out, report)
+        if report is not None:
+            self._write_out(report)
+
+    def cancel(self, run: ResearchRun) -> None:
+        """Ask a run to stop.
+
+        Raises:
+            RequestError: it has ended.
+        """
+        state = cancel_run(self.kb, run)
+        if state is None:
+            raise RequestError(f"research {run.id} has ended", hint=f"--show {run.id}")
+        if self.terminal.json:
+            self.terminal.write_json({"id": run.id, "state": state})
+        elif state == "running":
+            self.terminal.out.print(f"{run.id} stops soon and answers from what it has.")
+        else:
+            self.terminal.out.print(f"{run.id} is cancelled.")
+
+    def _show_plan(self, plan: ResearchPlan) -> None:
+        if self.terminal.json:
+            self.terminal.write_json(plan_body(plan))
+        else:
+            print_plan(self.terminal.out, plan)
+
+    def _follow(self, run_id: str, request: ResearchRequest) -> None:
+        """Work on a run and write its report."""
+        self._tell("begun", {"id": run_id})
+        if not self.silent:
+            self.terminal.err.print(Text(f"{run_id}: Ctrl-C answers from what is found until then"))
+        try:
+            with answering_on_interrupt(self.terminal.err, self.kb, run_id):
+                report = anyio.run(self._work, run_id, request)
+        except KeyboardInterrupt:
+            self.terminal.err.print(
+                f"Stopped. Go on with: wellread research --resume {run_id}", soft_wrap=True
+            )
+            raise
+        if self.terminal.json and not self.events:
+            self.terminal.write_json(report_body(report))
+        elif not self.events:
+            print_report(self.terminal.out, report)
+        self._write_out(report)
+
+    async def _work(self, run_id: str, request: ResearchRequest) -> Report:
+        number, report = 0, None
+        async for event in research(self.kb, request, run_id=run_id):
+            number += 1
+            name, body = research_event_body(event)
+            self._tell(name, body.model_dump(mode="json"), number)
+            if not self.silent:
+                print_event(self.terminal.err, event)
+            if isinstance(event, ReportEvent):
+                report = event.report
+        if report is None:
+            raise RequestError(f"research {run_id} ended without a report", hint="ask again")
+        return report
+
+    def _tell(self, name: str, data: object, number: int = 0) -> None:
+        """A line of JSON; the number of an event is that by which it can be read again."""
+        if self.events:
+            told = {"number": number, "event": name, "data": data}
+            typer.echo(json.dumps(told, ensure_ascii=False))
+
+    def _write_out(self, report: Report) -> None:
+        if self.out is not None:
+            self.out.write_text(report_markdown(self.kb, report), encoding="utf-8")
+            if not self.silent:
+                self.terminal.err.print(f"Written to {self.out}", soft_wrap=True)
+
+
+@contextmanager
+def answering_on_interrupt(console: Console, kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+    """The first Ctrl-C asks the run to stop and answer; the second interrupts as usual."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is not signal.default_int_handler:
+        yield  # ignored, as in a shell's background, or not ours to change
+        return
+
+    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        # Writing here could wait for a lock that the interrupted code holds.
+        threading.Thread(target=kb.catalogue.research.cancel, args=(run_id,)).start()
+        console.print("Stopping, and answering from what was found; Ctrl-C again stops at once.")
+
+    signal.signal(signal.SIGINT, ask_to_stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

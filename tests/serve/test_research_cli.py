@@ -1,0 +1,400 @@
+"""``wellread research``: the plan first, progress, the report, resume; and ``ask --mode deep``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.doubles.gated_search import SearchGate
+from typer.testing import CliRunner
+
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.research.research import usual_limits
+from wellread.serve.cli import app, research_cli
+from wellread.serve.features.researching.research_plans import short_limits
+from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.testing.embedding import ReadableEmbedder
+
+ASKED = "Compare ropes and anchors"
+RUN = re.compile(r"run_[\w-]{16}")
+
+
+@pytest.fixture(autouse=True)
+def copied(home: Path, harbour_home: Path) -> None:
+    """Every test here works on a copy of the home with the collection ``harbour``."""
+    shutil.copytree(harbour_home, home)
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runner gives what is typed through a pipe; a person is asked on a terminal only."""
+    monkeypatch.setattr(research_cli, "somebody_types", lambda: True)
+
+
+def run(runner: CliRunner, *words: str | Path, typed: str = "") -> tuple[int, str, str]:
+    result = runner.invoke(app, ["research", *map(str, words)], input=typed)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def kept(home: Path) -> list[ResearchRun]:
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        return kb.catalogue.research.newest()
+
+
+def asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every plan needs a yes."""
+    monkeypatch.setenv("WELLREAD_RESEARCH_AUTO_SECONDS", "0")
+
+
+def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
+    runner: CliRunner, home: Path
+) -> None:
+    code, out, err = run(runner, ASKED)
+    assert code == 0
+    plan, _, progress = err.partition("At most ")
+    assert re.search(r"1 +In general +the question as it was asked", plan)
+    assert re.search(r"2 +ropes .*\n.*3 +anchors ", plan)
+    assert re.search(r"searched for “ropes”: \d+ passages", progress)
+    assert "## Ropes" in out
+    assert "✓" in out
+    assert re.search(r"\[1\] Handbook, § .* — “.*” ✓", out)
+    assert re.search(r"ended since the last round found nothing new \(run_", out)
+    assert "At most" not in out
+    (only,) = kept(home)
+    assert (only.state, only.request.question.text) == ("done", ASKED)
+
+
+def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking(monkeypatch)
+    code, out, err = run(runner, ASKED)
+    assert (code, out) == (1, "")
+    assert re.search(r"Error: the plan needs a yes: at most \d+ searches, about \d s", err)
+    assert "--yes" in err
+    code, out, err = run(runner, ASKED, "--json")
+    assert (code, out, json.loads(err)["error"]) == (1, "", "bad_request")
+    assert kept(home) == []
+    assert run(runner, ASKED, "--yes")[0] == 0
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_a_small_plan_is_followed_unasked_and_a_big_one_waits(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(runner, ASKED, typed="no\n")[0] == 0
+    assert run(runner, ASKED, "--edit", typed="no\n")[0] == 3
+    asking(monkeypatch)
+    assert run(runner, ASKED, typed="no\n")[0] == 3
+    assert run(runner, ASKED, typed="")[0] == 3  # the input ends
+    assert len(kept(home)) == 1
+    assert run(runner, ASKED, typed="\n")[0] == 0
+    assert len(kept(home)) == 2
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_a_plan_is_edited(runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asking(monkeypatch)
+    typed = "drop 9\nfly\ndrop 1, 2\nadd pumps and bells\nyes\n"
+    code, out, err = run(runner, ASKED, typed=typed)
+    assert code == 0
+    assert "Error: the plan has no part 9 (its parts are 1 to 3)" in err
+    assert "Error: 'fly' is no command here" in err
+    assert re.search(r"1 +anchors .*\n *2 +pumps and bells +added to the plan", err)
+    assert [line for line in out.splitlines() if line.startswith("## ")][1:3] == [
+        "## Anchors",
+        "## Pumps and bells",
+    ]
+    (only,) = kept(home)
+    assert only.plan is not None
+    assert [(one.id, one.title) for one in only.plan.facets] == [
+        ("f1", "anchors"),
+        ("f2", "pumps and bells"),
+    ]
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_the_last_part_of_a_plan_stays(runner: CliRunner) -> None:
+    code, _, err = run(runner, ASKED, "--edit", typed="drop 1 2 3\nno\n")
+    assert code == 3
+    assert "a plan needs a part at least" in err
+
+
+def test_the_plan_alone(runner: CliRunner, home: Path) -> None:
+    code, out, _ = run(runner, ASKED, "--plan")
+    assert code == 0
+    assert "anchors" in out
+    code, out, _ = run(runner, ASKED, "--plan", "--json")
+    body = json.loads(out)
+    assert [one["kind"] for one in body["facets"]] == ["question", "side", "side"]
+    assert (body["model"], body["cost"], body["priced"]) == ("", 0.0, True)
+    assert body["searches"] >= 3
+    assert kept(home) == []
+
+
+def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
+    code, out, err = run(runner, ASKED, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["stopped"] == "no_new_evidence"
+    assert report["answer"]["mode"] == "deep"
+    assert [one["title"] for one in report["sections"]] == ["ropes", "anchors"]
+    first = report["sections"][0]
+    assert report["answer"]["answer"][first["start"] : first["end"]].startswith("## Ropes")
+    code, out, err = run(runner, ASKED, "--events")
+    assert (code, err) == (0, "")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [one["number"] for one in lines] == list(range(len(lines)))
+    assert [one["event"] for one in lines[:3]] == ["begun", "plan", "progress"]
+    assert lines[-1]["event"] == "report"
+    assert lines[-1]["data"]["id"] == lines[0]["data"]["id"]
+    assert lines[-1]["data"]["answer"]["answer"] == report["answer"]["answer"]
+
+
+def test_limits_and_filters_are_passed_on(runner: CliRunner, home: Path) -> None:
+    words = ("--rounds", "2", "--seconds", "9", "--searches", "1", "--dollars", "0.5")
+    scope = ("--topic", "harbour", "--speaker", "Ben Reed", "--from", "2026-01", "--to", "2026-12")
+    code, out, _ = run(runner, ASKED, *words, "-c", "harbour", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert (report["stopped"], report["searches"]) == ("budget", 1)
+    assert "budget was used up" in report["warning"]
+    run(runner, ASKED, *scope)
+    scoped, limited = kept(home)
+    limits = limited.request.limits
+    assert (limits.rounds, limits.seconds, limits.searches, limits.dollars) == (2, 9, 1, 0.5)
+    filters = scoped.request.question.filters
+    assert (filters.collections, filters.speakers) == (("harbour",), ("Ben Reed",))
+    assert filters.published_from is not None
+    assert run(runner, ASKED, "-c", "sea")[0] == 1
+    assert run(runner, ASKED, "--rounds", "11")[0] == 2
+
+
+def test_the_report_as_a_file(runner: CliRunner, tmp_path: Path) -> None:
+    file = tmp_path / "report.md"
+    code, _, err = run(runner, ASKED, "--out", file)
+    assert code == 0
+    assert "Written to" in err
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("# Compare ropes and anchors\n")
+    assert "## Anchors" in text
+    assert re.search(r"^1\. \[?Handbook.* – page", text, re.MULTILINE)
+    assert re.search(r"\*\d searches in 2 rounds, .*; ended since the last round found no", text)
+    file.unlink()
+    assert run(runner, "--show", "last", "-o", file)[0] == 0
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_runs_are_listed_and_shown(runner: CliRunner) -> None:
+    assert "Nothing was researched yet" in run(runner, "--list")[1]
+    _, first, _ = run(runner, ASKED)
+    _, listed, _ = run(runner, "--list")
+    (name,) = RUN.findall(listed)
+    assert re.search(rf"{name} .* done ", listed)
+    assert run(runner, "--show", name[:10])[1] == first
+    assert run(runner, "--show", "last")[1] == first
+    (row,) = json.loads(run(runner, "--list", "--json")[1])["runs"]
+    assert (row["id"], row["state"], row["question"]) == (name, "done", ASKED)
+    shown = json.loads(run(runner, "--show", name, "--json")[1])
+    assert shown["report"]["id"] == name
+    code, _, err = run(runner, "--show", "run_nothing")
+    assert (code, "there is no research 'run_nothing'" in err) == (1, True)
+
+
+def test_one_thing_at_a_time(runner: CliRunner) -> None:
+    assert run(runner)[0] == 2
+    assert run(runner, ASKED, "--list")[0] == 2
+    assert run(runner, "--show", "last", "--resume", "last")[0] == 2
+
+
+def test_a_run_that_has_ended_is_neither_cancelled_nor_resumed(runner: CliRunner) -> None:
+    run(runner, ASKED)
+    code, _, err = run(runner, "--cancel", "last")
+    assert (code, "has ended" in err) == (1, True)
+    code, _, err = run(runner, "--resume", "last")
+    assert (code, "has ended" in err) == (1, True)
+
+
+def interrupting(gate: SearchGate, *, times: int) -> None:
+    """Ctrl-C while a search waits; the gate opens when the run knows of the first one."""
+
+    def strike(kb: KnowledgeBase) -> None:
+        run_id = kb.catalogue.research.newest()[0].id
+        os.kill(os.getpid(), signal.SIGINT)
+        while not kb.catalogue.research.cancelled(run_id):
+            pass
+        if times > 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        gate.open()
+
+    gate.at_gate = strike
+
+
+def test_ctrl_c_answers_from_what_was_found(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    interrupting(SearchGate(monkeypatch, free=1), times=1)
+    code, out, err = run(runner, ASKED)
+    assert code == 0
+    assert "answering from what was found" in err
+    assert "ended since it was cancelled" in out
+    assert "Note: stopped when it was cancelled" in out
+    assert "searched for “ropes”" in err
+    assert "searched for “anchors”" not in err
+    assert kept(home)[0].state == "cancelled"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    interrupting(SearchGate(monkeypatch, free=1), times=2)
+    code, out, err = run(runner, ASKED)
+    assert (code, out) == (130, "")
+    (name,) = set(RUN.findall(err.partition("Stopped.")[2]))
+    assert f"wellread research --resume {name}" in err
+    assert f"{name}: interrupted" in run(runner, "--show", name)[1]
+    code, out, _ = run(runner, "--resume", name)
+    assert code == 0
+    assert "it was cancelled" in out
+
+
+def test_a_run_that_nobody_works_on_is_cancelled_at_once(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    interrupting(SearchGate(monkeypatch, free=1), times=2)
+    run(runner, ASKED)
+    code, out, _ = run(runner, "--cancel", "last")
+    assert (code, "is cancelled" in out) == (0, True)
+    assert kept(home)[0].state == "cancelled"
+
+
+def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_RESEARCH_SIDE_BY_SIDE", "1")
+    gate = SearchGate(monkeypatch, free=1)
+    told: list[Any] = []
+
+    def beside(_kb: KnowledgeBase) -> None:
+        told.append(other(home, "--resume", "last"))
+        told.append(other(home, "--cancel", "last", "--json"))
+        gate.open()
+
+    gate.at_gate = beside
+    code, out, _ = run(runner, ASKED)
+    assert (code, "it was cancelled" in out) == (0, True)
+    resumed, cancelled = told
+    assert (resumed.returncode, "is being worked on" in resumed.stderr) == (1, True)
+    assert json.loads(cancelled.stdout)["state"] == "running"
+
+
+# --- in a process of its own ----------------------------------------------------------------------
+
+# The program with the readable embedder; it kills itself after so many steps of a run.
+PROGRAM = """
+import functools, os, signal, sys
+from wellread import kb
+from wellread.research.run_state import RunState
+from wellread.testing.embedding import ReadableEmbedder
+kb.open_kb = functools.partial(kb.open_kb, embedder=ReadableEmbedder())
+left, keep = int(sys.argv.pop(1)), RunState.keep
+async def counted(state, *given, **more):
+    global left
+    await keep(state, *given, **more)
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+RunState.keep = counted
+from wellread.serve.cli import main
+main()
+"""
+
+
+def other(home: Path, *words: str, steps: int = -1) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(steps), "research", *words],
+        env={**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4])
+def test_a_killed_run_goes_on_to_the_same_report(home: Path, runner: CliRunner, steps: int) -> None:
+    undisturbed = json.loads(run(runner, ASKED, "--json")[1])
+    killed = other(home, ASKED, "--events", steps=steps)
+    assert killed.returncode == -signal.SIGKILL
+    begun = json.loads(killed.stdout.splitlines()[0])
+    assert "report" not in killed.stdout
+    name = begun["data"]["id"]
+    assert f"{name}: interrupted" in run(runner, "--show", name)[1]
+    code, out, _ = run(runner, "--resume", name, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["id"] == name
+    assert report["answer"]["answer"] == undisturbed["answer"]["answer"]
+    assert report["searches"] == undisturbed["searches"]
+
+
+# --- ask --mode deep ------------------------------------------------------------------------------
+
+
+def ask(runner: CliRunner, *words: str) -> tuple[int, str, str]:
+    result = runner.invoke(app, ["ask", *words])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_ask_in_deep_mode_is_a_short_research(runner: CliRunner, home: Path) -> None:
+    code, out, _ = ask(runner, ASKED, "--mode", "deep")
+    assert code == 0
+    assert "## Ropes" in out
+    assert "would look wider" not in out
+    body = json.loads(ask(runner, ASKED, "--mode", "deep", "--json")[1])
+    assert (body["mode"], body["answeredBy"]) == ("deep", "extractive")
+    assert "## Ropes" in body["answer"]
+    runs = kept(home)
+    assert [(one.request.limits.rounds, one.request.limits.seconds) for one in runs] == [
+        (2, 20.0),
+        (2, 20.0),
+    ]
+    assert ask(runner, ASKED, "--mode", "deep", "--explain")[0] == 1
+    assert ask(runner, ASKED, "--mode", "deep", "--sources-only")[0] == 1
+
+
+def test_auto_is_one_search_and_says_what_would_look_wider(runner: CliRunner, home: Path) -> None:
+    _, out, _ = ask(runner, ASKED)
+    assert f"Note: wellread research '{ASKED}' would look wider." in out
+    assert "## " not in out
+    assert "would look wider" not in ask(runner, ASKED, "--mode", "quick")[1]
+    assert "would look wider" not in ask(runner, "How long is the engine loud?")[1]
+    assert "look wider" not in ask(runner, ASKED, "--json")[1]
+    assert kept(home) == []
+
+
+def test_lower_limits_of_the_settings_hold_for_short_ones_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WELLREAD_RESEARCH_ROUNDS", "1")
+    monkeypatch.setenv("WELLREAD_RESEARCH_SEARCHES", "7")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        short = short_limits(kb)
+        assert (short.rounds, short.seconds, short.searches) == (1, 20.0, 7)
+        assert usual_limits(kb).seconds == 60.0
