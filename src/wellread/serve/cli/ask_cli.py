@@ -58,6 +58,10 @@ from wellread.types import Mode
 app = typer.Typer(rich_markup_mode=None)
 
 DEEP: Mode = "deep"
+Strict = Annotated[
+    bool | None,
+    typer.Option("--strict/--no-strict", help="Drop unsupported sentences.", show_default=False),
+]
 SessionId = Annotated[
     str, typer.Option("--session", help="Ask within this session, after its earlier questions.")
 ]
@@ -95,14 +99,9 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         typer.Option("--coverage", help="Also how the scope's documents cover the taxonomy."),
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also how the answer was found, and why so.")
+        bool, typer.Option(help="Also how the answer was found, and why so.")
     ] = False,
-    strict: Annotated[
-        bool | None,
-        typer.Option(
-            "--strict/--no-strict", help="Drop unsupported sentences.", show_default=False
-        ),
-    ] = None,
+    strict: Strict = None,
     session: SessionId = "",
     fresh: Fresh = False,
     reader: ReadBy = None,
@@ -111,6 +110,7 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
 
     ✓ supported  ~ partly supported  ✗ unsupported  ? uncited  · not checked
     """
+    _check_mode(mode, one_search=explain or sources_only)
     terminal = terminal_of(context)
     asked = Question(
         text=question,
@@ -121,20 +121,27 @@ def ask(  # noqa: PLR0913 - Typer reads the options from the signature
         session_id=session,
         fresh=fresh,
     )
-    if mode == DEEP and (explain or sources_only):
-        raise RequestError(
-            "--explain and --sources-only tell of one search, and --mode deep makes many",
-            hint="leave --mode deep out",
-        )
     with terminal.open_to_ask(overrides=read_by(reader)) as kb:
         if sources_only:
             show_sources(terminal, kb, asked)
         else:
-            shown = Shown(detailed=detailed, explain=explain, coverage=coverage)
-            answered = show_answer(terminal, kb, asked, shown)
-            if mode == "auto" and answered.mode == DEEP and not terminal.json:
-                wider = f"Note: wellread research {shlex.quote(question)} would look wider."
-                terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
+            beside = Shown(detailed=detailed, explain=explain, coverage=coverage)
+            _offer_research(terminal, asked, show_answer(terminal, kb, asked, beside))
+
+
+def _check_mode(mode: Mode, *, one_search: bool) -> None:
+    if mode == DEEP and one_search:
+        raise RequestError(
+            "--explain and --sources-only tell of one search, and --mode deep makes many",
+            hint="leave --mode deep out",
+        )
+
+
+def _offer_research(terminal: Terminal, asked: Question, answered: Answer) -> None:
+    """Say that research would look wider, where the question asks for more than one search."""
+    if asked.mode == "auto" and answered.mode == DEEP and not terminal.json:
+        wider = f"Note: wellread research {shlex.quote(asked.text)} would look wider."
+        terminal.out.print(Text(wider, style="dim"), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
