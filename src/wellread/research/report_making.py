@@ -53,6 +53,7 @@ from wellread.types import Span
 
 OF_A_DOCUMENT, OF_A_FACET = 2, 12  # sentences
 PIECES = 8  # of evidence that a model writes one section from
+READ_OFF = ("question", "bridge", "entity", "speaker", "taxonomy")  # kinds of facets nobody named
 NAMED = ("question", "side", "entity", "model")  # facets whose lack is a gap of the material
 WHOLE = Confidence(
     score=0.6,
@@ -195,8 +196,10 @@ def _composed(state: RunState, material: Material) -> Report:
 
 
 def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
-    """Whether a facet has a section: what was asked for always, what else came up if it tells."""
-    return facet.kind not in ("question", "bridge") or facet.id in drafts
+    """Whether a facet has a section: what was asked for always; what was read off the material, or
+    came up on the way, if it tells something. The table of what was looked for has them all.
+    """
+    return facet.kind not in READ_OFF or facet.id in drafts
 
 
 def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
