@@ -442,4 +442,6 @@ def test_the_documented_look_ups_fit_their_schemas(model: type[BaseModel]) -> No
 def test_every_route_is_documented(harbour_kb: KnowledgeBase) -> None:
     text = DOCS.with_name("api.md").read_text(encoding="utf-8")
     rows = set(re.findall(r"^\| `[A-Z]+ (/[^`]*)` \| \w", text, re.MULTILINE))
-    assert set(create_app(harbour_kb).openapi()["paths"]) == rows
+    paths = set(create_app(harbour_kb).openapi()["paths"])
+    elsewhere = {path for path in paths if path.startswith("/v1/")}  # docs/openai.md
+    assert paths - elsewhere == rows

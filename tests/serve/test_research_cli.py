@@ -148,7 +148,7 @@ def test_json_is_the_report_and_events_are_lines(runner: CliRunner) -> None:
     report = json.loads(out)
     assert report["stopped"] == "no_new_evidence"
     assert report["answer"]["mode"] == "deep"
-    assert [one["title"] for one in report["sections"]] == ["ropes", "anchors"]
+    assert [one["title"] for one in report["sections"]][:2] == ["ropes", "anchors"]
     first = report["sections"][0]
     assert report["answer"]["answer"][first["start"] : first["end"]].startswith("## Ropes")
     code, out, err = run(runner, ASKED, "--events")
