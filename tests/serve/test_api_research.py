@@ -7,7 +7,8 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from tests.doubles.gated_search import SearchGate
+from tests.doubles.gated_search import PATIENCE, SearchGate
 
 from wellread.answers import Question
 from wellread.ingest.remove import remove_named
@@ -61,7 +62,14 @@ def gate(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchG
 
 async def waiting(gate: SearchGate) -> None:
     """Until a search waits."""
-    assert await asyncio.to_thread(gate.reached.wait, 30)
+    assert await asyncio.to_thread(gate.reached.wait, PATIENCE)
+
+
+async def until(true: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Until something is so; a test that waits in vain fails."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found if isinstance(found := true(), bool) else await found):
+            await asyncio.sleep(0.01)
 
 
 async def begun(client: httpx.AsyncClient, **more: Any) -> dict[str, Any]:
@@ -321,8 +329,8 @@ async def test_a_run_whose_source_goes_meanwhile_ends(
     await waiting(gate)
     follower = asyncio.create_task(events(client, run["id"]))
     kept = kb.catalogue.research
-    while not kept.steps(run["id"]).get("search/f1"):  # the search that went through is written
-        await asyncio.sleep(0)
+    # One search went through, whichever came first; what it read is noted with it.
+    await until(lambda: any(step.startswith("search/") for step in kept.steps(run["id"])))
     await asyncio.to_thread(remove_named, kb, "harbour", ["Handbook"])
     gate.open()
     last = (await follower)[-1]
@@ -339,6 +347,11 @@ async def left_behind(kb: KnowledgeBase, host: str) -> str:
     return run_id
 
 
+async def at_work(client: httpx.AsyncClient, run_id: str) -> bool:
+    """Whether the run was taken up."""
+    return str((await got(client, run_id))["state"]) != "interrupted"
+
+
 async def test_a_run_of_a_dead_process_is_resumed(
     client: httpx.AsyncClient, kb: KnowledgeBase
 ) -> None:
@@ -348,8 +361,7 @@ async def test_a_run_of_a_dead_process_is_resumed(
     resumed = await client.post(f"/api/research/{run_id}/resume")
     assert resumed.status_code == 202
     assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
-    while (await got(client, run_id))["state"] == "interrupted":
-        await asyncio.sleep(0)
+    await until(lambda: at_work(client, run_id))
     assert (await events(client, run_id))[-1][2]["state"] == "done"
     assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
 
@@ -367,8 +379,9 @@ def test_a_server_takes_up_what_one_before_it_left(kb: KnowledgeBase) -> None:
     run_id = asyncio.run(left_behind(kb, platform.node()))
     planned = asyncio.run(begin(kb, ResearchRequest(question=Question(text=ASKED))))
     with TestClient(create_app(kb), base_url=BASE_URL) as client:
+        deadline = time.monotonic() + PATIENCE
         while client.get(f"/api/research/{run_id}").json()["state"] != "done":
-            pass
+            assert time.monotonic() < deadline
         assert client.get(f"/api/research/{planned}").json()["state"] == "planned"
 
 
@@ -384,8 +397,7 @@ async def test_a_server_that_ends_leaves_runs_for_the_next(
     assert (await got(client, run["id"]))["state"] == "interrupted"
     following = ResearchTasks(kb)
     assert await following.take_up() == [run["id"]]
-    while (await got(client, run["id"]))["state"] == "interrupted":
-        await asyncio.sleep(0)
+    await until(lambda: at_work(client, run["id"]))
     told = await events(client, run["id"])
     assert [number for number, _, _ in told[:-1]] == list(range(1, len(told)))
     assert told[-1][2]["state"] == "done"

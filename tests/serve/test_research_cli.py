@@ -9,11 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.doubles.gated_search import SearchGate
+from tests.doubles.gated_search import PATIENCE, SearchGate
 from typer.testing import CliRunner
 
 from wellread.kb import KnowledgeBase, open_kb
@@ -225,14 +227,23 @@ def test_a_run_that_has_ended_is_neither_cancelled_nor_resumed(runner: CliRunner
     assert (code, "has ended" in err) == (1, True)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as on a terminal, also where the tests run with interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupting(gate: SearchGate, *, times: int) -> None:
     """Ctrl-C while a search waits; the gate opens when the run knows of the first one."""
 
     def strike(kb: KnowledgeBase) -> None:
         run_id = kb.catalogue.research.newest()[0].id
         os.kill(os.getpid(), signal.SIGINT)
+        deadline = time.monotonic() + PATIENCE
         while not kb.catalogue.research.cancelled(run_id):
-            pass
+            assert time.monotonic() < deadline
         if times > 1:
             os.kill(os.getpid(), signal.SIGINT)
         gate.open()
@@ -240,6 +251,7 @@ def interrupting(gate: SearchGate, *, times: int) -> None:
     gate.at_gate = strike
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_answers_from_what_was_found(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +268,7 @@ def test_ctrl_c_answers_from_what_was_found(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +284,7 @@ def test_a_second_ctrl_c_stops_and_the_run_goes_on_later(
     assert "it was cancelled" in out
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_run_that_nobody_works_on_is_cancelled_at_once(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
