@@ -323,7 +323,10 @@ async def test_a_run_goes_with_a_source_that_it_read(
 
 
 async def test_a_run_whose_source_goes_meanwhile_ends(
-    client: httpx.AsyncClient, kb: KnowledgeBase, gate: SearchGate
+    client: httpx.AsyncClient,
+    kb: KnowledgeBase,
+    gate: SearchGate,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     run = await begun(client)
     await waiting(gate)
@@ -335,6 +338,7 @@ async def test_a_run_whose_source_goes_meanwhile_ends(
     gate.open()
     last = (await follower)[-1]
     assert (last[1], last[2]["state"]) == ("ended", "removed")
+    assert not [one for one in caplog.records if one.exc_info]  # no surprise to the server
 
 
 # --- runs of other processes ----------------------------------------------------------------------

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import from_thread
 from tests.doubles.gated_search import PATIENCE, SearchGate
 from typer.testing import CliRunner
 
+from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.research.research import usual_limits
 from wellread.serve.cli import app, research_cli
@@ -246,6 +248,8 @@ def interrupting(gate: SearchGate, *, times: int) -> None:
             assert time.monotonic() < deadline
         if times > 1:
             os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(20):  # turns of the loop, in which it hears of that
+                from_thread.run_sync(int)
         gate.open()
 
     gate.at_gate = strike
@@ -259,7 +263,7 @@ def test_ctrl_c_answers_from_what_was_found(
     interrupting(SearchGate(monkeypatch, free=1), times=1)
     code, out, err = run(runner, ASKED)
     assert code == 0
-    assert "answering from what was found" in err
+    assert "Answering from what was found" in err
     assert "ended since it was cancelled" in out
     assert "Note: stopped when it was cancelled" in out
     assert "searched for “ropes”" in err
@@ -314,6 +318,23 @@ def test_a_run_at_work_is_asked_to_stop_and_taken_up_by_nobody_else(
     resumed, cancelled = told
     assert (resumed.returncode, "is being worked on" in resumed.stderr) == (1, True)
     assert json.loads(cancelled.stdout)["state"] == "running"
+
+
+def test_a_search_that_fails_is_one_line_and_the_run_goes_on_later(
+    runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = SearchGate(monkeypatch, free=1)
+
+    def fail(_kb: KnowledgeBase) -> None:
+        raise StoreError("the disk is full", hint="make room")
+
+    gate.at_gate = fail
+    code, out, err = run(runner, ASKED)
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == "Error: the disk is full (make room)"
+    assert (kept(home)[0].state, kept(home)[0].reason) == ("failed", "the disk is full (make room)")
+    gate.open()
+    assert "## Ropes" in run(runner, "--resume", "last")[1]
 
 
 # --- in a process of its own ----------------------------------------------------------------------

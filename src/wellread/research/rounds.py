@@ -9,6 +9,7 @@ import anyio
 from anyio import to_thread
 
 from wellread.ask.retrieve.search import look
+from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import Facet, ProgressEvent
@@ -73,20 +74,28 @@ async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[
                 break
             state.searched()
             started.append(facet)
+        errors: list[WellreadError] = []
         async with anyio.create_task_group() as group:
             for facet in started:
-                group.start_soon(_search, state, facet)
+                group.start_soon(_search, state, facet, errors)
+        if errors:
+            raise errors[0]
         for facet in started:
             yield await _told(state, facet)
         if state.stopped is not None:
             return
 
 
-async def _search(state: RunState, facet: Facet) -> None:
-    if not state.has(_key(facet)):
+async def _search(state: RunState, facet: Facet, errors: list[WellreadError]) -> None:
+    """Search for a facet; what fails is put with ``errors``, which a task group would wrap."""
+    if state.has(_key(facet)):
+        return
+    try:
         hits = await to_thread.run_sync(_found, state.kb, facet)
         read = {hit.document.id for hit in hits}
         await state.keep(_key(facet), hits_to_plain(hits), read)
+    except WellreadError as error:
+        errors.append(error)
 
 
 async def _told(state: RunState, facet: Facet) -> ProgressEvent:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import anyio
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from wellread.answers import Question
-from wellread.errors import RequestError
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, research, usual_limits
@@ -154,12 +150,16 @@ class ResearchFace:
     Attributes:
         events: whether each event is written as a line of JSON.
         out: the file that the report is written into as well.
+        deaf: whether interrupts are ignored, as in a shell's background.
     """
 
     terminal: Terminal
     kb: KnowledgeBase
     events: bool = False
     out: Path | None = None
+    deaf: bool = field(
+        default_factory=lambda: signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    )
 
     @property
     def silent(self) -> bool:
@@ -241,8 +241,7 @@ class ResearchFace:
         if not self.silent:
             self.terminal.err.print(Text(f"{run_id}: Ctrl-C answers from what is found until then"))
         try:
-            with answering_on_interrupt(self.terminal.err, self.kb, run_id):
-                report = anyio.run(self._work, run_id, request)
+            report = anyio.run(self._work, run_id, request)
         except KeyboardInterrupt:
             self.terminal.err.print(
                 f"Stopped. Go on with: wellread research --resume {run_id}", soft_wrap=True
@@ -255,7 +254,25 @@ class ResearchFace:
         self._write_out(report)
 
     async def _work(self, run_id: str, request: ResearchRequest) -> Report:
-        number, report = 0, None
+        """The report of a run; the first Ctrl-C has it answer, the second stops at once.
+
+        Raises:
+            KeyboardInterrupt: it was stopped.
+        """
+        outcome: Report | BaseException = KeyboardInterrupt()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen, run_id, group.cancel_scope)
+            try:
+                outcome = await self._reported(run_id, request)
+            except (WellreadError, OSError) as error:  # the group would wrap it
+                outcome = error
+            group.cancel_scope.cancel()
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def _reported(self, run_id: str, request: ResearchRequest) -> Report:
+        number = 0
         async for event in research(self.kb, request, run_id=run_id):
             number += 1
             name, body = research_event_body(event)
@@ -263,10 +280,22 @@ class ResearchFace:
             if not self.silent:
                 print_event(self.terminal.err, event)
             if isinstance(event, ReportEvent):
-                report = event.report
-        if report is None:
-            raise RequestError(f"research {run_id} ended without a report", hint="ask again")
-        return report
+                return event.report
+        raise RequestError(f"research {run_id} ended without a report", hint="ask again")
+
+    async def _listen(self, run_id: str, scope: anyio.CancelScope) -> None:
+        """Wait for Ctrl-C; on Windows, where that is not possible, the first one stops at once."""
+        if sys.platform == "win32" or self.deaf:
+            return
+        with anyio.open_signal_receiver(signal.SIGINT) as signals:
+            async for _ in signals:
+                self.terminal.err.print(
+                    "Answering from what was found; Ctrl-C again stops at once."
+                )
+                await anyio.to_thread.run_sync(self.kb.catalogue.research.cancel, run_id)
+                break
+            async for _ in signals:
+                scope.cancel()
 
     def _tell(self, name: str, data: object, number: int = 0) -> None:
         """A line of JSON; the number of an event is that by which it can be read again."""
@@ -279,24 +308,3 @@ class ResearchFace:
             self.out.write_text(report_markdown(self.kb, report), encoding="utf-8")
             if not self.silent:
                 self.terminal.err.print(f"Written to {self.out}", soft_wrap=True)
-
-
-@contextmanager
-def answering_on_interrupt(console: Console, kb: KnowledgeBase, run_id: str) -> Iterator[None]:
-    """The first Ctrl-C asks the run to stop and answer; the second interrupts as usual."""
-    usual = signal.getsignal(signal.SIGINT)
-    if usual is not signal.default_int_handler:
-        yield  # ignored, as in a shell's background, or not ours to change
-        return
-
-    def ask_to_stop(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        # Writing here could wait for a lock that the interrupted code holds.
-        threading.Thread(target=kb.catalogue.research.cancel, args=(run_id,)).start()
-        console.print("Stopping, and answering from what was found; Ctrl-C again stops at once.")
-
-    signal.signal(signal.SIGINT, ask_to_stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
