@@ -24,6 +24,7 @@ StopReason = Literal[
     "complete", "no_new_evidence", "round_limit", "time_limit", "budget", "cancelled"
 ]
 RunState = Literal["planned", "running", "done", "failed", "cancelled"]
+MOST_FACETS = 24  # of one run, those that came up on the way aside
 WARNINGS: dict[StopReason, str] = {
     "round_limit": "stopped after the last round allowed; more may be there to find",
     "time_limit": "stopped when its time was used up; this is what was found until then",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,8 +26,8 @@ from wellread.reports import (
     ReportEvent,
     ResearchEvent,
     ResearchRequest,
-    StopReason,
 )
+from wellread.research import bridges as bridge_module
 from wellread.research import rounds as round_module
 from wellread.research.bridges import Bridge
 from wellread.research.research import begin, last_report, plan_research, research
@@ -198,6 +197,20 @@ def test_an_edited_plan_is_followed_inside_the_border_of_the_question(kb: Knowle
     assert any(one.title == "Roof" and one.found for one in report.sections)
 
 
+def test_an_edited_plan_reads_nothing_beyond_the_documents_of_the_question(
+    kb: KnowledgeBase,
+) -> None:
+    listed = [one.facts for one in kb.catalogue.listings.documents(TOWN, 50).documents]
+    (ferry,) = [one for one in listed if one.title == "The ferry Osprey"]
+    (yard,) = [one for one in listed if one.title == "The shipyard Calder"]
+    passages = tuple(one.id for one in kb.catalogue.passages_of([yard.id]))
+    wide = Facet(id="a", kind="term", title="Roof", query="boathouse roof")
+    named = Facet(id="b", kind="section", title="Yard", query="yard", passages=passages)
+    limits = Filters(document_ids=(ferry.id,))
+    asked = ResearchRequest(question=Question(text=ASKED, filters=limits), facets=(wide, named))
+    assert {one.id for one in report_of(run(kb, asked)).documents} == {ferry.id}
+
+
 @pytest.mark.parametrize(
     "facets",
     [
@@ -228,23 +241,25 @@ def test_an_unknown_collection_and_a_switched_off_home_are_refused(home: Path) -
 
 
 def test_it_is_complete_where_nothing_leads_on(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    monkeypatch.setattr(round_module, "bridges_of", lambda *_: [])
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
+    monkeypatch.setattr(round_module, "rare_names", lambda *_: [])
     report = report_of(run(kb, request()))
     assert (report.stopped, report.warning, report.rounds) == ("complete", "", 1)
 
 
-def leads_on_to(names: list[str]) -> Callable[..., list[Bridge]]:
+def lead_on_to(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Bridges to some names, one in each round."""
     left = list(names)
-
-    def bridges(*_: Any) -> list[Bridge]:
-        return [Bridge(name=name, query=name) for name in [left.pop(0)] if left]
-
-    return bridges
+    monkeypatch.setattr(round_module, "titles_named", lambda *_: ([], 0))
+    monkeypatch.setattr(
+        round_module,
+        "rare_names",
+        lambda *_: [Bridge(name=name, query=name) for name in left[:1] if left.pop(0)],
+    )
 
 
 def test_it_stops_where_a_round_finds_nothing_new(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    monkeypatch.setattr(round_module, "bridges_of", leads_on_to(["ferry", "Osprey", "harbour"]))
+    lead_on_to(monkeypatch, "ferry", "Osprey", "harbour")
     report = report_of(run(kb, request(rounds=9)))
     assert report.stopped == "no_new_evidence"
     assert report.rounds == 2
@@ -252,7 +267,7 @@ def test_it_stops_where_a_round_finds_nothing_new(kb: KnowledgeBase, monkeypatch
 
 
 def test_it_stops_after_the_last_round(kb: KnowledgeBase, monkeypatch: Any) -> None:
-    monkeypatch.setattr(round_module, "bridges_of", leads_on_to(["Calder", "Osprey", "Brack"]))
+    lead_on_to(monkeypatch, "Calder", "Osprey", "Brack")
     report = report_of(run(kb, request(rounds=1)))
     assert report.stopped == "round_limit"
     assert "last round" in report.warning
@@ -276,6 +291,25 @@ def test_no_more_searches_are_made_than_allowed(kb: KnowledgeBase, monkeypatch: 
     assert len(made) == report.searches == 2
     assert report.answer.sentences, "it answers from what it has"
     assert "budget" in report.warning
+
+
+@pytest.mark.parametrize("searches", [3, 5, 60])
+def test_searches_for_what_leads_on_count_and_keep_to_the_limit(
+    kb: KnowledgeBase, monkeypatch: Any, searches: int
+) -> None:
+    made: list[Filters] = []
+    looked = searching.look
+
+    def counted(kb: KnowledgeBase, text: str, filters: Filters, **more: Any) -> Any:
+        made.append(filters)
+        return looked(kb, text, filters, **more)
+
+    monkeypatch.setattr(round_module, "look", counted)
+    monkeypatch.setattr(bridge_module, "look", counted)
+    report = report_of(run(kb, request(searches=searches)))
+    assert len(made) == report.searches <= searches
+    assert all(one.collections == ("town",) for one in made)
+    assert searches < 60 or report.searches > len(report.plan.facets), "titles are searched for"
 
 
 def test_it_stops_when_its_time_is_used_up(kb: KnowledgeBase, monkeypatch: Any) -> None:
@@ -332,12 +366,20 @@ def test_the_report_is_an_answer_like_any_other(kb: KnowledgeBase) -> None:
     assert [one.question for one in kb.catalogue.answers()] == [ASKED], "the quick one is not kept"
 
 
-@pytest.mark.parametrize("dies_after", range(0, 9))
+STEPS = 9  # of the run below: question, plan, six searches, what they lead on to
+
+
+@pytest.mark.parametrize("dies_after", range(STEPS))
 def test_a_run_that_died_ends_with_the_same_report_and_does_nothing_twice(
     kb: KnowledgeBase, monkeypatch: Any, dies_after: int
 ) -> None:
-    whole = report_of(run(kb, request()))
-    run_id = asyncio.run(begin(kb, request()))
+    several = tuple(
+        Facet(id=f"f{n}", kind="term", title=f"t{n}", query=query)
+        for n, query in enumerate("ferry captain harbour roof engine river".split())
+    )
+    asked = replace(request(), facets=several)
+    whole = report_of(run(kb, asked))
+    run_id = asyncio.run(begin(kb, asked))
     made: list[str] = []
     keep = RunState.keep
 
@@ -350,7 +392,7 @@ def test_a_run_that_died_ends_with_the_same_report_and_does_nothing_twice(
     with monkeypatch.context() as patched:
         patched.setattr(RunState, "keep", dying)
         with suppress(Killed, BaseExceptionGroup):
-            run(kb, request(), run_id)
+            run(kb, asked, run_id)
     again: list[str] = []
 
     async def counting(self: RunState, key: str, *given: Any, **more: Any) -> None:
@@ -360,9 +402,10 @@ def test_a_run_that_died_ends_with_the_same_report_and_does_nothing_twice(
     monkeypatch.setattr(RunState, "keep", counting)
     kept = kb.catalogue.research.get(run_id)
     assert kept is not None
-    if kept.state != "done":
-        assert body_of(report_of(run(kb, request(), run_id))) == body_of(whole)
-        assert not set(made) & set(again)
+    assert kept.state == "running", "it died in the middle"
+    assert body_of(report_of(run(kb, asked, run_id))) == body_of(whole)
+    assert again
+    assert not set(made) & set(again)
     numbers = [one.number for one in kb.catalogue.research.events(run_id)]
     assert numbers == list(range(1, len(numbers) + 1))
 
@@ -455,9 +498,8 @@ def test_a_model_that_looks_further_opens_a_facet(home: Path) -> None:
     assert report.searches == 3
 
 
-@pytest.mark.parametrize(("dollars", "reason"), [(0.0, "budget")])
-def test_money_is_checked_before_every_call(home: Path, dollars: float, reason: StopReason) -> None:
-    report = with_model(home, dollars=dollars)
-    assert report.stopped == reason
+def test_money_is_checked_before_every_call(home: Path) -> None:
+    report = with_model(home, dollars=0.0)
+    assert report.stopped == "budget"
     assert report.calls == 0
     assert report.answer.answered_by == "extractive"

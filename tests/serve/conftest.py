@@ -229,3 +229,24 @@ def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add(made, [str(write_harbour(root / "harbour"))], collection="harbour")
         add(made, [str(root / "hill.vtt")], collection="hills")
     return root / "home"
+
+
+@pytest.fixture(scope="module")
+def harbour_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
+    """The harbour and the hills, opened once."""
+    with open_kb(harbour_home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the application over the harbour and the hills."""
+    transport = httpx.ASGITransport(create_app(harbour_kb), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
+    response = await client.get(path, params=params)
+    assert response.status_code == 200, response.text
+    return response.json()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from pydantic import BaseModel
+from tests.serve.conftest import got
 
 from wellread.ingest.run import add
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import open_kb
 from wellread.locators import format_time
 from wellread.serve.features.document_views import (
     RecordingsBody,
@@ -45,27 +46,6 @@ ONES: dict[str, type[BaseModel]] = {
     "/api/topics/osprey/timeline": TimelineBody,
     f"/api/documents/{MEETING}": WholeDocumentBody,
 }
-
-
-@pytest.fixture(scope="module")
-def archive_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
-    """The harbour and the hills, opened once; nothing is written."""
-    with open_kb(harbour_home, embedder=ReadableEmbedder()) as made:
-        yield made
-
-
-@pytest.fixture
-async def archive(archive_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the application over it."""
-    transport = httpx.ASGITransport(create_app(archive_kb), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        yield client
-
-
-async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
-    response = await client.get(path, params=params)
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 async def refused(client: httpx.AsyncClient, path: str, status: int, **params: Any) -> str:
@@ -107,65 +87,65 @@ def same_times(body: Any) -> int:
 
 @pytest.mark.parametrize("path", LISTS)
 async def test_a_list_has_its_shape_its_limits_and_its_errors(
-    archive: httpx.AsyncClient, path: str
+    harbour: httpx.AsyncClient, path: str
 ) -> None:
     needed, rows, model = LISTS[path]
-    whole = await got(archive, path, **needed)
+    whole = await got(harbour, path, **needed)
     assert model.model_validate(whole).model_dump(mode="json") == whole
     assert whole[rows]
     same_times(whole)
-    first = await got(archive, path, **needed, limit=1)
+    first = await got(harbour, path, **needed, limit=1)
     assert first[rows] == whole[rows][:1]
-    rest = await got(archive, path, **needed, offset=1)
+    rest = await got(harbour, path, **needed, offset=1)
     assert rest[rows][: len(whole[rows]) - 1] == whole[rows][1:]
     if whole["total"] is not None:
         assert whole["total"] == first["total"] == len(whole[rows])
-        far = await got(archive, path, **needed, offset=900)
+        far = await got(harbour, path, **needed, offset=900)
         assert (far[rows], far["total"]) == ([], whole["total"])
-    inside = await got(archive, path, **needed, topic="harbour")
+    inside = await got(harbour, path, **needed, topic="harbour")
     assert {one["collection"] for one in inside[rows]} == {"harbour"}
     for wrong in ({"limit": 0}, {"limit": 10_000}, {"offset": -1}, {"speakr": "x"}):
-        await refused(archive, path, 400, **needed, **wrong)
-    assert "sea" in await refused(archive, path, 404, **needed, topic="sea")
+        await refused(harbour, path, 400, **needed, **wrong)
+    assert "sea" in await refused(harbour, path, 404, **needed, topic="sea")
 
 
 @pytest.mark.parametrize("path", ONES)
 async def test_one_thing_has_its_shape_and_its_errors(
-    archive: httpx.AsyncClient, path: str
+    harbour: httpx.AsyncClient, path: str
 ) -> None:
-    body = await got(archive, path)
+    body = await got(harbour, path)
     model = ONES[path]
     assert model.model_validate(body).model_dump(mode="json") == body
     same_times(body)
     known = "limit" if "entities" in path else "speakr"
-    await refused(archive, path, 400, **{known: -1})
+    await refused(harbour, path, 400, **{known: -1})
     if path != "/api/topics":
         parts = path.split("/")
         parts[3] = "nothing of this name"
-        await refused(archive, "/".join(parts), 404)
+        await refused(harbour, "/".join(parts), 404)
 
 
 async def test_the_segments_of_a_recording_are_read_on_from_a_search(
-    archive: httpx.AsyncClient,
+    harbour: httpx.AsyncClient,
 ) -> None:
-    found = await got(archive, "/api/search", query="measure the noise", speaker="Ana Holm")
+    found = await got(harbour, "/api/search", query="measure the noise", speaker="Ana Holm")
     assert same_times(found) == 1
     (one,) = found["results"]
     assert (one["locator"], one["place"]["begin"]) == ("00:10 · Ana Holm", 10.0)
-    around = await got(archive, f"/api/segments/{one['passageId']}/context", before=1, after=1)
+    around = await got(harbour, f"/api/segments/{one['passageId']}/context", before=1, after=1)
     assert SurroundingsBody.model_validate(around).model_dump(mode="json") == around
     assert one["quote"] in around["passage"]["quote"]
-    await refused(archive, f"/api/segments/{one['passageId']}/context", 400, before=-1)
-    told = await got(archive, f"/api/videos/{one['documentId']}/transcript")
+    await refused(harbour, f"/api/segments/{one['passageId']}/context", 400, before=-1)
+    told = await got(harbour, f"/api/videos/{one['documentId']}/transcript")
     assert same_times(told) == len(told["turns"])
     assert told["turns"][-1]["locator"] == "1:00:02 · Ana Weir"
 
 
-async def test_what_has_no_time_and_no_speaker_has_null(archive: httpx.AsyncClient) -> None:
-    found = await got(archive, "/api/search", query="bells on the hook", topic="harbour", limit=1)
+async def test_what_has_no_time_and_no_speaker_has_null(harbour: httpx.AsyncClient) -> None:
+    found = await got(harbour, "/api/search", query="bells on the hook", topic="harbour", limit=1)
     (one,) = found["results"]
     assert (one["place"]["begin"], one["place"]["speaker"], one["speakers"]) == (None, None, [])
-    videos = {one["title"]: one for one in (await got(archive, "/api/videos"))["videos"]}
+    videos = {one["title"]: one for one in (await got(harbour, "/api/videos"))["videos"]}
     pier = videos["Sounds of the pier"]
     assert (pier["duration"], pier["speakers"]) == (None, [])
     assert videos["Captions"]["publishedAt"] is None
@@ -179,13 +159,13 @@ async def test_what_has_no_time_and_no_speaker_has_null(archive: httpx.AsyncClie
     [("/api/search", "engne"), ("/api/search/speaker/Ben Reed", "engne loud")],
 )
 async def test_a_misspelt_word_is_searched_for_as_it_was_meant(
-    archive: httpx.AsyncClient, path: str, query: str
+    harbour: httpx.AsyncClient, path: str, query: str
 ) -> None:
-    body = await got(archive, path, query=query)
+    body = await got(harbour, path, query=query)
     assert body["query"] == query
     assert body["notes"] == ["“engne” stands nowhere; “engine” was searched for"]
     assert any("engine" in one["quote"] for one in body["results"])
-    right = await got(archive, path, query=query.replace("engne", "engine"))
+    right = await got(harbour, path, query=query.replace("engne", "engine"))
     assert right["notes"] == []
     assert body["results"] == right["results"]
 
@@ -193,36 +173,36 @@ async def test_a_misspelt_word_is_searched_for_as_it_was_meant(
 # --- entities and stories ------------------------------------------------------------------
 
 
-async def test_entities_are_listed_filtered_and_ordered(archive: httpx.AsyncClient) -> None:
-    body = await got(archive, "/api/entities")
+async def test_entities_are_listed_filtered_and_ordered(harbour: httpx.AsyncClient) -> None:
+    body = await got(harbour, "/api/entities")
     (osprey,) = body["entities"]
     assert (osprey["title"], osprey["type"], osprey["mentionedIn"]) == ("Osprey", "vessel", 2)
     assert (body["types"], body["total"]) == ({"vessel": 1}, 1)
-    assert (await got(archive, "/api/entities", query="WHITE"))["total"] == 1
-    assert (await got(archive, "/api/entities", query="red"))["total"] == 0
-    assert (await got(archive, "/api/entities", type="vessel", order="title"))["total"] == 1
-    said = await refused(archive, "/api/entities", 404, type="ship")
+    assert (await got(harbour, "/api/entities", query="WHITE"))["total"] == 1
+    assert (await got(harbour, "/api/entities", query="red"))["total"] == 0
+    assert (await got(harbour, "/api/entities", type="vessel", order="title"))["total"] == 1
+    said = await refused(harbour, "/api/entities", 404, type="ship")
     assert said == "there is no entity of the type 'ship'"
-    await refused(archive, "/api/entities", 400, order="size")
+    await refused(harbour, "/api/entities", 400, order="size")
 
 
-async def test_stories_are_listed_by_date_and_found_by_words(archive: httpx.AsyncClient) -> None:
-    body = await got(archive, "/api/stories")
+async def test_stories_are_listed_by_date_and_found_by_words(harbour: httpx.AsyncClient) -> None:
+    body = await got(harbour, "/api/stories")
     assert body["stories"][0]["title"] == "Ferry Osprey breaks down"
     ferry = body["stories"][0]
     assert (ferry["items"], ferry["score"], body["query"]) == (2, None, "")
     told = ferry["summary"][0]
-    document = await got(archive, f"/api/documents/{told['documentId']}")
+    document = await got(harbour, f"/api/documents/{told['documentId']}")
     assert told["text"] == document["text"][slice(*told["sourceSpan"].values())]
-    assert (await archive.get(told["viewUrl"])).status_code == 200
-    early = await got(archive, "/api/stories", to="2026-02-15", **{"from": "2026-02-05"})
+    assert (await harbour.get(told["viewUrl"])).status_code == 200
+    early = await got(harbour, "/api/stories", to="2026-02-15", **{"from": "2026-02-05"})
     assert [one["title"] for one in early["stories"]] == ["Bakery wins prize for rye bread"]
     assert early["total"] == 1
-    found = await got(archive, "/api/stories", query="rye bread prize", limit=1)
+    found = await got(harbour, "/api/stories", query="rye bread prize", limit=1)
     assert found["stories"][0]["title"] == "Bakery wins prize for rye bread"
     assert (found["total"], found["stories"][0]["score"] > 0) == (None, True)
-    await refused(archive, "/api/stories", 400, **{"from": "2026", "to": "2025"})
-    whole = await got(archive, f"/api/topics/{ferry['id']}/timeline", kind="story")
+    await refused(harbour, "/api/stories", 400, **{"from": "2026", "to": "2025"})
+    whole = await got(harbour, f"/api/topics/{ferry['id']}/timeline", kind="story")
     assert whole["total"] == 2
 
 
@@ -250,6 +230,6 @@ async def test_a_paper_has_authors_abstract_and_key_findings(tmp_path: Path) -> 
     assert opened.status_code == 200
 
 
-async def test_what_is_no_paper_has_neither(archive: httpx.AsyncClient) -> None:
-    body = await got(archive, "/api/documents/Handbook")
+async def test_what_is_no_paper_has_neither(harbour: httpx.AsyncClient) -> None:
+    body = await got(harbour, "/api/documents/Handbook")
     assert (body["abstract"], body["keyFindings"]) == (None, [])

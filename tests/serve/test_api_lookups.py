@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 from pydantic import BaseModel
+from tests.serve.conftest import got
 
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase
 from wellread.library.timelines import Timeline
 from wellread.serve.features.document_views import (
     DocumentsBody,
@@ -25,31 +25,9 @@ from wellread.serve.features.document_views import (
 from wellread.serve.features.passage_views import ResultsBody, SurroundingsBody
 from wellread.serve.features.timeline_views import TimelineBody, TopicsBody, timeline_body
 from wellread.serve.server.app import create_app
-from wellread.testing.embedding import ReadableEmbedder
 
 DOCS = Path(__file__).parents[2] / "docs" / "api-guide.md"
 MEETING = "Harbour meeting"
-
-
-@pytest.fixture(scope="module")
-def harbour_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
-    """The harbour and the hills, opened once."""
-    with open_kb(harbour_home, embedder=ReadableEmbedder()) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the application over the harbour and the hills."""
-    transport = httpx.ASGITransport(create_app(harbour_kb), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-        yield client
-
-
-async def got(client: httpx.AsyncClient, path: str, **params: Any) -> Any:
-    response = await client.get(path, params=params)
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 async def refused(client: httpx.AsyncClient, path: str, **params: Any) -> tuple[int, str, str]:

@@ -212,7 +212,7 @@ async def test_a_cancelled_run_answers_from_what_it_has(
     told = await events(client, run["id"])
     assert told[-1][2]["state"] == "cancelled"
     report = (await got(client, run["id"]))["report"]
-    assert (report["stopped"], report["rounds"]) == ("cancelled", 2)
+    assert (report["stopped"], report["rounds"]) == ("cancelled", 1)
     assert "cancelled" in report["warning"]
     again = await client.post(f"/api/research/{run['id']}/cancel")
     assert (again.status_code, again.json()["error"]) == (409, "conflict")

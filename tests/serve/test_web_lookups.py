@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -51,18 +51,6 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 def over(kb: KnowledgeBase) -> httpx.AsyncClient:
     transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url=BASE_URL)
-
-
-@pytest.fixture(scope="module")
-def harbour_kb(harbour_home: Path) -> Iterator[KnowledgeBase]:
-    with open_kb(harbour_home, embedder=ReadableEmbedder()) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def harbour(harbour_kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
-    async with over(harbour_kb) as opened:
-        yield opened
 
 
 @pytest.fixture

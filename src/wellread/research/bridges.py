@@ -39,35 +39,45 @@ class Bridge:
     query: str
 
 
-def bridges_of(
-    kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
-) -> list[Bridge]:
-    """At most four names to look for: titles that the best documents name, then other names.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What may lead on: the passages read, and the limits that a name has to keep to.
+
+    Attributes:
+        topic: what the question is about.
+        filters: the limits of the question.
+        known: names that were looked for before, each as ``name_key`` writes it.
+    """
+
+    kb: KnowledgeBase
+    analysis: Analysis
+    pool: Pool
+    topic: str
+    filters: Filters
+    known: Collection[str] = ()
+
+
+def titles_named(trail: Trail, most: int) -> tuple[list[Bridge], int]:
+    """At most four titles of other documents that the best passages of the first ones name.
+
+    They are searched for together with what that passage leaves open, all of one passage at a time.
 
     Args:
-        topic: what the question is about.
-        known: names that were looked for before, each as ``name_key`` writes it.
+        most: searches that may be made.
+
+    Returns:
+        The titles, the most promising first, and how many searches were made, six at most.
 
     Raises:
         UnknownCollectionError, FingerprintError, StoreError, ModelError: as a search.
     """
-    titled = _titles_named(kb, analysis, pool, topic, known)[:MOST]
-    taken = {*known, *(name_key(one.name) for one in titled)}
-    rest = MOST - len(titled)
-    return [*titled, *(_rare_names(kb, analysis, pool, topic, taken)[:rest] if rest else [])]
-
-
-def _titles_named(
-    kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
-) -> list[Bridge]:
-    """Titles of other documents that stand in the best passage of one of the first documents.
-
-    They are searched for together with what that passage leaves open, all of one passage at a time.
-    """
-    asked = analysis.parsed.stem_set
-    limits = Filters(collections=analysis.filters.collections)
+    kb, pool, topic = trail.kb, trail.pool, trail.topic
+    asked = trail.analysis.parsed.stem_set
     worth: dict[str, tuple[float, str]] = {}
+    made = 0
     for hit in pool.first_of(ANCHORS):
+        if made == most:
+            break
         names = [one for one in parse(hit.passage.text).names if not parse(one).stem_set <= asked]
         if not names:
             continue
@@ -75,11 +85,12 @@ def _titles_named(
         left = " ".join(word for word in parse(topic).words if not parse(word).stem_set <= told)
         query = f"{'; '.join(names[:MOST_NAMES])} {left}"
         text, missing = f" {name_key(hit.passage.text)} ", asked - told
-        for found in look(kb, query, limits, purpose=hit.document.title, limit=DEPTH).hits:
+        made += 1
+        for found in look(kb, query, trail.filters, purpose=hit.document.title, limit=DEPTH).hits:
             title = found.document.title.partition(" (")[0]
             key = name_key(title)
             own = found.document.id == hit.document.id
-            if own or not key or key in known or f" {key} " not in text:
+            if own or not key or key in trail.known or f" {key} " not in text:
                 continue
             held = parse(f"{found.document.title}\n{found.passage.text}").stem_set
             value = hit.score * (0.5 + len(held & missing) / max(1, len(missing)))
@@ -87,15 +98,21 @@ def _titles_named(
                 worth[key] = (value, title)
     order = sorted(worth, key=lambda key: (-worth[key][0], key))
     seen = {name_key(title) for title in pool.titles(BEHIND)}
-    return [Bridge(name=worth[key][1], query=worth[key][1]) for key in order if key not in seen]
+    found_titles = [
+        Bridge(name=worth[key][1], query=worth[key][1]) for key in order if key not in seen
+    ]
+    return found_titles[:MOST], made
 
 
-def _rare_names(
-    kb: KnowledgeBase, analysis: Analysis, pool: Pool, topic: str, known: Collection[str]
-) -> list[Bridge]:
-    """Names that are frequent among the nearest passages and rare in the material."""
-    asked = analysis.parsed.stem_set
-    near = pool.nearness(kb, topic)
+def rare_names(trail: Trail) -> list[Bridge]:
+    """At most four names, frequent among the nearest passages and rare in the material.
+
+    Raises:
+        StoreError: the catalogue or the index cannot be read.
+    """
+    pool, known = trail.pool, trail.known
+    asked = trail.analysis.parsed.stem_set
+    near = pool.nearness(trail.kb, trail.topic)
     worth: dict[str, float] = defaultdict(float)
     seen: dict[str, set[str]] = defaultdict(set)
     told: dict[str, frozenset[str]] = {}
@@ -116,15 +133,15 @@ def _rare_names(
     likely = sorted(worth, key=lambda key: (-worth[key], key))[:MOST_COUNTED]
     scored = []
     for key in likely:
-        count, titled = _held(kb, analysis, spelt[key], key)
+        count, titled = _held(trail, spelt[key], key)
         rarity = math.log((COUNTED_TO + 1) / (1 + min(count, COUNTED_TO)))
         frequent = len(seen[key]) > 1 or titled
         if frequent and count > len(seen[key]):
             scored.append((worth[key] * rarity * (TITLE if titled else 1.0), key))
     scored.sort(key=lambda one: (-one[0], one[1]))
     return [
-        Bridge(name=spelt[key], query=f"{spelt[key]} {_open(topic, told[key])}")
-        for value, key in scored
+        Bridge(name=spelt[key], query=f"{spelt[key]} {_open(trail.topic, told[key])}")
+        for value, key in scored[:MOST]
         if value > 0
     ]
 
@@ -140,11 +157,10 @@ def _is_name(name: str) -> bool:
     return name[:1].isupper() and len(words) <= LONGEST_NAME and any(map(str.isalpha, words[0]))
 
 
-def _held(kb: KnowledgeBase, analysis: Analysis, name: str, key: str) -> tuple[int, bool]:
+def _held(trail: Trail, name: str, key: str) -> tuple[int, bool]:
     """How many passages hold ``name``, up to ``COUNTED_TO``; whether a document is called so."""
-    limits = Filters(collections=analysis.filters.collections)
-    found = kb.live().index.search_text(name, limits, COUNTED_TO)
-    passages = kb.catalogue.live_passages([one.passage_id for one in found]).values()
+    found = trail.kb.live().index.search_text(name, trail.filters, COUNTED_TO)
+    passages = trail.kb.catalogue.live_passages([one.passage_id for one in found]).values()
     titled = any(name_key(_title(one)) == key for one in passages)
     words = r"[\W_]+".join(map(re.escape, key.split()))
     held = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)

@@ -12,11 +12,10 @@ from wellread.ask.write.candidate_sentences import Option, is_sentence, options_
 from wellread.ask.write.passage_reading import Chooser
 from wellread.ask.write.sentence_score import features_of, promising, score
 from wellread.kb import KnowledgeBase
-from wellread.models.reader import Excerpt
 from wellread.questions import Analysis
 from wellread.reports import Facet
 from wellread.research.facets import ABOUT, topic_of
-from wellread.research.pool import WORDS, Pool, evidence_of
+from wellread.research.pool import Pool, evidence_of
 from wellread.text.english_common import COMMON_WORDS
 from wellread.text.parsed import parse
 from wellread.types import Hit
@@ -148,27 +147,18 @@ def _nearest(
 ) -> Mapping[str, float]:
     """The passages found for some facets, the nearest to ``text`` first, each with its nearness."""
     names = {one.id for one in facets}
-    hits = [hit for known, hit in pool.hits.items() if names & pool.ranks[known].keys()]
     if not text:
-        return {hit.passage.id: 1.0 for hit in hits}
-    read = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
-    close = kb.lexical.relevance(text, read).tolist()
-    near = {
-        hit.passage.id: WORDS * words + (1 - WORDS) * max(0.0, hit.similarity or 0.0)
-        for hit, words in zip(hits, close, strict=True)
-    }
+        own = (known for known in pool.hits if names & pool.ranks[known].keys())
+        return dict.fromkeys(own, 1.0)
+    near = pool.nearness(kb, text, names)
     order = sorted(near, key=lambda known: (-near[known], known))
     return {known: near[known] for known in order[:most]}
 
 
 def _near(evidence: Sequence[Evidence], held: Mapping[int, float]) -> list[Evidence]:
     """The evidence with nearness in place of each hit's score."""
-
-    def scored(hit: Hit, value: float) -> Hit:
-        return replace(hit, score=value)
-
     return [
-        replace(piece, hit=scored(piece.hit, held.get(at, 0.0)))
+        replace(piece, hit=replace(piece.hit, score=held.get(at, 0.0)))
         for at, piece in enumerate(evidence)
     ]
 

@@ -19,7 +19,7 @@ from wellread.text.english_common import COMMON_WORDS
 from wellread.text.parsed import parse
 from wellread.types import DocumentFacts, Passage
 
-MOST = 12  # parts of one document
+MOST_PARTS = 12  # of one document
 SECTION_LEVELS = 3
 WINDOW = 3  # passages on each side of a possible cut
 PASSAGES_OF_A_STRETCH = 4  # on average, at least
@@ -35,8 +35,10 @@ class DocumentPart:
     headed: bool
 
 
-def parts_of_document(kb: KnowledgeBase, document: DocumentFacts) -> list[DocumentPart]:
-    """At most twelve parts of ``document``, in reading order.
+def parts_of_document(
+    kb: KnowledgeBase, document: DocumentFacts, most: int = MOST_PARTS
+) -> list[DocumentPart]:
+    """At most ``most`` parts of ``document``, in reading order.
 
     Raises:
         StoreError: the catalogue cannot be read.
@@ -53,9 +55,9 @@ def parts_of_document(kb: KnowledgeBase, document: DocumentFacts) -> list[Docume
     for depth in range(SECTION_LEVELS, 0, -1):
         runs = _runs([path[:depth] for path in paths])
         named = {paths[begin][:depth] for begin, _ in runs if paths[begin]}
-        if len(named) > 1 and len(runs) <= MOST:
+        if len(named) > 1 and len(runs) <= most:
             return [_headed(passages[begin:end], paths[begin][:depth]) for begin, end in runs]
-    return _stretches(passages, marks)
+    return _stretches(passages, marks, most)
 
 
 def _runs(keys: Sequence[tuple[str, ...]]) -> list[tuple[int, int]]:
@@ -73,9 +75,9 @@ def _headed(passages: Sequence[Passage], path: tuple[str, ...]) -> DocumentPart:
     return DocumentPart(title=title, passages=tuple(one.id for one in passages), headed=bool(path))
 
 
-def _stretches(passages: Sequence[Passage], marks: Marks) -> list[DocumentPart]:
+def _stretches(passages: Sequence[Passage], marks: Marks, most: int) -> list[DocumentPart]:
     bags = [Counter(_telling(passage.text)) for passage in passages]
-    cuts = _cuts(bags, min(MOST, max(1, len(passages) // PASSAGES_OF_A_STRETCH)))
+    cuts = _cuts(bags, min(most, max(1, len(passages) // PASSAGES_OF_A_STRETCH)))
     held = [sum(bags[begin:end], Counter[str]()) for begin, end in pairwise(cuts)]
     parts = []
     for number, (begin, end) in enumerate(pairwise(cuts)):

@@ -16,9 +16,9 @@ from wellread.ask.retrieve.relax import both, search_within
 from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint
-from wellread.reports import Facet, FacetKind
+from wellread.reports import MOST_FACETS, Facet, FacetKind
 from wellread.research.date_periods import periods_of
-from wellread.research.document_sections import parts_of_document
+from wellread.research.document_sections import MOST_PARTS, parts_of_document
 from wellread.text.english_catalogue import (
     ANY_DOCUMENT,
     DOCUMENT_NOUNS,
@@ -116,7 +116,7 @@ def facets_of(kb: KnowledgeBase, analysis: Analysis, first: FirstLook) -> tuple[
     made = _Made(base=first.filters)
     if first.whole:
         for document in first.whole:
-            _sections(kb, made, document, several=len(first.whole) > 1)
+            _sections(kb, made, document, len(first.whole))
         return tuple(made.facets)
     made.add("question", "In general", analysis.searched, why="the question as it was asked")
     _sides(made, analysis)
@@ -127,7 +127,7 @@ def facets_of(kb: KnowledgeBase, analysis: Analysis, first: FirstLook) -> tuple[
         _speakers(made, analysis, about)
         _values(kb, made, analysis, about)
         _best_document(kb, made, analysis, first.hits)
-    return tuple(made.facets)
+    return tuple(made.facets[:MOST_FACETS])
 
 
 @dataclass(slots=True)
@@ -264,7 +264,8 @@ def _best_document(kb: KnowledgeBase, made: _Made, analysis: Analysis, hits: Seq
             )
 
 
-def _sections(kb: KnowledgeBase, made: _Made, document: DocumentFacts, *, several: bool) -> None:
-    for part in parts_of_document(kb, document):
-        title = f"{document.title}: {part.title}" if several else part.title
+def _sections(kb: KnowledgeBase, made: _Made, document: DocumentFacts, documents: int) -> None:
+    """The parts of one of so many documents, so that all of them together find room."""
+    for part in parts_of_document(kb, document, min(MOST_PARTS, MOST_FACETS // documents)):
+        title = f"{document.title}: {part.title}" if documents > 1 else part.title
         made.read(title, part.passages, why=f"a part of “{document.title}”")

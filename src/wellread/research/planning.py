@@ -10,6 +10,7 @@ from typing import Any
 from anyio import to_thread
 
 from wellread.answers import Question
+from wellread.ask.retrieve.relax import both
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
@@ -17,13 +18,13 @@ from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
-from wellread.reports import Facet, Limits, ResearchPlan, ResearchRequest
+from wellread.reports import MOST_FACETS, Facet, Limits, ResearchPlan, ResearchRequest
+from wellread.research.bridges import ANCHORS
 from wellread.research.bridges import MOST as BRIDGES
 from wellread.research.facets import FirstLook, facets_of, look_first
-from wellread.research.run_state import MOST_FACETS
 from wellread.types import Filters
 
-SEARCH_SECONDS, WRITE_SECONDS = 0.06, 2.0  # on two cores, as measured (benchmarks/RESULTS.md)
+SEARCH_SECONDS, WRITE_SECONDS = 0.06, 2.0  # roughly, on two cores
 CALL_SECONDS = 15.0  # of a language model
 ROUND_TOKENS, SECTION_TOKENS = 6_000, 3_000  # read in one call; as many as may be are written
 
@@ -115,7 +116,7 @@ def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> 
 
 
 def _given(facets: tuple[Facet, ...], border: Filters) -> tuple[Facet, ...]:
-    """Facets of somebody else's making: none reaches beyond the collections of the question.
+    """Facets of somebody else's making: none reaches beyond the limits of the question.
 
     They are numbered anew, since those that a run finds go on from their number.
     """
@@ -130,15 +131,10 @@ def _given(facets: tuple[Facet, ...], border: Filters) -> tuple[Facet, ...]:
             "each part of a plan needs an id of its own and words to search for",
             hint="take the plan as it was shown, and change titles and queries only",
         )
-    kept = []
-    for number, one in enumerate(facets, 1):
-        outside = border.collections and not set(one.filters.collections) <= set(border.collections)
-        bare = not one.filters.collections
-        filters = (
-            replace(one.filters, collections=border.collections) if outside or bare else one.filters
-        )
-        kept.append(replace(one, id=f"f{number}", filters=filters))
-    return tuple(kept)
+    return tuple(
+        replace(one, id=f"f{number}", filters=both(border, one.filters) or border)
+        for number, one in enumerate(facets, 1)
+    )
 
 
 def _estimated(
@@ -149,7 +145,7 @@ def _estimated(
     limits: Limits,
 ) -> ResearchPlan:
     """The plan with what it takes at most, by what such runs took."""
-    later = max(0, limits.rounds - 1) * BRIDGES
+    later = ANCHORS + (limits.rounds - 1) * BRIDGES if limits.rounds > 1 else 0
     searched = sum(not one.passages for one in facets)
     searches = min(limits.searches, searched + later)
     seconds = searches * SEARCH_SECONDS + WRITE_SECONDS

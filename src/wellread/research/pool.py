@@ -69,9 +69,19 @@ class Pool:
                 best[document] = min(value, best.get(document, value))
         return sorted(best, key=lambda one: best[one])
 
-    def nearness(self, kb: KnowledgeBase, text: str) -> dict[str, float]:
-        """How near each passage is to ``text``, 0-1, by words and by the cosine of its search."""
-        hits = list(self.hits.values())
+    def nearness(
+        self, kb: KnowledgeBase, text: str, facets: Collection[str] = ()
+    ) -> dict[str, float]:
+        """How near each passage is to ``text``, 0-1, by words and by the cosine of its search.
+
+        Args:
+            facets: only the passages found for one of them; all when empty.
+        """
+        hits = [
+            hit
+            for known, hit in self.hits.items()
+            if not facets or not self.ranks[known].keys().isdisjoint(facets)
+        ]
         read = [Excerpt(text=hit.passage.text, title=hit.passage.context) for hit in hits]
         close = kb.lexical.relevance(text, read).tolist()
         return {

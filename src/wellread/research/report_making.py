@@ -41,6 +41,7 @@ from wellread.research.report_text import (
     IN_SUMMARY,
     MOST_LISTED,
     ReportPage,
+    disagreements,
     looked_for,
     not_used,
     section_draft,
@@ -170,7 +171,7 @@ def _composed(state: RunState, material: Material) -> Report:
     facets = [one for one in state.facets if _told(one, material.drafts)]
     for facet in facets if state.pool.hits else ():
         report.section(facet, material.drafts.get(facet.id))
-    _conflicts(report, material.quick)
+    report.conflicts = disagreements(report, material.quick)
     dated = timeline(report)
     looked_for(report, state.facets)
     documents = _read(state, report)
@@ -221,21 +222,6 @@ def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
     draft = section_draft(kb, material.analysis, material.candidates, chosen)
     if draft.checked:
         report.add(draft)
-
-
-def _conflicts(report: ReportPage, quick: Answer | None) -> None:
-    """What the sources disagree on, each view with what it rests on."""
-    if quick is None or not quick.conflicts:
-        return
-    report.heading("What the sources disagree on")
-    cited = {one.id: one.document_id for one in quick.citations}
-    lines = []
-    for conflict in quick.conflicts:
-        lines.append(f"- {conflict.about}{f' ({conflict.reason})' if conflict.reason else ''}")
-        for view in conflict.views:
-            marks = report.markers([cited[one] for one in view.citations if one in cited])
-            lines.append(f"  - {' '.join(view.text.split())} {marks}".rstrip())
-    report.page.text += "\n".join(lines)
 
 
 def _read(state: RunState, report: ReportPage) -> list[ReadDocument]:
@@ -292,7 +278,7 @@ def _answer(
         mode="deep",
         session_id=turn.question.session_id,
         data_gaps=tuple(dict.fromkeys((*(quick.data_gaps if quick else ()), *gaps))),
-        conflicts=(),
+        conflicts=report.conflicts,
         premises=quick.premises if quick else (),
         related=tuple(unused[:MOST_LISTED]),
         notes=tuple(dict.fromkeys(notes)),

@@ -8,16 +8,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Evidence
+from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Conflict, Evidence
 from wellread.ask.deliver.cite import CitedText, add_draft, styled
 from wellread.ask.deliver.prune_draft import pruned
-from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import DatedSentence, Facet, MatrixCell, ReadDocument, ReportSection
 from wellread.research.candidates import Candidates
-from wellread.research.model.model_writing import SectionDraft
+from wellread.research.model.model_writing import SectionDraft, checked_claims
 from wellread.research.selecting import Selected
 from wellread.types import DocumentFacts, Span
 
@@ -37,6 +36,7 @@ class ReportPage:
     sections: list[ReportSection] = field(default_factory=list)
     matrix: list[MatrixCell] = field(default_factory=list)
     summary: Span = field(default_factory=lambda: Span(start=0, end=0))
+    conflicts: tuple[Conflict, ...] = ()
     dropped: int = 0
 
     def heading(self, title: str) -> int:
@@ -133,31 +133,10 @@ def section_draft(
         ]
     used = {key for claim in claims for key in claim.keys}
     evidence = [piece for piece in candidates.evidence if piece.key in used]
-    return checked_draft(kb, analysis, "\n".join(lines), claims, evidence)
-
-
-def checked_draft(
-    kb: KnowledgeBase,
-    analysis: Analysis,
-    text: str,
-    claims: Sequence[Claim],
-    evidence: Sequence[Evidence],
-) -> SectionDraft:
-    """``text`` with the claims that the evidence bears out, and no others.
-
-    Raises:
-        ModelError: the embedder could not be run or reached.
-    """
-    found = check_claims(
-        claims,
-        evidence,
-        kb.checker,
-        voices=analysis.voices,
-        reader=kb.reader,
-        most=kb.settings.reader.most,
+    found = checked_claims(kb, claims, evidence, analysis.voices)
+    text, kept = pruned(
+        "\n".join(lines), found, [item for item in found if item.verdict.name.supports]
     )
-    kept = [item for item in found if item.verdict.name.supports]
-    text, kept = pruned(text, found, kept)
     return SectionDraft(
         text=text if kept else "",
         checked=tuple(kept),
@@ -188,6 +167,38 @@ def _by_document(
 
 
 # --- what follows the sections --------------------------------------------------------------------
+
+
+def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, ...]:
+    """What the sources disagree on, each view with what it rests on, by the report's numbers."""
+    if quick is None or not quick.conflicts:
+        return ()
+    places = {(one.document_id, one.source_span): one.id for one in report.page.citations}
+    new = {
+        one.id: places[one.document_id, one.source_span]
+        for one in quick.citations
+        if (one.document_id, one.source_span) in places
+    }
+    told = tuple(
+        replace(
+            conflict,
+            views=tuple(
+                replace(view, citations=tuple(new[one] for one in view.citations if one in new))
+                for view in conflict.views
+            ),
+        )
+        for conflict in quick.conflicts
+    )
+    by_number = {one.id: one.document_id for one in report.page.citations}
+    report.heading("What the sources disagree on")
+    lines = []
+    for conflict in told:
+        lines.append(f"- {conflict.about}{f' ({conflict.reason})' if conflict.reason else ''}")
+        for view in conflict.views:
+            marks = report.markers([by_number[one] for one in view.citations])
+            lines.append(f"  - {' '.join(view.text.split())} {marks}".rstrip())
+    report.page.text += "\n".join(lines)
+    return told
 
 
 def timeline(report: ReportPage) -> tuple[DatedSentence, ...]:

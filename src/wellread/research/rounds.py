@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from functools import partial
+from dataclasses import dataclass, replace
+from typing import Any
 
 import anyio
 from anyio import to_thread
 
 from wellread.ask.retrieve.search import look
+from wellread.codec import from_plain, to_plain
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import Facet, ProgressEvent
-from wellread.research.bridges import Bridge, bridges_of, name_key
+from wellread.research.bridges import MOST, Bridge, Trail, name_key, rare_names, titles_named
 from wellread.research.facets import topic_of
 from wellread.research.run_state import RunState, hits_from_plain, hits_to_plain
-from wellread.types import Hit
+from wellread.types import DocumentFacts, Filters, Hit
 
 DEPTH = 40  # passages of one search
 TOP = 10  # of these; a round that finds none of them new has found nothing new
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedOn:
+    """What a round leads on to, and how many searches it took to tell."""
+
+    bridges: tuple[Bridge, ...]
+    searches: int
 
 
 async def search_plan(state: RunState) -> AsyncIterator[ProgressEvent]:
@@ -57,7 +67,7 @@ async def search_bridges(state: RunState, analysis: Analysis) -> AsyncIterator[P
         if not state.fresh:
             state.stopped = "no_new_evidence"
             return
-    state.stopped = "complete"
+    state.stopped = state.stopped or "complete"
 
 
 async def _one_round(state: RunState, facets: Sequence[Facet]) -> AsyncIterator[ProgressEvent]:
@@ -123,21 +133,55 @@ def _found(kb: KnowledgeBase, facet: Facet) -> list[Hit]:
     if not facet.passages:
         return look(kb, facet.query, facet.filters, purpose=facet.title, limit=DEPTH).hits
     passages = kb.catalogue.live_passages(list(facet.passages))
-    facts = kb.catalogue.facts({one.document_id for one in passages.values()})
+    plain = [[one.id, one.document_id, 1.0, None] for one in passages.values()]
+    found = {hit.passage.id: hit for hit in hits_from_plain(kb, plain)}
     return [
-        Hit(passage=passages[known], document=facts[passages[known].document_id], score=1.0)
+        found[known]
         for known in facet.passages
-        if known in passages and passages[known].document_id in facts
+        if known in found and _inside(found[known].document, facet.filters)
     ]
 
 
+def _inside(document: DocumentFacts, limits: Filters) -> bool:
+    """Whether passages that are named, not searched for, are inside the border of the question."""
+    collections, documents = limits.collections, limits.document_ids
+    return (not collections or document.collection in collections) and (
+        not documents or document.id in documents
+    )
+
+
 async def _bridges(state: RunState, analysis: Analysis, asked: set[str]) -> list[Bridge]:
-    """Names to look for next; none twice."""
-    topic = topic_of(analysis)
-    look_for = partial(bridges_of, state.kb, analysis, state.pool, topic, asked)
-    found = await to_thread.run_sync(look_for)
-    asked.update(name_key(one.name) for one in found)
-    return found
+    """Names to look for next; none twice, and none where a limit is reached.
+
+    How often a name stands in the material is looked up; that counts as no search.
+    """
+    key = f"bridges/{state.rounds}"
+    if not state.has(key):
+        state.stopped = await state.reason_to_stop()
+        if state.stopped is not None:
+            return []
+        await state.keep(key, await to_thread.run_sync(_leading_on, state, analysis, asked))
+    found = from_plain(LedOn, state.journal[key])
+    state.searched(found.searches)
+    asked.update(name_key(one.name) for one in found.bridges)
+    return list(found.bridges)
+
+
+def _leading_on(state: RunState, analysis: Analysis, asked: set[str]) -> Any:
+    """Titles after the first round; where they are few, and later, rare names."""
+    trail = Trail(
+        kb=state.kb,
+        analysis=analysis,
+        pool=state.pool,
+        topic=topic_of(analysis),
+        filters=state.filters,
+        known=asked,
+    )
+    titled, searches = titles_named(trail, state.searches_left) if state.rounds == 1 else ([], 0)
+    taken = {*asked, *(name_key(one.name) for one in titled)}
+    rest = MOST - len(titled)
+    rare = rare_names(replace(trail, known=taken))[:rest] if rest else []
+    return to_plain(LedOn(bridges=(*titled, *rare), searches=searches))
 
 
 def _facet(state: RunState, bridge: Bridge) -> Facet:

@@ -21,11 +21,10 @@ from wellread.errors import RequestError, StoreError
 from wellread.ingest.pipeline.commit import locked
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
-from wellread.reports import Facet, Limits, StopReason
+from wellread.reports import MOST_FACETS, Facet, Limits, StopReason
 from wellread.research.pool import Pool
 from wellread.types import Filters, Hit
 
-MOST_FACETS = 24
 RUNS_FOLDER = "research"  # of the home; a locked file for each run that is worked on
 LOCK_SECONDS = 1.0  # who only looks whether somebody works on a run is quicker than that
 STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
@@ -149,9 +148,14 @@ class RunState:
                 ) from None
             raise
 
-    def searched(self) -> None:
-        """A search is about to begin."""
-        self.searches += 1
+    @property
+    def searches_left(self) -> int:
+        """How many more may be made."""
+        return max(0, self.limits.searches - self.searches)
+
+    def searched(self, times: int = 1) -> None:
+        """A search is about to begin, or some were made."""
+        self.searches += times
 
     def add(self, facet: str, hits: Sequence[Hit]) -> int:
         """Put passages into what was read; how many were new."""

@@ -58,7 +58,7 @@ def test_a_conversation_goes_on(official: openai.OpenAI) -> None:
 
 
 def test_responses_whole_streamed_and_gone_on_with(official: openai.OpenAI) -> None:
-    whole = official.responses.create(model="wellread", input=ROOF)
+    whole: Any = official.responses.create(model="wellread", input=ROOF)
     assert "repaired in March" in whole.output_text
     with official.responses.stream(model="wellread", input=ROOF) as stream:
         text = "".join(one.delta for one in stream if one.type == "response.output_text.delta")
@@ -70,7 +70,7 @@ def test_responses_whole_streamed_and_gone_on_with(official: openai.OpenAI) -> N
     more: Any = official.responses.create(
         model="wellread", input="And who said so?", previous_response_id=whole.id
     )
-    assert more.wellread["session_id"] == whole.model_extra["wellread"]["session_id"]  # type: ignore[index]
+    assert more.wellread["session_id"] == whole.wellread["session_id"]
 
 
 def test_models_and_errors(official: openai.OpenAI) -> None:
@@ -79,8 +79,9 @@ def test_models_and_errors(official: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError) as missing:
         official.models.retrieve("gpt-9")
     assert missing.value.code == "model_not_found"
+    asked: Any = {"model": "wellread", "messages": [user(COST)], "n": 2}
     with pytest.raises(openai.BadRequestError) as bad:
-        official.chat.completions.create(model="wellread", messages=[user(COST)], n=2)  # type: ignore[list-item]
+        official.chat.completions.create(**asked)
     assert bad.value.param == "n"
 
 

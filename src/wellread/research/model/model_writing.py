@@ -227,7 +227,7 @@ def _kept(
     )
     if draft.text.strip(" .*_").upper() == NOT_FOUND:
         return said
-    checked = _checked(kb, draft.claims, evidence, voices)
+    checked = checked_claims(kb, draft.claims, evidence, voices)
     text, kept = pruned(draft.text, checked, [item for item in checked if _borne_out(item)])
     removed = len(checked) - len(kept)
     if not kept:
@@ -240,7 +240,7 @@ def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence])
     reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
     chooser = Chooser(sentences=reader, meaning=kb.lexical)
     written = by_extraction(analysis, evidence, chooser, kb.settings.qa.max_sentences)
-    checked = _checked(kb, written.claims, evidence, analysis.voices)
+    checked = checked_claims(kb, written.claims, evidence, analysis.voices)
     text, kept = pruned(written.text, checked, [item for item in checked if _borne_out(item)])
     if not kept:
         return SectionDraft()
@@ -248,9 +248,14 @@ def _chosen(kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence])
     return SectionDraft(text=text, checked=tuple(kept), by=EXTRACTIVE, removed=removed)
 
 
-def _checked(
+def checked_claims(
     kb: KnowledgeBase, claims: Sequence[Claim], evidence: Sequence[Evidence], voices: Sequence[str]
 ) -> list[Checked]:
+    """The claims with their verdicts and the citations that they deserve.
+
+    Raises:
+        ModelError: the embedder could not be run or reached.
+    """
     return check_claims(
         claims,
         evidence,

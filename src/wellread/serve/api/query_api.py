@@ -7,6 +7,7 @@ own; when it is up the reply is 504, in the same shape, with what was found unti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -19,8 +20,8 @@ from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import reading
 from wellread.kb import KnowledgeBase
-from wellread.reports import Limits, ProgressEvent, Report, ReportEvent, ResearchRequest
-from wellread.research.research import research
+from wellread.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
+from wellread.research.research import research, usual_limits
 from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.asking.archive_answers import (
@@ -103,7 +104,7 @@ async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response
 
 async def _deep(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:
     seconds = kb.settings.serve.research_seconds
-    wanted = ResearchRequest(question=asked, limits=Limits(seconds=seconds))
+    wanted = ResearchRequest(question=asked, limits=replace(usual_limits(kb), seconds=seconds))
     report: Report | None = None
     progress: list[ProgressEvent] = []
     with move_on_after(seconds + FINISHING):

@@ -23,7 +23,7 @@ from wellread.reports import (
     ResearchPlan,
     ResearchRequest,
 )
-from wellread.research.research import research
+from wellread.research.research import research, usual_limits
 from wellread.serve.features.asking.answer_bodies import answer_body
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
@@ -118,7 +118,8 @@ async def delivering(kb: KnowledgeBase, asked: Asked) -> AsyncIterator[Progress 
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if asked.model.deep:
-        async for done in research(kb, ResearchRequest(question=asked.question)):
+        wanted = ResearchRequest(question=asked.question, limits=usual_limits(kb))
+        async for done in research(kb, wanted):
             if isinstance(done, ReportEvent):
                 yield await _delivered(kb, asked, done.report.answer, done.report)
             else:
