@@ -179,15 +179,18 @@ async def test_a_researched_answer_tells_of_the_run(client: httpx.AsyncClient) -
     )
 
 
+@pytest.mark.parametrize("model", ["wellread", "wellread-deep"])
 async def test_what_may_not_be_kept_is_gone_when_it_is_given(
-    client: httpx.AsyncClient, kb: KnowledgeBase
+    client: httpx.AsyncClient, kb: KnowledgeBase, model: str
 ) -> None:
-    body = (await complete(client, COST, store=False)).json()
+    body = (await complete(client, COST, model=model, store=False)).json()
     assert "2.6 million euros" in body["choices"][0]["message"]["content"]
     assert not body["wellread"]["kept"]
     assert "[proof]" not in body["choices"][0]["message"]["content"]
     assert kb.catalogue.answers() == []
     assert kb.catalogue.sessions.of("") == []
+    assert kb.catalogue.research.newest() == []
+    assert kb.catalogue.gaps() == []
     await complete(client, COST)
     assert len(kb.catalogue.answers()) == 1
 

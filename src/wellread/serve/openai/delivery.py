@@ -205,6 +205,8 @@ async def _delivered(
 ) -> Delivered:
     if not asked.kept:
         await to_thread.run_sync(kb.catalogue.sessions.remove, answer.session_id, OWNER)
+        if report is not None:
+            await to_thread.run_sync(kb.catalogue.research.remove, report.id)
     shown = Shown(
         base=asked.base,
         kept=asked.kept,
