@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
-from urllib.parse import quote
 
-from wellread.answer_text import markers_after
+from wellread.answer_text import escaped, link_target, markers_after
 from wellread.answers import Answer, Citation, Conflict, Sentence, Table
 from wellread.ask.deliver.cite import styled
 from wellread.ask_settings import Style
@@ -36,8 +34,6 @@ ENDINGS: dict[Format, str] = {
     "bibtex": "bib",
     "ris": "ris",
 }
-_INLINE = re.compile(r"[\\`*\[\]<>|~]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
-_LEADING = re.compile(r"^([#>+=-]|\d+(?=[.)]))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +74,9 @@ def _markdown(
     kb: KnowledgeBase, stored: StoredAnswer, answer: Answer, wanted: Export
 ) -> Iterator[str]:
     style = wanted.style or kb.settings.citations.style
-    yield f"# {_escaped(answer.question)}\n"
+    yield f"# {escaped(answer.question)}\n"
     if answer.standalone:
-        yield f"Understood as: {_escaped(answer.standalone)}\n"
+        yield f"Understood as: {escaped(answer.standalone)}\n"
     if stored.stale:
         yield f"> **Stale.** {STALE}\n"
     yield f"{_text(kb, answer, style, wanted)}\n"
@@ -107,33 +103,33 @@ def _text(kb: KnowledgeBase, answer: Answer, style: Style, wanted: Export) -> st
         after = markers_after(answer.text, sentence)
         pieces.append(answer.text[place : sentence.span.start])
         said = sentence.span.of(answer.text)
-        pieces.append(_escaped(said) if plain else said)
+        pieces.append(escaped(said) if plain else said)
         links = (_linked(kb, by_id[known], style) for known in sentence.citations if known in by_id)
         pieces += [f" {link}" for link in links]
         pieces.append(f"[^{number}]" if wanted.verdicts else "")
         place = after.end
     rest = answer.text[place:]
-    return "".join([*pieces, _escaped(rest) if plain and not answer.sentences else rest])
+    return "".join([*pieces, escaped(rest) if plain and not answer.sentences else rest])
 
 
 def _linked(kb: KnowledgeBase, citation: Citation, style: Style) -> str:
-    shown = f"\\[{_escaped(styled(kb, citation, style)[1:-1])}\\]"
-    return f"[{shown}]({_target(citation.link)})" if citation.link else shown
+    shown = f"\\[{escaped(styled(kb, citation, style)[1:-1])}\\]"
+    return f"[{shown}]({link_target(citation.link)})" if citation.link else shown
 
 
 def _sources(citations: Sequence[Citation], *, numbered: bool, verdicts: bool) -> Iterator[str]:
     """``[title](url) – type``: one line for each numbered place, else for each source."""
     seen: set[str] = set()
     for citation in citations:
-        title = _escaped(citation.title)
-        named = f"[{title}]({_target(citation.url)})" if citation.url else title
+        title = escaped(citation.title)
+        named = f"[{title}]({link_target(citation.url)})" if citation.url else title
         if numbered:
             label = place_and_verdict(citation) if verdicts else citation.locator.label
-            place = f", {_escaped(label)}" if label else ""
+            place = f", {escaped(label)}" if label else ""
             yield f"{citation.id}. {named} – {citation.kind}{place}"
         elif citation.document_id not in seen:
             same = [one for one in citations if one.document_id == citation.document_id]
-            notes = _escaped("; ".join(notes_of(same))) if verdicts else ""
+            notes = escaped("; ".join(notes_of(same))) if verdicts else ""
             yield f"- {named} – {citation.kind}{', ' if notes else ''}{notes}"
         seen.add(citation.document_id)
 
@@ -145,11 +141,11 @@ def _table(table: Table) -> Iterator[str]:
         yield f"| {' | '.join(_cell(cell) for cell in row)} |"
     yield ""
     if table.method:
-        yield f"How it was worked out: {_escaped(table.method)}.\n"
+        yield f"How it was worked out: {escaped(table.method)}.\n"
 
 
 def _cell(text: str) -> str:
-    return _escaped(" ".join(text.split()))
+    return escaped(" ".join(text.split()))
 
 
 def _beside(answer: Answer) -> Iterator[str]:
@@ -160,7 +156,7 @@ def _beside(answer: Answer) -> Iterator[str]:
 
 
 def _list(name: str, lines: Iterable[str]) -> Iterator[str]:
-    shown = [f"- {_escaped(line)}" for line in lines]
+    shown = [f"- {escaped(line)}" for line in lines]
     if shown:
         yield f"## {name}\n"
         yield from (*shown, "")
@@ -177,26 +173,10 @@ def _disagreement(conflict: Conflict) -> str:
 
 def _byline(stored: StoredAnswer, answer: Answer) -> Iterator[str]:
     sure = f"confidence {answer.confidence.score:.2f} ({answer.confidence.band})"
-    yield f"*{_escaped(byline(answer))} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
+    yield f"*{escaped(byline(answer))} on {stored.created_at:%Y-%m-%d}, {sure}.*\n"
 
 
 def _footnote(number: int, sentence: Sentence) -> str:
     verdict = sentence.verdict
-    reason = f": {_escaped(verdict.reason)}" if verdict.reason else ""
+    reason = f": {escaped(verdict.reason)}" if verdict.reason else ""
     return f"[^{number}]: {verdict.name.replace('_', ' ')} ({verdict.method}){reason}"
-
-
-def _escaped(text: str) -> str:
-    """``text`` as Markdown shows it letter by letter."""
-    flat = _INLINE.sub(lambda found: f"\\{found.group()}", text)
-    return _LEADING.sub(lambda found: _leading(found.group()), flat)
-
-
-def _leading(mark: str) -> str:
-    """What begins a line and would make a list or a heading of it."""
-    return f"\\{mark}" if not mark.isdigit() else f"{mark}\\"
-
-
-def _target(link: str) -> str:
-    """``link`` as the target of a Markdown link: no space, no bracket that would end it."""
-    return quote(link, safe="%/:=&?~#+!$,;'@*_-.")
