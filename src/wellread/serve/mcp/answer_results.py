@@ -46,6 +46,12 @@ class CitedBody(Body):
     published_at: datetime | None = None
 
 
+class SureBody(ConfidenceBody):
+    """How sure the answer is, and why; what a model says of itself only where there is one."""
+
+    model_claim: float | None = None
+
+
 class ToldBody(Body):
     """A sentence with its verdict; ``citations`` are ids of the citations."""
 
@@ -76,7 +82,7 @@ class AnswerResult(Body):
     sentences: tuple[ToldBody, ...]
     citations: tuple[CitedBody, ...]
     verdicts: dict[str, int] = Field(description="how many sentences of the whole have which")
-    confidence: ConfidenceBody
+    confidence: SureBody
     answered_by: str = Field(description="who wrote it; none: the material has no answer")
     fallback: str | None = None
     mode: Mode
@@ -158,6 +164,7 @@ def answer_result(call: Call, part: AnswerPart, next_cursor: str | None) -> Answ
     return AnswerResult.of(
         body,
         **kept,
+        confidence=SureBody.of(answer.confidence),
         answer=part.text,
         standalone=answer.standalone or None,
         fallback=answer.fallback or None,

@@ -207,7 +207,7 @@ def _report_body(report: Report) -> ReportBody:
 
 def _report_lines(report: Report, body: ReportBody) -> Iterator[str]:
     why = body.stopped.replace("_", " ")
-    spent = f"{body.rounds} rounds, {body.searches} searches, {body.seconds:.1f} s"
+    spent = f"rounds: {body.rounds}, searches: {body.searches}, {body.seconds:.1f} s"
     yield f"**Research** stopped: {why} ({spent})"
     if body.warning:
         yield f"**Warning** {escaped(body.warning)}"

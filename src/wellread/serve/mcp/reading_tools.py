@@ -37,7 +37,7 @@ from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
 
-MOST_FOUND = 20
+MOST_FOUND = 10
 DEEP = 3  # times as many passages are looked at, since those that one fetch shows are one result
 BEFORE, AFTER = 400, 800  # tokens shown around an opened place
 SHARE_BEFORE = 4  # a fetched page has a quarter of its text before the passage that was found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from anyio import to_thread
@@ -79,7 +79,6 @@ class WellreadTool:
     result: type[BaseModel]
     run: Callable[[Call, Any], Any]
     app: bool = False
-    hints: ToolAnnotations = field(default=_HARMLESS)
 
     def listed(self) -> Tool:
         """As clients are told of it."""
@@ -89,7 +88,7 @@ class WellreadTool:
             description=f"{self.description} {DATA}",
             input_schema=self.arguments.model_json_schema(),
             output_schema=self.result.model_json_schema(mode="serialization"),
-            annotations=self.hints,
+            annotations=_HARMLESS,
             _meta={"ui": {"resourceUri": APP}} if self.app else None,
         )
 
