@@ -136,13 +136,13 @@ def part_of(answer: Answer, place: tuple[int, int], tokens: int) -> AnswerPart:
         end += 1
     rows = _rows(answer.table, row, left) if end == len(ordered) else ()
     done = end == len(ordered) and row + len(rows) >= len(answer.table.rows if answer.table else ())
-    start = 0 if not begin else _start(answer.text, ordered, begin)
-    finish = len(answer.text) if end == len(ordered) else _start(answer.text, ordered, end)
+    start = 0 if place == (0, 0) else _start(answer.text, ordered, begin)
+    finish = _start(answer.text, ordered, end)
     cited = {known for one in ordered[begin:end] for known in one.citations}
     whole = done and place == (0, 0)
     return AnswerPart(
         answer=answer,
-        text=answer.text[start:finish] if begin < len(ordered) or (not begin and not row) else "",
+        text=answer.text[start:finish],
         offset=start,
         sentences=ordered[begin:end],
         # An answer in one piece keeps what no sentence cites: the nearest of a refusal.
@@ -217,6 +217,10 @@ def _rows(table: Table | None, first: int, tokens: int) -> tuple[tuple[str, ...]
 
 def _start(text: str, ordered: Sequence[Sentence], place: int) -> int:
     """Where a part begins that starts with that sentence: headings above it belong to it."""
+    if place >= len(ordered):
+        return len(text)
+    if not place:
+        return 0
     at = ordered[place].span.start
     before = ordered[place - 1].span.end
     heading = text.find("\n#", before, at)
