@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from functools import partial
 
 import anyio
@@ -10,6 +12,8 @@ import typer
 from wellread.errors import RequestError
 from wellread.serve.cli.options import Topics
 from wellread.serve.terminal import terminal_of
+
+ALONE = "This waits for an MCP client, which starts it itself: see docs/mcp.md (Ctrl-C stops it)."
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -31,6 +35,12 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
             f"the Model Context Protocol needs the extra 'mcp', which cannot be imported: {error}",
             hint="pip install 'wellread[mcp]'",
         ) from error
-    with terminal_of(context).open_current() as kb:
+    terminal = terminal_of(context)
+    with terminal.open_current() as kb:
         served = Served(kb=kb, collections=tuple(topic or ()))
+        if sys.stdin.isatty():
+            terminal.err.print(ALONE, soft_wrap=True)
+        # The thread that waits for input cannot be told to stop: Ctrl-C ends the process, which
+        # loses nothing, as no kill does.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(partial(serve_stdio, served))
