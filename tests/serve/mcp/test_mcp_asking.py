@@ -31,9 +31,10 @@ from wellread.reports import (
 )
 from wellread.serve.mcp import asking_tools
 from wellread.serve.mcp.answer_results import part_of
-from wellread.serve.mcp.calls import Served
+from wellread.serve.mcp.cursors import encoded
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
+from wellread.serve.mcp.served import Served
 from wellread.types import Filters, Locator, Span
 
 TOOLS = ["ask", "research", "search", "fetch", "open_source", "list_documents", "check_text"]
@@ -99,7 +100,7 @@ async def test_a_follow_up_is_read_with_the_question_before_it(client: Client) -
 async def test_progress_is_told_step_by_step(client: Client) -> None:
     told: list[tuple[float, str | None]] = []
 
-    async def hear(progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
 
     asked = {"question": "What did the ferry Osprey cost?"}
@@ -235,7 +236,7 @@ async def test_research_tells_its_progress_and_what_it_did_not_find(
     monkeypatch.setattr(asking_tools, "research", scripted)
     told: list[str | None] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     asked = {"question": "Everything about the ferry", "rounds": 2, "collection": "town"}
@@ -353,7 +354,7 @@ async def test_a_part_of_an_answer_from_elsewhere_is_not_given(
 ) -> None:
     given = long_answer(400)
     monkeypatch.setattr(asking_tools, "stored_answer", lambda *_: (None, given))
-    cursor = asking_tools.encoded("ask", {"answer": "ans_1", "sentence": 1, "row": 0})
+    cursor = encoded("ask", {"answer": "ans_1", "sentence": 1, "row": 0})
     server = mcp_server(Served(kb=kb, collections=("nature",)))
     async with Client(server, mode=mode) as client:
         result = await client.call_tool("ask", {"question": "x", "cursor": cursor})

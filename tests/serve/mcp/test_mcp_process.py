@@ -54,7 +54,7 @@ async def tried(client: Client, mode: str) -> dict[str, str]:
     """What a newcomer does first; gives a citation."""
     told: list[str | None] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append(message)
 
     async with client:

@@ -16,11 +16,11 @@ from tests.serve.mcp.conftest import CHAPTERS, MODES, chronicle, text_of
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.mcp.calls import Served
 from wellread.serve.mcp.document_resources import app_page
 from wellread.serve.mcp.mcp_server import mcp_server
 from wellread.serve.mcp.places import page_end, page_start
 from wellread.serve.mcp.results import MOST_TOKENS, tokens_of
+from wellread.serve.mcp.served import Served
 from wellread.testing.embedding import ReadableEmbedder
 
 
@@ -83,9 +83,10 @@ async def test_a_long_document_is_fetched_around_what_was_found(long_client: Cli
 
 
 async def test_a_long_document_comes_in_parts_and_none_of_it_is_lost(long_client: Client) -> None:
-    text, place, asked = "", 0, {"id": "Chronicle of the mill"}
+    text, place, parts, asked = "", 0, 0, {"id": "Chronicle of the mill"}
     async with long_client:
-        for parts in range(1, 100):
+        while parts < 100:
+            parts += 1
             document = await call(long_client, "fetch", **asked)
             metadata = document["metadata"]
             assert metadata["start"] == place
@@ -352,14 +353,14 @@ def tokens_of_text(text: str) -> int:
 
 async def test_the_list_of_resources_comes_in_pages(long_client: Client) -> None:
     seen: list[str] = []
-    cursor: str | None = None
     async with long_client:
-        for pages in range(1, 10):
-            listed = await long_client.list_resources(cursor=cursor)
+        pages = 1
+        listed = await long_client.list_resources()
+        seen += [one.uri for one in listed.resources]
+        while listed.next_cursor is not None:
+            pages += 1
+            listed = await long_client.list_resources(cursor=listed.next_cursor)
             seen += [one.uri for one in listed.resources]
-            cursor = listed.next_cursor
-            if cursor is None:
-                break
         with pytest.raises(MCPError, match="no cursor of this server"):
             await long_client.list_resources(cursor="x")
     assert pages == 2
@@ -434,9 +435,11 @@ async def test_an_order_in_a_source_asks_nothing_of_the_client(
 ) -> None:
     asked: list[str] = []
 
-    async def asked_for(*_: object) -> Any:
+    async def hear(*_: object) -> Any:
         asked.append("the client was asked for something")
         raise AssertionError
+
+    asked_for: Any = hear
 
     server = mcp_server(Served(kb=planted))
     async with Client(

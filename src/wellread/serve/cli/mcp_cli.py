@@ -11,6 +11,7 @@ import typer
 
 from wellread.errors import RequestError
 from wellread.serve.cli.options import Topics
+from wellread.serve.mcp.served import Served
 from wellread.serve.terminal import terminal_of
 
 ALONE = "This waits for an MCP client, which starts it itself: see docs/mcp.md (Ctrl-C stops it)."
@@ -28,7 +29,6 @@ def mcp(context: typer.Context, topic: Topics = None) -> None:
     """
     try:
         # The SDK takes a third of a second to load, and is an extra.
-        from wellread.serve.mcp.calls import Served  # noqa: PLC0415
         from wellread.serve.mcp.mcp_server import serve_stdio  # noqa: PLC0415
     except ImportError as error:
         raise RequestError(

@@ -23,8 +23,8 @@ from wellread.serve.features.asking.answer_bodies import (
     citation_body,
 )
 from wellread.serve.features.bodies import Body
-from wellread.serve.mcp.calls import Call
 from wellread.serve.mcp.places import source_of
+from wellread.serve.mcp.served import Call
 from wellread.types import Kind, Mode
 
 OVERHEAD = 30  # tokens of a sentence or a citation beside its own words

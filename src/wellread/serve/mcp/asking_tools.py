@@ -30,9 +30,9 @@ from wellread.serve.features.bodies import Body
 from wellread.serve.mcp.answer_markdown import answer_markdown, goes_on
 from wellread.serve.mcp.answer_results import AnswerPart, AnswerResult, answer_result, part_of
 from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
-from wellread.serve.mcp.calls import Call, closing
 from wellread.serve.mcp.cursors import decoded, encoded, number
 from wellread.serve.mcp.results import fitted, told
+from wellread.serve.mcp.served import Call, closing
 
 MOST_READ = 40  # documents that a result lists; it says how many there are
 

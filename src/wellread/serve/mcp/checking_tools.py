@@ -15,9 +15,9 @@ from wellread.serve.features.bodies import Body
 from wellread.serve.mcp.answer_markdown import citation_line, goes_on
 from wellread.serve.mcp.answer_results import OVERHEAD, CitedBody, ToldBody, cited_body, counted
 from wellread.serve.mcp.arguments import CheckArguments
-from wellread.serve.mcp.calls import Call
 from wellread.serve.mcp.cursors import WITHOUT, decoded, encoded, number
 from wellread.serve.mcp.results import fitted, told
+from wellread.serve.mcp.served import Call
 from wellread.types import Filters
 
 QUOTED = 3  # tokens of a passage for each of the sentence, at a guess

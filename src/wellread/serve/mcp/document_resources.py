@@ -25,10 +25,10 @@ from mcp.types import (
 from wellread.errors import RequestError, WellreadError
 from wellread.library.document_lists import listed
 from wellread.serve.error_shapes import problem_of
-from wellread.serve.mcp.calls import Served
 from wellread.serve.mcp.cursors import decoded, encoded, number
 from wellread.serve.mcp.places import continued, cursor_at, page_end, placed, readable
 from wellread.serve.mcp.results import MOST_TOKENS
+from wellread.serve.mcp.served import Served
 from wellread.serve.mcp.tools import APP, APP_MIME
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.words import harmless

@@ -16,9 +16,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
 
-from wellread.serve.mcp.calls import Served
 from wellread.serve.mcp.document_resources import list_resources, list_templates, read_resource
 from wellread.serve.mcp.question_prompts import get_prompt, list_prompts
+from wellread.serve.mcp.served import Served
 from wellread.serve.mcp.tools import call_tool, list_tools
 
 MOST_SESSIONS = 1_000  # of clients of the older protocol, at once

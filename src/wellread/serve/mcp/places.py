@@ -14,8 +14,8 @@ from wellread.library.document_lists import whole
 from wellread.library.searches import around
 from wellread.locators import Marks
 from wellread.models.word_pieces import count_tokens
-from wellread.serve.mcp.calls import Served
 from wellread.serve.mcp.cursors import WITHOUT, decoded, encoded, number
+from wellread.serve.mcp.served import Served
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.types import Document, Span
 

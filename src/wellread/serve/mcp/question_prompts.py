@@ -18,7 +18,7 @@ from mcp.types import (
     TextContent,
 )
 
-from wellread.serve.mcp.calls import Served
+from wellread.serve.mcp.served import Served
 
 KEEP = (
     "Answer from the result alone. Keep its citations with their links, say which sentences are "

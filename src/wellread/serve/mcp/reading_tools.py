@@ -20,7 +20,6 @@ from wellread.serve.mcp.arguments import (
     OpenArguments,
     SearchArguments,
 )
-from wellread.serve.mcp.calls import Call
 from wellread.serve.mcp.cursors import decoded, encoded, number
 from wellread.serve.mcp.places import (
     CHARACTERS_PER_TOKEN,
@@ -34,6 +33,7 @@ from wellread.serve.mcp.places import (
     source_of,
 )
 from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
+from wellread.serve.mcp.served import Call
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
 

@@ -38,7 +38,6 @@ from wellread.serve.mcp.arguments import (
     SearchArguments,
 )
 from wellread.serve.mcp.asking_tools import ResearchResult, ask, run_research
-from wellread.serve.mcp.calls import Call, Served
 from wellread.serve.mcp.checking_tools import CheckResult, check_text
 from wellread.serve.mcp.reading_tools import (
     FetchedDocument,
@@ -51,6 +50,7 @@ from wellread.serve.mcp.reading_tools import (
     search,
 )
 from wellread.serve.mcp.results import failed
+from wellread.serve.mcp.served import Call, Served
 
 logger = logging.getLogger(__name__)
 

@@ -28,6 +28,7 @@ from wellread.serve.api.middleware import (
     shape_errors,
 )
 from wellread.serve.error_shapes import problem_of_status
+from wellread.serve.mcp.served import Served
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
 from wellread.serve.web.page_images import PageImages
@@ -86,7 +87,6 @@ def _mcp(kb: KnowledgeBase) -> tuple[BaseRoute, AbstractAsyncContextManager[None
     """The route of the Model Context Protocol, and what has to be entered while it answers."""
     try:
         # The SDK takes a third of a second to load, and is an extra.
-        from wellread.serve.mcp.calls import Served  # noqa: PLC0415
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
