@@ -350,16 +350,21 @@ def test_a_part_is_never_empty() -> None:
 
 
 async def test_a_part_of_an_answer_from_elsewhere_is_not_given(
-    kb: KnowledgeBase, mode: str, monkeypatch: pytest.MonkeyPatch
+    kb: KnowledgeBase, mode: str
 ) -> None:
-    given = long_answer(400)
-    monkeypatch.setattr(asking_tools, "stored_answer", lambda *_: (None, given))
-    cursor = encoded("ask", {"answer": "ans_1", "sentence": 1, "row": 0})
-    server = mcp_server(Served(kb=kb, collections=("nature",)))
-    async with Client(server, mode=mode) as client:
-        result = await client.call_tool("ask", {"question": "x", "cursor": cursor})
-    assert result.is_error
-    assert "no such answer" in text_of(result)
+    results = []
+    for question in ("What did the ferry Osprey cost?", "Who is the emperor of Mars?"):
+        async with Client(mcp_server(Served(kb=kb)), mode=mode) as client:
+            first = await client.call_tool("ask", {"question": question})
+        at = {"answer": first.structured_content["id"], "sentence": 0, "row": 0}
+        asked = {"question": question, "cursor": encoded("ask", at)}
+        for collections in (("town",), ("nature",)):
+            server = mcp_server(Served(kb=kb, collections=collections))
+            async with Client(server, mode=mode) as client:
+                results.append(await client.call_tool("ask", asked))
+    assert [result.is_error for result in results] == [False, True, True, True]
+    assert "2.6 million" in text_of(results[0])
+    assert "no such answer" in text_of(results[1])
 
 
 # --- what sources say is data ----------------------------------------------------------------

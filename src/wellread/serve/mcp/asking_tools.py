@@ -161,14 +161,21 @@ def _next_part(call: Call, tool: str, cursor: str) -> CallToolResult:
     """
     facts = decoded(tool, cursor)
     _, given = stored_answer(call.kb, str(facts.get("answer", "")), OWNER)
-    listings = call.kb.catalogue.listings
-    cited = {citation.document_id for citation in given.citations}
-    if call.served.collections and not all(call.served.shows(listings.listed(i)) for i in cited):
+    if not _shown(call, given):
         raise UnknownNameError("there is no such answer any more", hint="ask again")
     place = (number(facts, "sentence"), number(facts, "row"))
     if place[0] > len(given.sentences):
         raise RequestError("the cursor is damaged", hint="ask again")
     return _part(tool, given, place, _shaped(call))
+
+
+def _shown(call: Call, given: Answer) -> bool:
+    """Whether all that the answer rests on is served; where only a part is, it has to cite."""
+    if not call.served.collections:
+        return True
+    listings = call.kb.catalogue.listings
+    cited = {citation.document_id for citation in given.citations}
+    return bool(cited) and all(call.served.shows(listings.listed(known)) for known in cited)
 
 
 def _shaped(call: Call) -> Shape:
