@@ -322,7 +322,7 @@ async def test_documents_are_resources(client: Client) -> None:
             assert contents.uri == one.uri
             texts.append(contents.text)
         with pytest.raises(MCPError, match="no document has the id"):
-            await client.read_resource("wellread://documents/doc_0")
+            await client.read_resource("wellread://documents/doc_nowhere")
         with pytest.raises(MCPError, match="documents are at wellread://documents/ID"):
             await client.read_resource("file:///etc/passwd")
     assert {one.title for one in listed[1:]} >= {"The ferry", "Talk", "Seagrass"}
