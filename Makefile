@@ -59,7 +59,7 @@ $(VENV)/.core: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
 	@echo "== installing wellread and what its tests need into $(VENV) (a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable '.[llm,rerank]' --group dev
+	@$(BIN)/python -m pip install --quiet --editable '.[llm,rerank,mcp]' --group dev
 	@touch $@
 
 clean: ## remove the virtual environment and the demo's knowledge base

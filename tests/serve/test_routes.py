@@ -16,7 +16,8 @@ import wellread.serve.web.pages
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import ROUTERS, create_app
 
-BESIDE = {"/openapi.json", "/static"}
+# /mcp is a protocol of its own (tests/serve/mcp), behind the same checks as every route.
+BESIDE = {"/openapi.json", "/static", "/mcp"}
 
 
 def declared() -> Iterator[tuple[str, APIRouter]]:

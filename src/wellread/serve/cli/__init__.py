@@ -74,6 +74,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
+    "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }
 _MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from importlib.resources import files
 
 import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
+from starlette.requests import Request
+from starlette.routing import BaseRoute, Route
 
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
@@ -24,7 +27,9 @@ from wellread.serve.api.middleware import (
     SecurityHeaders,
     shape_errors,
 )
+from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.features.researching.research_tasks import ResearchTasks
+from wellread.serve.mcp.served import Served
 from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
@@ -35,6 +40,7 @@ from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns
 
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, *PAGE_ROUTERS)
+MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
@@ -43,11 +49,13 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
     runs, ingest, images = AskRuns(kb), IngestRuns(kb), PageImages()
     researched = ResearchTasks(kb)
+    mcp_route, answering_mcp = _mcp(kb)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await researched.take_up()
-        yield
+        async with answering_mcp:
+            yield
         await researched.close()
         await runs.close()
         await to_thread.run_sync(ingest.close)
@@ -76,8 +84,29 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.append(mcp_route)
     app.mount("/static", StaticFiles(directory=str(files("wellread.serve.web") / "static")))
     return app
+
+
+def _mcp(kb: KnowledgeBase) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
+    """The route of the Model Context Protocol, and what has to be entered while it answers."""
+    try:
+        # The SDK takes a third of a second to load, and is an extra.
+        from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
+    except ImportError:
+        return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
+    sessions = http_sessions(Served(kb=kb), kb.settings.serve.max_request_bytes)
+    return http_route(MCP_PATH, sessions), sessions.run()
+
+
+async def _without_mcp(_request: Request) -> JSONResponse:
+    problem = problem_of_status(
+        501,
+        "The Model Context Protocol needs the extra 'mcp', which is not installed.",
+        "pip install 'wellread[mcp]', and start the server again.",
+    )
+    return JSONResponse(problem.body(), status_code=problem.status)
 
 
 def serve(

@@ -1,0 +1,1 @@
+"""Wellread for programs that speak the Model Context Protocol. Needs the extra ``mcp``."""

@@ -1,0 +1,251 @@
+"""The tools ``ask`` and ``research``: the one way to an answer, with its progress told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from anyio import to_thread
+from mcp.types import CallToolResult
+from pydantic import Field
+
+from wellread.answer_text import escaped
+from wellread.answers import Answer, FinalEvent, Question, StepEvent
+from wellread.ask.answer import answer
+from wellread.ask.retrieve.search import check_collections
+from wellread.errors import RequestError, UnknownNameError, WellreadError
+from wellread.library.recheck import stored_answer
+from wellread.reports import (
+    Limits,
+    PlanEvent,
+    ProgressEvent,
+    Report,
+    ReportEvent,
+    ResearchPlan,
+    ResearchRequest,
+    StopReason,
+)
+from wellread.research.research import research, usual_limits
+from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.features.bodies import Body
+from wellread.serve.mcp.answer_results import AnswerPart, AnswerResult, answer_result, part_of
+from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
+from wellread.serve.mcp.cursors import decoded, encoded, number
+from wellread.serve.mcp.result_markdown import answer_markdown, goes_on
+from wellread.serve.mcp.results import fitted, told
+from wellread.serve.mcp.served import Call, closing
+
+MOST_READ = 40  # documents that a result lists; it says how many there are
+
+
+class SectionBody(Body):
+    """A section of the report: a part of the question, looked for by itself.
+
+    ``sentences`` are those that were delivered for it, ``documents`` those that they cite.
+    """
+
+    title: str
+    why: str = Field(description="why it was looked for")
+    found: bool
+    sentences: int
+    documents: int
+
+
+class ReadBody(Body):
+    """A document that was read, and whether the report cites it."""
+
+    id: str
+    title: str
+    passages: int
+    cited: bool
+
+
+class ReportBody(Body):
+    """How the research went. ``run`` names it to ``wellread research --show``."""
+
+    run: str
+    stopped: StopReason
+    warning: str
+    rounds: int
+    searches: int
+    seconds: float
+    sections: tuple[SectionBody, ...]
+    documents_read: int
+    documents: tuple[ReadBody, ...] = Field(description="the best of those that were read")
+
+
+class ResearchResult(AnswerResult):
+    """A report, or a part of it; ``report`` stands in the first part."""
+
+    report: ReportBody | None = None
+
+
+async def ask(call: Call, wanted: AskArguments) -> CallToolResult:
+    """Answer a question, or give the next part of an answer."""
+    if wanted.cursor:
+        return await to_thread.run_sync(_next_part, call, "ask", wanted.cursor)
+    question = await to_thread.run_sync(_question, call, wanted)
+    async with closing(answer(call.kb, question)) as events:
+        async for event in events:
+            if isinstance(event, StepEvent):
+                await call.tell(f"{event.step.name}: {event.step.found:,} found")
+            elif isinstance(event, FinalEvent):
+                return await to_thread.run_sync(_first_part, call, event.answer)
+    raise WellreadError("the answer ended without a result", hint="report this as a defect")
+
+
+async def run_research(call: Call, wanted: ResearchArguments) -> CallToolResult:
+    """Research a question, or give the next part of a report."""
+    if wanted.cursor:
+        return await to_thread.run_sync(_next_part, call, "research", wanted.cursor)
+    question = await to_thread.run_sync(_question, call, wanted)
+    request = ResearchRequest(question=question, limits=_limits(call, wanted))
+    async with closing(research(call.kb, request)) as events:
+        async for event in events:
+            match event:
+                case PlanEvent(plan=plan):
+                    await call.tell(_planned(plan))
+                case ProgressEvent():
+                    await call.tell(event.text)
+                case ReportEvent(report=report):
+                    return await to_thread.run_sync(_first_of_report, call, report)
+    raise WellreadError("the research ended without a report", hint="report this as a defect")
+
+
+def _question(call: Call, wanted: Asking) -> Question:
+    filters = wanted.filters(call.served.within(wanted.collection))
+    check_collections(call.kb, filters)
+    mode = wanted.mode if isinstance(wanted, AskArguments) else "deep"
+    return Question(
+        text=wanted.question,
+        filters=filters,
+        mode=mode,
+        session_id=wanted.session_id,
+        strict=wanted.strict,
+        owner=OWNER,
+    )
+
+
+def _limits(call: Call, wanted: ResearchArguments) -> Limits:
+    """The limits of the settings, and those that were given in their place."""
+    given = wanted.model_dump(
+        include={"rounds", "seconds", "searches", "dollars"}, exclude_none=True
+    )
+    return replace(usual_limits(call.kb), **given)
+
+
+def _planned(plan: ResearchPlan) -> str:
+    parts = "part" if len(plan.facets) == 1 else "parts"
+    titles = "; ".join(facet.title for facet in plan.facets)
+    return f"plan: {len(plan.facets)} {parts}, at most {plan.searches} searches: {titles}"
+
+
+# --- parts -----------------------------------------------------------------------------------
+
+Shape = Callable[[AnswerPart, str | None], tuple[str, AnswerResult]]
+
+
+def _first_part(call: Call, given: Answer) -> CallToolResult:
+    return _part("ask", given, (0, 0), _shaped(call))
+
+
+def _first_of_report(call: Call, report: Report) -> CallToolResult:
+    body = _report_body(report)
+    said = "\n\n".join(_report_lines(report, body))
+    plain = _shaped(call)
+
+    def shaped(part: AnswerPart, cursor: str | None) -> tuple[str, AnswerResult]:
+        text, facts = plain(part, cursor)
+        return f"{text}\n\n{said}", ResearchResult(**dict(facts), report=body)
+
+    return _part("research", report.answer, (0, 0), shaped)
+
+
+def _next_part(call: Call, tool: str, cursor: str) -> CallToolResult:
+    """The part of a stored answer that begins where ``cursor`` says.
+
+    Raises:
+        RequestError: it is no cursor of this tool.
+        UnknownNameError: the answer is gone, or is not of what is served.
+    """
+    facts = decoded(tool, cursor)
+    _, given = stored_answer(call.kb, str(facts.get("answer", "")), OWNER)
+    if not _shown(call, given):
+        raise UnknownNameError("there is no such answer any more", hint="ask again")
+    place = (number(facts, "sentence"), number(facts, "row"))
+    if place[0] > len(given.sentences):
+        raise RequestError("the cursor is damaged", hint="ask again")
+    return _part(tool, given, place, _shaped(call))
+
+
+def _shown(call: Call, given: Answer) -> bool:
+    """Whether all that the answer rests on is served; where only a part is, it has to cite."""
+    if not call.served.collections:
+        return True
+    listings = call.kb.catalogue.listings
+    cited = {citation.document_id for citation in given.citations}
+    return bool(cited) and all(call.served.shows(listings.listed(known)) for known in cited)
+
+
+def _shaped(call: Call) -> Shape:
+    def shaped(part: AnswerPart, cursor: str | None) -> tuple[str, AnswerResult]:
+        facts = answer_result(call, part, cursor)
+        return answer_markdown(part, facts), facts
+
+    return shaped
+
+
+def _part(tool: str, given: Answer, place: tuple[int, int], shape: Shape) -> CallToolResult:
+    """The part from ``place`` on that is as long as a result may be."""
+
+    def build(tokens: int) -> CallToolResult:
+        part = part_of(given, place, tokens)
+        cursor = None
+        if part.next is not None:
+            at = {"answer": given.id, "sentence": part.next[0], "row": part.next[1]}
+            cursor = encoded(tool, at)
+        text, body = shape(part, cursor)
+        return told(f"{text}\n\n{goes_on(tool, cursor)}" if cursor else text, body)
+
+    return fitted(build)
+
+
+# --- the report ------------------------------------------------------------------------------
+
+
+def _report_body(report: Report) -> ReportBody:
+    why = {facet.id: facet.why for facet in report.plan.facets}
+    sections = []
+    for one in report.sections:
+        cells = [cell for cell in report.matrix if cell.facet == one.facet]
+        told_of = {place for cell in cells for place in cell.sentences}
+        counts = {"sentences": len(told_of), "documents": len(cells)}
+        sections.append(SectionBody.of(one, why=why.get(one.facet, ""), **counts))
+    return ReportBody.of(
+        report,
+        run=report.id,
+        sections=sections,
+        documents_read=len(report.documents),
+        documents=report.documents[:MOST_READ],
+    )
+
+
+def _report_lines(report: Report, body: ReportBody) -> Iterator[str]:
+    why = body.stopped.replace("_", " ")
+    spent = f"rounds: {body.rounds}, searches: {body.searches}, {body.seconds:.1f} s"
+    yield f"**Research** stopped: {why} ({spent})"
+    if body.warning:
+        yield f"**Warning** {escaped(body.warning)}"
+    missing = [one.title for one in body.sections if not one.found]
+    if missing:
+        yield f"**Not found** {escaped('; '.join(missing))}"
+    yield _read_lines(body.documents, len(report.documents))
+
+
+def _read_lines(documents: Sequence[ReadBody], total: int) -> str:
+    unused = [one for one in documents if not one.cited]
+    if not unused:
+        return ""
+    lines = [f"- {escaped(one.title)} `{one.id}`" for one in unused]
+    more = f" (of the best {len(documents)} of {total} read)" if total > len(documents) else ""
+    return "\n".join([f"**Read but not used**{more}", *lines])

@@ -1,0 +1,90 @@
+"""One call of a tool: over which material, who is told of progress, where the viewer is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from wellread.errors import UnknownCollectionError
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.documents.listings import ListedDocument
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A knowledge base, or only these ``collections`` of it.
+
+    Raises:
+        UnknownCollectionError: one of ``collections`` does not exist.
+    """
+
+    kb: KnowledgeBase
+    collections: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = self.kb.catalogue.collection_names()
+        for name in self.collections:
+            if name not in known:
+                raise _unknown(name, known)
+
+    def within(self, collection: str | None) -> tuple[str, ...]:
+        """The collections to look in when ``collection`` is asked for.
+
+        Raises:
+            UnknownCollectionError: it is not among those served; whether it exists is not told.
+        """
+        if collection is None:
+            return self.collections
+        if self.collections and collection not in self.collections:
+            raise _unknown(collection, self.collections)
+        return (collection,)
+
+    def shows(self, document: ListedDocument | None) -> bool:
+        """Whether the document is there and may be seen."""
+        if document is None:
+            return False
+        return not self.collections or document.facts.collection in self.collections
+
+
+def _unknown(name: str, known: tuple[str, ...] | list[str]) -> UnknownCollectionError:
+    return UnknownCollectionError(
+        f"there is no collection named {name!r}",
+        hint=f"known: {', '.join(known) or 'none yet; add sources first'}",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call.
+
+    Attributes:
+        tell: reports progress in words, to a client that wants to know.
+        viewer: where the built-in viewer answers (``http://127.0.0.1:8420``); empty over stdio.
+    """
+
+    served: Served
+    tell: Callable[[str], Awaitable[None]]
+    viewer: str = ""
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """The knowledge base."""
+        return self.served.kb
+
+    def view_url(self, path: str) -> str | None:
+        """Where a browser shows what the viewer has at ``path``; None without a viewer."""
+        return f"{self.viewer}{path}" if self.viewer and path else None
+
+
+@asynccontextmanager
+async def closing(events: AsyncIterator[T]) -> AsyncIterator[AsyncIterator[T]]:
+    """``events``, ended when the caller stops, so that a cancelled call leaves no work behind."""
+    try:
+        yield events
+    finally:
+        if isinstance(events, AsyncGenerator):
+            await events.aclose()

@@ -1,0 +1,63 @@
+"""What docs/mcp.md shows is what there is; its program runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from wellread.config import Settings
+from wellread.serve.cli.mcp_cli import app
+from wellread.serve.mcp.mcp_tools import TOOLS
+from wellread.serve.mcp.question_prompts import PROMPTS
+
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_every_tool_and_prompt_is_named_and_no_other() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+    assert rows == [*(tool.name for tool in TOOLS), *(prompt.name for prompt in PROMPTS)]
+
+
+def test_the_settings_of_clients_start_what_there_is() -> None:
+    assert app.registered_commands
+    found = [json.loads(block) for block in blocks("json")]
+    assert len(found) == 5
+    for settings in found:
+        (servers,) = settings.values()
+        server = servers["wellread"]
+        if "url" in server:
+            port = Settings().serve.port
+            assert server["url"] == f"http://127.0.0.1:{port}/mcp"
+        else:
+            assert server["command"].endswith("/wellread")
+            assert server["args"][0] == "mcp"
+            assert {word for word in server["args"] if word[0] == "-"} <= {"--home", "--topic"}
+
+
+def test_the_program_on_the_page_runs(tmp_path: Path, town: Path) -> None:
+    (program,) = blocks("python")
+    environment = {**os.environ, "WELLREAD_HOME": str(tmp_path / "home"), "PYTHONUTF8": "1"}
+    cli = [sys.executable, "-m", "wellread.serve.cli"]
+    subprocess.run([*cli, "add", str(town)], env=environment, capture_output=True, check=True)
+    here = f'command={sys.executable!r}, args=["-m", "wellread.serve.cli", "mcp"], env=os.environ'
+    program = program.replace('command="wellread", args=["mcp"]', here)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import os\n{program}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2.6 million euros in 2021. [1] ✓" in done.stdout
+    assert "The ferry § The ferry supported" in done.stdout
+    assert "» The ferry Osprey was bought for 2.6 million euros in 2021. «" in done.stdout

@@ -1,0 +1,200 @@
+"""The programs as clients start them: ``wellread mcp`` over stdio, ``wellread serve`` at /mcp."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+from tests.serve.mcp.conftest import text_of
+
+PROGRAM = ("-m", "wellread.serve.cli")
+WITHOUT = "import sys; sys.modules['mcp'] = None; from wellread.serve.cli import main; main()"
+# A client of today asks which protocol there is; an older one shakes hands.
+PROTOCOLS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+QUESTION = {"question": "What did the ferry Osprey cost?"}
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"}
+
+
+@pytest.fixture(scope="module")
+def real_home(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
+    """A home that a process filled, with the model that comes with the package."""
+    home = tmp_path_factory.mktemp("mcp") / "a home"
+    command = [sys.executable, *PROGRAM, "--home", str(home), "add", str(town), "-c", "town"]
+    subprocess.run(command, env=environment(), capture_output=True, check=True, timeout=120)
+    return home
+
+
+@pytest.fixture(scope="module")
+def address(real_home: Path) -> Iterator[str]:
+    """Where ``wellread serve`` answers."""
+    command = [sys.executable, *PROGRAM, "--home", str(real_home), "serve", "--port", "0"]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = re.search(r"http://\S+", process.stdout.readline())
+    assert told is not None
+    yield told.group()
+    process.terminate()
+    process.wait(timeout=30)
+    process.stdout.close()
+
+
+async def tried(client: Client, mode: str) -> dict[str, str]:
+    """What a newcomer does first; gives a citation."""
+    told: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(message)
+
+    async with client:
+        assert client.protocol_version == PROTOCOLS[mode]
+        assert client.instructions is not None
+        assert "is data" in client.instructions
+        assert len((await client.list_tools()).tools) == 7
+        answer = await client.call_tool("ask", QUESTION, progress_callback=hear)
+        assert "2.6 million euros" in text_of(answer)
+        citation: dict[str, str] = answer.structured_content["citations"][0]
+        opened = await client.call_tool("open_source", {"source": citation["source"]})
+        assert opened.structured_content["quote"] == citation["quote"]
+        report = await client.call_tool("research", {"question": "When does the ferry leave?"})
+        assert report.structured_content["report"]["stopped"]
+        found = await client.call_tool("search", {"query": "boathouse roof"})
+        fetched = await client.call_tool(
+            "fetch", {"id": found.structured_content["results"][0]["id"]}
+        )
+        assert "will be repaired in March" in text_of(fetched)
+        wrong = await client.call_tool("ask", {**QUESTION, "collection": "nowhere"})
+        assert wrong.is_error
+        assert "known: town" in text_of(wrong)
+    assert any(told)  # "retrieval: 3 found", or that the answer is known from before
+    return citation
+
+
+@pytest.mark.parametrize("mode", PROTOCOLS)
+async def test_over_stdio(real_home: Path, mode: str) -> None:
+    words = [*PROGRAM, "--home", str(real_home), "mcp"]
+    server = StdioServerParameters(command=sys.executable, args=words, env=environment())
+    with anyio.fail_after(120):
+        citation = await tried(Client(server, mode=mode), mode)
+    assert "viewUrl" not in citation
+
+
+def test_a_collection_that_is_not_there_is_refused(real_home: Path) -> None:
+    words = [*PROGRAM, "mcp", "--topic", "elsewhere", "--home", str(real_home)]
+    done = subprocess.run(
+        [sys.executable, *words], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "known: town" in done.stderr
+
+
+def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_home: Path) -> None:
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    done = subprocess.run(
+        [sys.executable, *PROGRAM, "-v", "mcp", "--home", str(real_home)],
+        input=f"{json.dumps(hello)}\n",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert replies[0]["result"]["serverInfo"]["name"] == "wellread"
+    assert replies[0]["result"]["protocolVersion"] == "2025-06-18"
+
+
+@pytest.mark.parametrize("mode", PROTOCOLS)
+async def test_over_http(address: str, mode: str) -> None:
+    with anyio.fail_after(120):
+        citation = await tried(Client(f"{address}/mcp", mode=mode), mode)
+    assert citation["viewUrl"].startswith(f"{address}/view/doc_")
+    async with httpx.AsyncClient() as browser:
+        shown = await browser.get(citation["viewUrl"])
+    assert shown.status_code == 200
+    assert "2.6 million euros" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "name"),
+    [
+        ({"host": "evil.example"}, 421, "misdirected_request"),
+        ({"origin": "https://evil.example"}, 403, "forbidden"),
+        ({"sec-fetch-site": "cross-site"}, 403, "forbidden"),
+    ],
+)
+async def test_another_host_or_page_is_refused_as_everywhere(
+    address: str, headers: dict[str, str], status: int, name: str
+) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accepted = {"accept": "application/json, text/event-stream"}
+    async with httpx.AsyncClient() as sender:
+        done = await sender.post(f"{address}/mcp", json=call, headers={**accepted, **headers})
+    assert done.status_code == status
+    assert done.json()["error"] == name
+
+
+async def test_a_body_that_is_too_large_is_refused_as_everywhere(address: str) -> None:
+    async with httpx.AsyncClient() as sender:
+        done = await sender.post(f"{address}/mcp", content=b" " * 2_000_000)
+    assert done.status_code == 413
+    assert done.json()["error"] == "too_large"
+
+
+# --- without the extra -----------------------------------------------------------------------
+
+
+def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, "mcp", "--home", str(real_home)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "needs the extra 'mcp'" in done.stderr
+    assert "pip install 'wellread[mcp]'" in done.stderr
+
+
+async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
+    real_home: Path,
+) -> None:
+    command = [sys.executable, "-c", WITHOUT, "--home", str(real_home), "serve", "--port", "0"]
+    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        told = re.search(r"http://\S+", process.stdout.readline())
+        assert told is not None
+        async with httpx.AsyncClient(base_url=told.group()) as client:
+            assert (await client.get("/healthz")).json()["status"] == "ok"
+            done = await client.post("/mcp", json={})
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        process.stdout.close()
+    assert done.status_code == 501
+    assert "pip install 'wellread[mcp]'" in done.json()["hint"]
