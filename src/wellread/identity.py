@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from wellread.types import Document, Mark, Span
 
 DIGEST_BYTES = 12
+_WORD = re.compile(r"\w+")
 
 
 def tagged_hash(tag: str, *parts: str | int) -> str:
@@ -55,6 +57,16 @@ def facts_of(document: Document) -> str:
 def passage_id(document: str, version: str, span: Span) -> str:
     """The id of the passage ``span`` of ``version`` of ``document``."""
     return tagged_hash("psg", document, version, span.start, span.end)
+
+
+def sentence_hash(text: str) -> str:
+    """A hash by which a sentence is known again: case, white space and punctuation do not count."""
+    return tagged_hash("sen", *_WORD.findall(text.casefold()))
+
+
+def words_hash(text: str) -> str:
+    """A hash of the words of a place in a text; white space alone does not change it."""
+    return tagged_hash("wds", " ".join(text.split()))
 
 
 def _mark_line(mark: Mark) -> str:

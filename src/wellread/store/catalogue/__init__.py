@@ -26,6 +26,8 @@ from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
+from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
@@ -56,6 +58,8 @@ class Catalogue(CataloguePart):
         self.answer_cache = AnswerCache(database)
         self.sessions = Sessions(database)
         self.research = ResearchRuns(database)
+        self.feedback = FeedbackRecords(database)
+        self.notices = Notices(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

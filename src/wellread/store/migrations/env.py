@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from alembic import context
 
-from wellread.store.schema.research_tables import metadata
+from wellread.store.schema import research_tables
+from wellread.store.schema.learning_tables import metadata
 
+assert research_tables.metadata is metadata  # both are loaded, so that all tables are known
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,

@@ -114,9 +114,26 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A question that the material could not answer, and why."""
+    """A question that was not answered, or not well, and why.
+
+    Attributes:
+        kind: ``unanswered``, ``declined``, ``hedged``, ``badly_rated``, ``expired``.
+        status: ``open``, ``planned``, ``closed``.
+        scope: the collections that it was asked of; none: all.
+        answer_id: what was answered; ``closed_by``: the answer that closed it.
+        tried: why it stayed open when it was asked again.
+    """
 
     id: int
     question: str
     reason: str
     created_at: datetime
+    kind: str = "unanswered"
+    status: str = "open"
+    answer_id: str = ""
+    closed_by: str = ""
+    owner: str = ""
+    scope: tuple[str, ...] = ()
+    tried_at: datetime | None = None
+    tried: str = ""
+    closed_at: datetime | None = None

@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0004"
+HEAD = "0005"
 
 
 metadata = MetaData(
@@ -250,14 +250,6 @@ sessions = Table(
     *filled(Text, "title"),
     *filled(Moment, "created_at"),
     Column("seen_at", Moment, nullable=False, index=True),
-)
-
-gaps = Table(
-    "gaps",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    *filled(Text, "question", "reason"),
-    *filled(Moment, "created_at"),
 )
 
 # ``cost`` in US dollars; ``error``: why it failed, empty when it did not.

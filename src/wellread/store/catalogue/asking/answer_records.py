@@ -14,12 +14,12 @@ from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgo
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
 from wellread.store.schema.database import chunks, made_of, rows_in
+from wellread.store.schema.learning_tables import gaps
 from wellread.store.schema.tables import (
     answer_evidence,
     answers,
     cached_answers,
     documents,
-    gaps,
     sessions,
 )
 from wellread.text.headlines import shortened

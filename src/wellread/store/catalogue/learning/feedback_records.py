@@ -1,0 +1,154 @@
+"""Expert feedback as it is kept, and what it says of sentences and sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
+from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.feedback_values import Feedback
+from wellread.store.schema.learning_tables import feedback, feedback_marks
+
+MarkKind = Literal["harmful", "down", "up"]
+_COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackMark:
+    """What feedback says of a sentence (``key``: a hash of it) or a source (its document's id)."""
+
+    kind: MarkKind
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedQuestion:
+    """A question with feedback on its answer, to be compared with a new one.
+
+    Attributes:
+        vector: float32 bytes of its embedding by ``embedder``; empty until it was embedded.
+    """
+
+    feedback_id: str
+    answer_id: str
+    question: str
+    score: float | None
+    expired: str
+    vector: bytes
+    embedder: str
+
+
+class FeedbackRecords(CataloguePart):
+    """All feedback of the knowledge base."""
+
+    def put(self, given: Feedback, marks: Sequence[FeedbackMark] = ()) -> None:
+        """Keep feedback; that of the same author on the same answer is replaced."""
+        body = to_plain(given)
+        facts = {name: getattr(given, name) for name in _COLUMNS}
+        for name in _COLUMNS:
+            del body[name]
+        same = (feedback.c.answer_id == given.answer_id, feedback.c.author == given.author)
+        with self._database.write() as connection:
+            connection.execute(delete(feedback).where(*same))
+            row = {**facts, "body": body, "vector": b"", "embedder": ""}
+            connection.execute(insert(feedback), row)
+            rows = [
+                {"feedback_id": given.id, "ordinal": place, "kind": one.kind, "key": one.key}
+                for place, one in enumerate(dict.fromkeys(marks))
+            ]
+            if rows:
+                connection.execute(insert(feedback_marks), rows)
+
+    def get(self, feedback_id: str) -> Feedback | None:
+        """The feedback of this id."""
+        found = self._read(feedback.c.id == feedback_id)
+        return found[0] if found else None
+
+    def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
+        """Answer id to the feedback on it, the oldest first."""
+        found: dict[str, list[Feedback]] = {}
+        for one in self._read(feedback.c.answer_id.in_(sorted(answer_ids))):
+            found.setdefault(one.answer_id, []).append(one)
+        return found
+
+    def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+        """Feedback, the oldest first."""
+        return self._read(limit=limit, offset=offset)
+
+    def count(self) -> int:
+        """How much there is."""
+        return int(self._values(select(func.count()).select_from(feedback))[0])
+
+    def remove(self, feedback_id: str) -> bool:
+        """Forget feedback; whether there was one of this id."""
+        with self._database.write() as connection:
+            done = connection.execute(delete(feedback).where(feedback.c.id == feedback_id))
+            return done.rowcount > 0
+
+    def expire(self, feedback_id: str, reason: str) -> None:
+        """It counts no more, and why; an empty ``reason`` lets it count again."""
+        self._run(update(feedback).where(feedback.c.id == feedback_id).values(expired=reason))
+
+    # --- what is looked up while a question is answered ---
+
+    def marked(self, kind: MarkKind, keys: Iterable[str] | None = None) -> dict[str, int]:
+        """Each sentence or source that is marked so, by feedback that counts, and how often."""
+        statement = (
+            select(feedback_marks.c.key, func.count().label("times"))
+            .join_from(feedback_marks, feedback)
+            .where(feedback_marks.c.kind == kind)
+            .group_by(feedback_marks.c.key)
+        )
+        if kind != "harmful":  # what is harmful stays so when a source has changed
+            statement = statement.where(feedback.c.expired == "")
+        if keys is not None:
+            statement = statement.where(feedback_marks.c.key.in_(sorted(keys)))
+        return {row.key: row.times for row in self._rows(statement)}
+
+    def questions(self) -> list[RatedQuestion]:
+        """Every question that has feedback on its answer."""
+        names = ("answer_id", "question", "score", "expired", "vector", "embedder")
+        statement = select(feedback.c.id, *(feedback.c[name] for name in names))
+        return [
+            RatedQuestion(feedback_id=row.id, **{name: getattr(row, name) for name in names})
+            for row in self._rows(statement.order_by(feedback.c.id))
+        ]
+
+    def embedded(self, vectors: dict[str, bytes], embedder: str) -> None:
+        """Keep the vectors of questions: feedback id to the bytes of its embedding."""
+        with self._database.write() as connection:
+            for known, vector in sorted(vectors.items()):
+                mine = feedback.c.id == known
+                values = {"vector": vector, "embedder": embedder}
+                connection.execute(update(feedback).where(mine).values(**values))
+
+    def _read(self, *where: Any, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+        columns = [feedback.c[name] for name in (*_COLUMNS, "body")]
+        order = (feedback.c.created_at, feedback.c.id)
+        statement = select(*columns).where(*where).order_by(*order).limit(limit).offset(offset)
+        return [_made(row) for row in self._rows(statement)]
+
+
+def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
+    """Take what was quoted of removed texts out of all feedback."""
+    if not removed:
+        return
+    columns = (feedback.c.id, feedback.c.question, feedback.c.body)
+    for row in connection.execute(select(*columns)).all():
+        question = removed.blanked(row.question)
+        body = changed_in(row.body, removed.blanked)
+        if (question, body) != (row.question, row.body):
+            values = {"question": question, "body": body, "updated_at": datetime.now(UTC)}
+            connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
+
+
+def _made(row: Any) -> Feedback:
+    facts = {name: getattr(row, name) for name in _COLUMNS}
+    plain = {**row.body, **{name: to_plain(value) for name, value in facts.items()}}
+    return from_plain(Feedback, plain)

@@ -1,0 +1,51 @@
+"""What people are told when they come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import insert, select, update
+
+from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.schema.learning_tables import notices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something that a person should know.
+
+    Attributes:
+        kind: ``correction_expired``, ``gap_closed``, ….
+        target: the id of what it is about.
+    """
+
+    id: int
+    owner: str
+    created_at: datetime
+    kind: str
+    target: str
+    text: str
+    seen_at: datetime | None
+
+
+class Notices(CataloguePart):
+    """The notices of all people."""
+
+    def tell(self, owner: str, kind: str, target: str, text: str) -> None:
+        """Tell somebody something."""
+        values = {"owner": owner, "kind": kind, "target": target, "text": text}
+        self._run(insert(notices).values(created_at=datetime.now(UTC), **values))
+
+    def of(self, owner: str, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
+        """The newest notices of a person, newest first."""
+        where = [notices.c.owner == owner]
+        if unseen:
+            where.append(notices.c.seen_at.is_(None))
+        statement = select(notices).where(*where).order_by(notices.c.id.desc()).limit(limit)
+        return made_of(Notice, self._rows(statement))
+
+    def seen(self, owner: str, notice_ids: list[int]) -> None:
+        """The person has seen these."""
+        which = (notices.c.owner == owner, notices.c.id.in_(notice_ids))
+        self._run(update(notices).where(*which).values(seen_at=datetime.now(UTC)))

@@ -1,0 +1,94 @@
+"""Feedback, notices, figures of answers, preferences; gaps with a status."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from wellread.store.migrations.making import MOMENT, cascade, filled, make_table
+
+revision = "0005"
+down_revision = "0004"
+
+
+def upgrade() -> None:
+    """Add the tables, and what a gap is kept with."""
+    make_table(
+        "feedback",
+        *filled(sa.String, "id", "answer_id", "author"),
+        *filled(MOMENT, "created_at", "updated_at"),
+        *filled(sa.Text, "question"),
+        sa.Column("score", sa.Float),
+        *filled(sa.JSON, "body"),
+        *filled(sa.Text, "expired"),
+        *filled(sa.LargeBinary, "vector"),
+        *filled(sa.String, "embedder"),
+        cascade("fk_feedback_answer_id_answers", "answer_id", "answers"),
+        sa.UniqueConstraint("answer_id", "author", name=op.f("uq_feedback_answer_id_author")),
+    )
+    make_table(
+        "feedback_marks",
+        *filled(sa.String, "feedback_id"),
+        *filled(sa.Integer, "ordinal"),
+        *filled(sa.String, "kind", "key"),
+        cascade("fk_feedback_marks_feedback_id_feedback", "feedback_id", "feedback"),
+        key=("feedback_id", "ordinal"),
+        indexes=("key",),
+    )
+    make_table(
+        "notices",
+        *filled(sa.Integer, "id"),
+        *filled(sa.String, "owner"),
+        *filled(MOMENT, "created_at"),
+        *filled(sa.String, "kind", "target"),
+        *filled(sa.Text, "text"),
+        sa.Column("seen_at", MOMENT),
+        indexes=("owner",),
+    )
+    make_table(
+        "answer_facts",
+        *filled(sa.String, "answer_id"),
+        *filled(MOMENT, "at"),
+        *filled(sa.String, "type", "mode", "answered_by", "band"),
+        *filled(sa.Float, "confidence", "seconds", "cost"),
+        *filled(sa.Integer, "citations", "input_tokens", "output_tokens"),
+        *filled(sa.Boolean, "follow_up", "cached", "gap"),
+        *filled(sa.JSON, "verdicts", "steps", "topics"),
+        cascade("fk_answer_facts_answer_id_answers", "answer_id", "answers"),
+        key=("answer_id",),
+        indexes=("at",),
+    )
+    op.create_index(op.f("ix_answer_facts_at_answered_by"), "answer_facts", ["at", "answered_by"])
+    make_table(
+        "preferences",
+        *filled(sa.String, "owner"),
+        *filled(MOMENT, "updated_at"),
+        *filled(sa.Boolean, "consent"),
+        *filled(sa.JSON, "body", "learned"),
+        key=("owner",),
+    )
+    _gaps()
+
+
+def _gaps() -> None:
+    with op.batch_alter_table("gaps") as table:
+        for name, default in _TEXTS.items():
+            table.add_column(sa.Column(name, sa.String, nullable=False, server_default=default))
+        table.add_column(sa.Column("scope", sa.JSON, nullable=False, server_default="[]"))
+        table.add_column(sa.Column("tried_at", MOMENT))
+        table.add_column(sa.Column("tried", sa.Text, nullable=False, server_default=""))
+        table.add_column(sa.Column("closed_at", MOMENT))
+    op.create_index(op.f("ix_gaps_status"), "gaps", ["status"])
+
+
+_TEXTS = {"kind": "unanswered", "status": "open", "answer_id": "", "closed_by": "", "owner": ""}
+
+
+def downgrade() -> None:
+    """Take them out again."""
+    op.drop_index(op.f("ix_gaps_status"), "gaps")
+    with op.batch_alter_table("gaps") as table:
+        for name in (*_TEXTS, "scope", "tried_at", "tried", "closed_at"):
+            table.drop_column(name)
+    for table_name in ("preferences", "answer_facts", "notices", "feedback_marks", "feedback"):
+        op.drop_table(table_name)
