@@ -15,6 +15,7 @@ from sqlalchemy import inspect, text
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
 from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking.answer_facts_records import AnswerFacts
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
 from wellread.store.catalogue.asking.research_records import ResearchRuns
@@ -26,6 +27,7 @@ from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.learning.answer_figures import AnswerFigures
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Calls, Jobs
@@ -60,6 +62,8 @@ class Catalogue(CataloguePart):
         self.research = ResearchRuns(database)
         self.feedback = FeedbackRecords(database)
         self.notices = Notices(database)
+        self.facts_of_answers = AnswerFacts(database)
+        self.figures = AnswerFigures(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -20,7 +20,10 @@ from wellread.store.schema.database import Moment
 from wellread.store.schema.tables import filled, key_of, metadata, place
 
 __all__ = [
+    "TOTAL",
     "answer_facts",
+    "answer_steps",
+    "answer_topics",
     "feedback",
     "feedback_marks",
     "gaps",
@@ -91,19 +94,45 @@ notices = Table(
     Column("seen_at", Moment),
 )
 
-# The figures of an answer, so that metrics read no bodies. ``verdicts``: name to number of
-# sentences; ``steps``: name to seconds; ``topics``: values that it was counted under.
+# The figures of an answer, so that metrics read no bodies. ``confidence`` as it was delivered,
+# ``shipped`` before this base's own calibration; ``supported`` to ``unsupported``: how many of its
+# sentences have that verdict; ``gap``: the material did not answer it.
 answer_facts = Table(
     "answer_facts",
     metadata,
     key_of("answers", column="answer_id"),
     Column("at", Moment, nullable=False, index=True),
     *filled(String, "type", "mode", "answered_by", "band"),
-    *filled(Float, "confidence", "seconds", "cost"),
+    *filled(Float, "confidence", "shipped", "seconds", "cost"),
     *filled(Integer, "citations", "input_tokens", "output_tokens"),
+    *filled(Integer, "supported", "partial", "not_checked", "uncited", "unsupported"),
     *filled(Boolean, "follow_up", "cached", "gap"),
-    *filled(JSON, "verdicts", "steps", "topics"),
-    Index(None, "at", "answered_by"),
+)
+
+TOTAL = "total"
+# Seconds of each step of an answer, one row per name, and of all together. The moment stands here again, and so do
+# moment and gap with the topics, so that one index holds all that is counted.
+answer_steps = Table(
+    "answer_steps",
+    metadata,
+    key_of("answers", column="answer_id"),
+    Column("name", String, primary_key=True),
+    Column("at", Moment, nullable=False),
+    *filled(Float, "seconds"),
+    Index(None, "name", "seconds", "at"),
+)
+
+# What an answer was about. ``kind``: ``collection`` and ``field`` (``sectors: energy``) of what it
+# cites, ``word`` of its question.
+answer_topics = Table(
+    "answer_topics",
+    metadata,
+    key_of("answers", column="answer_id"),
+    Column("kind", String, primary_key=True),
+    Column("topic", String, primary_key=True),
+    Column("at", Moment, nullable=False),
+    *filled(Boolean, "gap"),
+    Index(None, "kind", "topic", "at", "gap"),
 )
 
 # What a person likes. ``learned``: what feedback suggested, each with why, since when, whether it

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.asking.answer_facts_records import rewrite_facts, write_facts
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.catalogue_values import Gap, StoredAnswer
@@ -52,6 +53,7 @@ def record_answer(connection: Connection, answer: Answer) -> None:
             "owner": answer.owner,
         },
     )
+    write_facts(connection, answer.id, now, body)
     _write_evidence(connection, answer)
     _seen(connection, answer, now)
 
@@ -222,6 +224,7 @@ def _rewrite(connection: Connection, answer_id: str, body: Plain, *, stale: bool
         forget_cached(connection, [answer_id])
     values = {"body": body, "question": body["question"], "stale": stale}
     connection.execute(update(answers).where(answers.c.id == answer_id).values(**values))
+    rewrite_facts(connection, answer_id, body)
 
 
 def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:

@@ -45,20 +45,7 @@ def upgrade() -> None:
         sa.Column("seen_at", MOMENT),
         indexes=("owner",),
     )
-    make_table(
-        "answer_facts",
-        *filled(sa.String, "answer_id"),
-        *filled(MOMENT, "at"),
-        *filled(sa.String, "type", "mode", "answered_by", "band"),
-        *filled(sa.Float, "confidence", "seconds", "cost"),
-        *filled(sa.Integer, "citations", "input_tokens", "output_tokens"),
-        *filled(sa.Boolean, "follow_up", "cached", "gap"),
-        *filled(sa.JSON, "verdicts", "steps", "topics"),
-        cascade("fk_answer_facts_answer_id_answers", "answer_id", "answers"),
-        key=("answer_id",),
-        indexes=("at",),
-    )
-    op.create_index(op.f("ix_answer_facts_at_answered_by"), "answer_facts", ["at", "answered_by"])
+    _figures()
     make_table(
         "preferences",
         *filled(sa.String, "owner"),
@@ -68,6 +55,46 @@ def upgrade() -> None:
         key=("owner",),
     )
     _gaps()
+
+
+def _figures() -> None:
+    make_table(
+        "answer_facts",
+        *filled(sa.String, "answer_id"),
+        *filled(MOMENT, "at"),
+        *filled(sa.String, "type", "mode", "answered_by", "band"),
+        *filled(sa.Float, "confidence", "shipped", "seconds", "cost"),
+        *filled(sa.Integer, "citations", "input_tokens", "output_tokens"),
+        *filled(sa.Integer, "supported", "partial", "not_checked", "uncited", "unsupported"),
+        *filled(sa.Boolean, "follow_up", "cached", "gap"),
+        cascade("fk_answer_facts_answer_id_answers", "answer_id", "answers"),
+        key=("answer_id",),
+        indexes=("at",),
+    )
+    make_table(
+        "answer_steps",
+        *filled(sa.String, "answer_id", "name"),
+        *filled(MOMENT, "at"),
+        *filled(sa.Float, "seconds"),
+        cascade("fk_answer_steps_answer_id_answers", "answer_id", "answers"),
+        key=("answer_id", "name"),
+    )
+    make_table(
+        "answer_topics",
+        *filled(sa.String, "answer_id", "kind", "topic"),
+        *filled(MOMENT, "at"),
+        *filled(sa.Boolean, "gap"),
+        cascade("fk_answer_topics_answer_id_answers", "answer_id", "answers"),
+        key=("answer_id", "kind", "topic"),
+    )
+    for table, *columns in _COVERING:
+        op.create_index(op.f(f"ix_{table}_{'_'.join(columns)}"), table, columns)
+
+
+_COVERING = (
+    ("answer_steps", "name", "seconds", "at"),
+    ("answer_topics", "kind", "topic", "at", "gap"),
+)
 
 
 def _gaps() -> None:
@@ -90,5 +117,16 @@ def downgrade() -> None:
     with op.batch_alter_table("gaps") as table:
         for name in (*_TEXTS, "scope", "tried_at", "tried", "closed_at"):
             table.drop_column(name)
-    for table_name in ("preferences", "answer_facts", "notices", "feedback_marks", "feedback"):
+    for table_name in _TABLES:
         op.drop_table(table_name)
+
+
+_TABLES = (
+    "preferences",
+    "answer_topics",
+    "answer_steps",
+    "answer_facts",
+    "notices",
+    "feedback_marks",
+    "feedback",
+)

@@ -1,0 +1,136 @@
+"""The figures of an answer, written with it: metrics read these small rows and no bodies."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, insert, select
+
+from wellread.answers import CATALOGUE, NOBODY, VerdictName
+from wellread.store.catalogue.asking.redaction import REMOVED
+from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.learning_tables import (
+    TOTAL,
+    answer_facts,
+    answer_steps,
+    answer_topics,
+)
+from wellread.store.schema.tables import answers, documents
+from wellread.text.names import singular
+from wellread.text.parsed import parse
+from wellread.text.words import plain, stem, words_in
+
+Plain = Mapping[str, Any]
+MOST_WORDS = 12  # of a question that are counted as what it is about
+LONGEST_TOPIC = 80
+AT_ONCE = 200  # answers from before whose rows are made in one transaction
+_COMPLETE = "answer_facts"  # the property that says that no answer lacks its rows
+
+
+def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plain) -> None:
+    """Keep the figures of the answer with this body, in place of those that it had."""
+    for table in (answer_facts, answer_steps, answer_topics):
+        connection.execute(delete(table).where(table.c.answer_id == answer_id))
+    facts = _facts(body)
+    key = {"answer_id": answer_id, "at": at}
+    connection.execute(insert(answer_facts), facts | key)
+    seconds = _steps(body) | {TOTAL: facts["seconds"]}
+    steps = [{"name": name, "seconds": taken} | key for name, taken in seconds.items()]
+    connection.execute(insert(answer_steps), steps)
+    topics = [
+        {"kind": kind, "topic": topic, "gap": facts["gap"]} | key
+        for kind, topic in sorted(_topics(connection, body))
+    ]
+    if topics:
+        connection.execute(insert(answer_topics), topics)
+
+
+def rewrite_facts(connection: Connection, answer_id: str, body: Plain) -> None:
+    """Keep the figures of the answer as its body tells them now."""
+    moment = select(answers.c.created_at).where(answers.c.id == answer_id)
+    write_facts(connection, answer_id, connection.execute(moment).scalar_one(), body)
+
+
+def _facts(body: Plain) -> dict[str, Any]:
+    sure, usage = body["confidence"], body.get("usage") or {}
+    verdicts = Counter(one["verdict"]["name"] for one in body["sentences"])
+    shipped = sure.get("shipped")
+    by = body["answered_by"]
+    return {
+        "type": body.get("type", ""),
+        "mode": body.get("mode", ""),
+        "answered_by": by,
+        "band": sure["band"],
+        "confidence": sure["score"],
+        "shipped": sure["score"] if shipped is None else shipped,
+        "seconds": sum(_steps(body).values()),
+        "cost": usage.get("cost", 0.0),
+        "citations": len(body["citations"]),
+        "input_tokens": usage.get("input_tokens", 0),
+        "output_tokens": usage.get("output_tokens", 0),
+        "follow_up": bool(body.get("rewritten")),
+        "cached": bool(body.get("cached")),
+        "gap": by in (NOBODY, CATALOGUE) and bool(body.get("data_gaps")),
+        **{one.value: verdicts[one.value] for one in VerdictName},
+    }
+
+
+def _steps(body: Plain) -> dict[str, float]:
+    """Seconds by step; one that a question in parts went through several times, as the sum."""
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for step in body.get("steps") or ():
+        seconds[step["name"]] += step["seconds"]
+    return dict(seconds)
+
+
+def _topics(connection: Connection, body: Plain) -> set[tuple[str, str]]:
+    """What the answer is about: collections and fields of what it cites, words of its question."""
+    found = {("word", word) for word in _words(body.get("standalone") or body["question"])}
+    cited = sorted({one["document_id"] for one in body["citations"]})
+    facts = select(documents.c.collection, documents.c.taxonomy).where(documents.c.id.in_(cited))
+    for row in connection.execute(facts) if cited else ():
+        found.add(("collection", row.collection))
+        for field, values in row.taxonomy.items():
+            found |= {("field", f"{field}: {value}"[:LONGEST_TOPIC]) for value in values}
+    return found
+
+
+def _words(question: str) -> list[str]:
+    """The words that say what a question is about, in the singular, each once."""
+    question = question.replace(REMOVED, " ")
+    about = set(parse(question).topic_stems)
+    words = (singular(plain(word)) for word in words_in(question) if stem(word) in about)
+    return list(dict.fromkeys(word[:LONGEST_TOPIC] for word in words))[:MOST_WORDS]
+
+
+class AnswerFacts(CataloguePart):
+    """Sees to it that every answer has its row."""
+
+    def complete(self) -> int:
+        """Make the rows of answers that were given before there were any; how many.
+
+        A few at a time, each time in a transaction of its own: broken off, it goes on from there.
+        """
+        with self._database.read() as connection:
+            if property_of(connection, _COMPLETE):
+                return 0
+        made = 0
+        while some := self._make_some():
+            made += some
+        return made
+
+    def _make_some(self) -> int:
+        there = exists().where(answer_facts.c.answer_id == answers.c.id)
+        columns = (answers.c.id, answers.c.created_at, answers.c.body)
+        lacking = select(*columns).where(~there).order_by(answers.c.id).limit(AT_ONCE)
+        with self._database.write() as connection:
+            rows = connection.execute(lacking).all()
+            for row in rows:
+                write_facts(connection, row.id, row.created_at, row.body)
+            if not rows:
+                put_properties(connection, {_COMPLETE: True})
+        return len(rows)

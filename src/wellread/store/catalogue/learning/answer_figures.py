@@ -1,0 +1,340 @@
+"""What the figures of answers add up to in a time; every number is worked out by the database."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    Subquery,
+    case,
+    func,
+    literal_column,
+    select,
+)
+
+from wellread.answers import NOBODY, VerdictName
+from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.schema.learning_tables import (
+    answer_facts,
+    answer_steps,
+    answer_topics,
+    feedback,
+    gaps,
+)
+
+Unit = Literal["hour", "day"]
+BINS = 10  # of confidence, each a tenth wide
+PERCENTILES = (0.5, 0.9, 0.95, 0.99)
+_SHAPES: dict[Unit, tuple[str, str]] = {
+    "hour": ("%Y-%m-%dT%H", 'YYYY-MM-DD"T"HH24'),
+    "day": ("%Y-%m-%d", "YYYY-MM-DD"),
+}
+_FACTS = answer_facts.c
+_UNANSWERED = _FACTS.gap
+_ANSWERED = (_FACTS.answered_by != NOBODY) & ~_FACTS.gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """From ``since`` on and before ``until``; None: no limit."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def of(self, column: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
+        """The conditions that a moment lies in it."""
+        found = [] if self.since is None else [column >= self.since]
+        return found if self.until is None else [*found, column < self.until]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """Answers and what they add up to.
+
+    Attributes:
+        cited: answered, with citations; ``uncited``: answered without any.
+        unanswered: the material did not hold it.
+        asked_back: it was asked what is meant, or nothing was asked.
+        cached: given before and given again; counted in all others, too.
+        high, medium, low: bands of confidence of those that were answered.
+        confidence: their mean; 0 when there are none.
+        cost: in US dollars.
+    """
+
+    asked: int = 0
+    cited: int = 0
+    uncited: int = 0
+    unanswered: int = 0
+    asked_back: int = 0
+    follow_ups: int = 0
+    cached: int = 0
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+    confidence: float = 0.0
+    citations: int = 0
+    supported: int = 0
+    partial: int = 0
+    not_checked: int = 0
+    uncited_sentences: int = 0
+    unsupported: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Answers of one day or hour (UTC), which ``start`` names as ISO 8601 does."""
+
+    start: str
+    asked: int
+    cited: int
+    unanswered: int
+    follow_ups: int
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Seconds of one step; ``percentiles`` are those of ``PERCENTILES``, by the nearest rank."""
+
+    name: str
+    answers: int
+    seconds: float
+    percentiles: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """What answers were about: ``kind`` is ``collection``, ``field`` or ``word``."""
+
+    kind: str
+    topic: str
+    asked: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedBin:
+    """Rated answers of similar confidence; ratings as shares of 100.
+
+    Attributes:
+        place: 0 for a confidence below .1, 9 for one of .9 and more.
+        right: how many were rated well enough to count as right.
+        squares: the sum of the squares of the ratings.
+    """
+
+    place: int
+    answers: int
+    confidence: float
+    rating: float
+    squares: float
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapCount:
+    """Questions of one kind and status in the ledger of gaps."""
+
+    kind: str
+    status: str
+    questions: int
+
+
+class AnswerFigures(CataloguePart):
+    """Sums over the answers of all people."""
+
+    def sums(self, within: Within) -> Sums:
+        """What the answers in this time add up to."""
+        statement = select(*_sums()).where(*within.of(_FACTS.at))
+        return Sums(**self._rows(statement)[0]._mapping)
+
+    def over_time(self, within: Within, unit: Unit) -> list[Counted]:
+        """The same for each hour or day that has an answer, the oldest first."""
+        start = self._started(unit).label("start")
+        counts = [_number(_yes(each), name) for name, each in _OUTCOMES.items() if name in _TOLD]
+        money = func.coalesce(func.sum(_FACTS.cost), 0.0).label("cost")
+        columns = (start, func.count().label("asked"), *counts, money)
+        statement = select(*columns).where(*within.of(_FACTS.at))
+        return made_of(Counted, self._rows(statement.group_by(start).order_by(start)))
+
+    def by_answerer(self, within: Within) -> dict[str, int]:
+        """Who answered (``Answer.answered_by``) to how many answers."""
+        by = _FACTS.answered_by
+        statement = select(by, func.count()).where(*within.of(_FACTS.at)).group_by(by)
+        return dict(sorted(tuple(row) for row in self._rows(statement)))
+
+    def by_type(self, within: Within) -> list[tuple[str, int, int]]:
+        """Types of questions with how many were asked and not answered, the most asked first."""
+        unanswered = _number(_yes(_UNANSWERED), "unanswered")
+        columns = (_FACTS.type, func.count().label("asked"), unanswered)
+        statement = select(*columns).where(*within.of(_FACTS.at)).group_by(_FACTS.type)
+        found = [tuple(row) for row in self._rows(statement)]
+        return sorted(found, key=lambda one: (-one[1], one[0]))
+
+    def latencies(self, within: Within) -> list[Latency]:
+        """Seconds of each step, the one that took most in all first."""
+        name, seconds = answer_steps.c.name, answer_steps.c.seconds
+        conditions = within.of(answer_steps.c.at)
+        sums = select(name, func.count(), func.sum(seconds)).where(*conditions).group_by(name)
+        with self._database.read() as connection:
+            rows = connection.execute(sums).all()
+            found = [
+                Latency(
+                    name=step,
+                    answers=count,
+                    seconds=taken,
+                    percentiles=_at_ranks(
+                        connection, select(seconds).where(name == step, *conditions), count
+                    ),
+                )
+                for step, count, taken in rows
+            ]
+        return sorted(found, key=lambda one: (-one.seconds, one.name))
+
+    def histogram(self, bounds: Sequence[float]) -> dict[str, tuple[list[int], float]]:
+        """For each step how many answers took up to each bound and up to none, and all seconds.
+
+        The counts are of the space between two bounds, not added up.
+        """
+        name, seconds = answer_steps.c.name, answer_steps.c.seconds
+        places = [(seconds <= bound, literal_column(str(n))) for n, bound in enumerate(bounds)]
+        place = case(*places, else_=literal_column(str(len(bounds)))).label("place")
+        columns = (name, place, func.count(), func.sum(seconds))
+        found: dict[str, tuple[list[int], float]] = {}
+        for step, where, count, taken in self._rows(select(*columns).group_by(name, place)):
+            counts, before = found.get(step, ([0] * (len(bounds) + 1), 0.0))
+            counts[where] = count
+            found[step] = counts, before + taken
+        return dict(sorted(found.items()))
+
+    def topics(self, within: Within, kind: str, limit: int) -> list[Topic]:
+        """What was asked about most often."""
+        topic = answer_topics.c
+        asked = func.count().label("asked")
+        unanswered = _number(_yes(topic.gap), "unanswered")
+        statement = (
+            select(topic.kind, topic.topic, asked, unanswered)
+            .where(topic.kind == kind, *within.of(topic.at))
+            .group_by(topic.kind, topic.topic)
+            .order_by(asked.desc(), topic.topic)
+        )
+        return made_of(Topic, self._rows(statement.limit(limit)))
+
+    def rated(self, within: Within, right_from: float) -> list[RatedBin]:
+        """Answers that were given in this time and rated, by their confidence.
+
+        An answer with several ratings counts once, with their mean. What says that nothing was
+        found is left out: how sure that is, is another figure.
+        """
+        ratings = mean_ratings()
+        share = ratings.c.score / 100.0
+        steps = [(_FACTS.confidence < n / BINS, literal_column(str(n - 1))) for n in range(1, BINS)]
+        place = case(*steps, else_=literal_column(str(BINS - 1))).label("place")
+        columns = (
+            place,
+            func.count().label("answers"),
+            func.avg(_FACTS.confidence).label("confidence"),
+            func.avg(share).label("rating"),
+            func.sum(share * share).label("squares"),
+            _number(_yes(ratings.c.score >= right_from), "right"),
+        )
+        statement = (
+            select(*columns)
+            .join_from(ratings, answer_facts, _FACTS.answer_id == ratings.c.answer_id)
+            .where(_ANSWERED, *within.of(_FACTS.at))
+            .group_by(place)
+            .order_by(place)
+        )
+        return made_of(RatedBin, self._rows(statement))
+
+    def ratings(self, within: Within) -> tuple[int, float | None]:
+        """How many ratings of whole answers were given in this time, and their mean (0-100)."""
+        columns = (func.count(feedback.c.score), func.avg(feedback.c.score))
+        valid = (feedback.c.score.is_not(None), feedback.c.expired == "")
+        statement = select(*columns).where(*valid, *within.of(feedback.c.updated_at))
+        count, mean = self._rows(statement)[0]
+        return count, mean
+
+    def gaps(self, within: Within) -> list[GapCount]:
+        """The questions that were filed as gaps in this time, by kind and status."""
+        groups = (gaps.c.kind, gaps.c.status)
+        counted = select(*groups, func.count().label("questions"))
+        counted = counted.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
+        return made_of(GapCount, self._rows(counted))
+
+    def first(self) -> datetime | None:
+        """When the oldest answer that is kept was given."""
+        found = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
+        return found[0] if found else None
+
+    def _started(self, unit: Unit) -> ColumnElement[str]:
+        here, there = _SHAPES[unit]
+        if self._database.engine.dialect.name == "postgresql":  # has a zone per session
+            return func.to_char(func.timezone("UTC", _FACTS.at), there, type_=String)
+        return func.strftime(here, _FACTS.at, type_=String)
+
+
+def mean_ratings() -> Subquery:
+    """Answer id to the mean of its ratings and how many there are; those that count."""
+    score = feedback.c.score
+    valid = (score.is_not(None), feedback.c.expired == "")
+    columns = (feedback.c.answer_id, func.avg(score).label("score"), func.count().label("raters"))
+    return select(*columns).where(*valid).group_by(feedback.c.answer_id).subquery()
+
+
+def moment_of(start: str) -> datetime:
+    """The moment that ``Counted.start`` stands for."""
+    return datetime.fromisoformat(start if len(start) == 10 else f"{start}:00").replace(tzinfo=UTC)
+
+
+_OUTCOMES: dict[str, ColumnElement[bool]] = {
+    "cited": _ANSWERED & (_FACTS.citations > 0),
+    "uncited": _ANSWERED & (_FACTS.citations == 0),
+    "unanswered": _UNANSWERED,
+    "asked_back": (_FACTS.answered_by == NOBODY) & ~_FACTS.gap,
+    "follow_ups": _FACTS.follow_up,
+    "cached": _FACTS.cached,
+    **{band: _ANSWERED & (_FACTS.band == band) for band in ("high", "medium", "low")},
+}
+_TOLD = ("cited", "unanswered", "follow_ups")
+
+
+def _sums() -> list[Any]:
+    sure = func.avg(case((_ANSWERED, _FACTS.confidence)))
+    verdicts = {one.value: one.value for one in VerdictName}
+    verdicts[VerdictName.UNCITED.value] = "uncited_sentences"
+    summed = {name: name for name in ("citations", "input_tokens", "output_tokens")} | verdicts
+    return [
+        func.count().label("asked"),
+        *(_number(_yes(each), name) for name, each in _OUTCOMES.items()),
+        func.coalesce(sure, 0.0).label("confidence"),
+        *(_number(_FACTS[column], name) for column, name in summed.items()),
+        func.coalesce(func.sum(_FACTS.cost), 0.0).label("cost"),
+    ]
+
+
+def _yes(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, 1), else_=0)
+
+
+def _number(column: ColumnElement[int], name: str) -> Any:
+    return func.coalesce(func.sum(column), 0).label(name)
+
+
+def _at_ranks(
+    connection: Connection, seconds: Select[tuple[float]], count: int
+) -> tuple[float, ...]:
+    """The value at each of ``PERCENTILES``, by the nearest rank; the index has them in order."""
+    ranks = (max(0, math.ceil(share * count) - 1) for share in PERCENTILES)
+    ordered = seconds.order_by(answer_steps.c.seconds).limit(1)
+    return tuple(float(connection.execute(ordered.offset(rank)).scalar_one()) for rank in ranks)
