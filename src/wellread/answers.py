@@ -81,8 +81,7 @@ class Evidence:
 class Claim:
     """One sentence of a draft with the evidence keys it cites.
 
-    ``text`` is free of markers. ``source`` is set when the sentence was taken verbatim from
-    that span of that evidence's document.
+    ``text`` is free of markers; ``source``: the span of its document that it is, word for word.
     """
 
     text: str
@@ -155,12 +154,13 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure the answer is: ``score`` 0-1, its band, and why, in words."""
+    """How sure: ``score`` 0-1 (``shipped``: before the base's own calibration), band, and why."""
 
     score: float
     band: Literal["high", "medium", "low", "none"]
     reasoning: str
     model_claim: float | None = None
+    shipped: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

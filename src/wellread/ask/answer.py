@@ -58,11 +58,11 @@ from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
     DISPUTED,
     LIMIT_LEFT_OUT,
-    comparable,
     declined,
     hopeful,
     judge,
     of_catalogue,
+    scale_of,
 )
 from wellread.ask.verify.confidence_features import features_of
 from wellread.ask.verify.conflicts.disputes import Dispute, settled, with_disputes
@@ -238,10 +238,9 @@ def _verify(
     )
     sure = judge(
         features,
-        kb.settings.qa.confidence_threshold,
+        **scale_of(kb),
         model_claim=written.model_claim if written else None,
         caps=[*caps, *(cap for cap, applies in known if applies)],
-        comparable=comparable(kb.embedder),
     )
     return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)
 
@@ -254,8 +253,7 @@ def _hopeful(
         return bool(evidence)
     heard_now = heard(evidence, analysis.voices)
     features = features_of(analysis, heard_now, (), kb.lexical, None, drafting.readings)
-    threshold = kb.settings.qa.confidence_threshold
-    return hopeful(features, threshold, comparable=comparable(kb.embedder))
+    return hopeful(features, **scale_of(kb))
 
 
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:

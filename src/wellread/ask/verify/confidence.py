@@ -1,7 +1,8 @@
 """How sure an answer is: a learned score, what caps it, its band, and the reason in words.
 
 The score is the probability that the material answers the question and that the answer shows it.
-Its weights stand in ``confidence.json``; ``benchmarks/train_confidence.py`` writes it. The language
+Its weights stand in ``confidence.json``; ``benchmarks/train_confidence.py`` writes it. A base whose
+answers were rated may have a calibration of its own, which maps that score to another. The language
 model's own claim is recorded beside it, never mixed in.
 """
 
@@ -13,12 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Literal
+from typing import Literal, TypedDict
 
 from wellread.answers import RELAXED, Confidence
 from wellread.ask.aggregate.queries.result import CATALOGUE_SURE
 from wellread.ask.verify.confidence_features import Features
+from wellread.kb import KnowledgeBase
 from wellread.models.base import Embedder
+from wellread.store.schema.calibration_values import Calibration
 
 FILE = "confidence.json"
 MEANING = ("sentence", "passage")
@@ -53,6 +56,27 @@ OTHER_YEAR = Cap(most=0.45, why="its sources tell of another year", share=0.7)
 UNNAMED = Cap(most=0.45, why="its sources do not name all that is asked about", share=0.7)
 
 
+class Scale(TypedDict):
+    """What scores of a base are held against: the arguments of ``judge`` that hang on it alone."""
+
+    threshold: float
+    comparable: bool
+    calibration: Calibration | None
+
+
+def scale_of(kb: KnowledgeBase) -> Scale:
+    """The scale of ``kb`` as it is now.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    return Scale(
+        threshold=kb.settings.qa.confidence_threshold,
+        comparable=comparable(kb.embedder),
+        calibration=kb.catalogue.calibrations.live(),
+    )
+
+
 def judge(
     features: Features,
     threshold: float,
@@ -60,6 +84,7 @@ def judge(
     model_claim: float | None = None,
     caps: Sequence[Cap] = (),
     comparable: bool = True,
+    calibration: Calibration | None = None,
 ) -> Confidence:
     """The score with its band and its reason.
 
@@ -69,6 +94,7 @@ def judge(
         caps: what is known against the answer; each that lowers the score is named in the reason.
         comparable: whether the cosines are those of the embedder that the weights were learned
             with; when not, only words are weighed, and the reason says so.
+        calibration: the base's own; threshold and bands are held against what it makes of a score.
     """
     found = round(score(features, comparable=comparable), 3)
     reasoning = _reason(features, comparable=comparable)
@@ -76,25 +102,38 @@ def judge(
         left = min(cap.most, round(found * cap.share, 3))
         if left < found and features.support and found >= threshold:
             found, reasoning = left, f"{reasoning}; but {cap.why}"
+    shipped = None if calibration is None else found
+    if calibration is not None:
+        found = calibration.of(found)
+        reasoning += (
+            f"; by {calibration.answers:,} rated answers of this base, {shipped} is {found}"
+        )
     return Confidence(
         score=found,
         band=_band(found, threshold) if features.support else "none",
         reasoning=reasoning,
         model_claim=model_claim,
+        shipped=shipped,
     )
 
 
-def hopeful(features: Features, threshold: float, *, comparable: bool = True) -> bool:
+def hopeful(
+    features: Features,
+    threshold: float,
+    *,
+    comparable: bool = True,
+    calibration: Calibration | None = None,
+) -> bool:
     """Whether an answer from this evidence could reach ``threshold``.
 
     When it could not, no model is asked for what the sources do not hold. It errs on the side of
     asking: the answer itself is judged again.
     """
     found = score(replace(features, support=1.0), comparable=comparable)
-    if found in (0.0, 1.0):
-        return found >= threshold
-    odds = math.log(found / (1 - found)) + LENIENT
-    return 1 / (1 + math.exp(-odds)) >= threshold
+    if found not in (0.0, 1.0):
+        odds = math.log(found / (1 - found)) + LENIENT
+        found = 1 / (1 + math.exp(-odds))
+    return (calibration.of(found) if calibration else found) >= threshold
 
 
 def declined(sure: Confidence) -> Confidence:

@@ -74,6 +74,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
+    "learning.metrics_cli": {
+        "metrics": "Show how the base is asked and how it answers, for a period.",
+        "calibrate": "Fit confidence on this base's rated answers, where that is better.",
+    },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }

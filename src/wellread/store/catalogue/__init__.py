@@ -28,6 +28,8 @@ from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning.answer_figures import AnswerFigures
+from wellread.store.catalogue.learning.calibration_records import Calibrations
+from wellread.store.catalogue.learning.counter_records import CounterRecords
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Calls, Jobs
@@ -64,6 +66,8 @@ class Catalogue(CataloguePart):
         self.notices = Notices(database)
         self.facts_of_answers = AnswerFacts(database)
         self.figures = AnswerFigures(database)
+        self.calibrations = Calibrations(database)
+        self.counters = CounterRecords(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

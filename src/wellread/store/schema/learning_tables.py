@@ -110,8 +110,8 @@ answer_facts = Table(
 )
 
 TOTAL = "total"
-# Seconds of each step of an answer, one row per name, and of all together. The moment stands here again, and so do
-# moment and gap with the topics, so that one index holds all that is counted.
+# Seconds of each step of an answer, one row per name, and of all together. The moment stands here
+# again, and so do moment and gap with the topics: one index holds all that is counted.
 answer_steps = Table(
     "answer_steps",
     metadata,

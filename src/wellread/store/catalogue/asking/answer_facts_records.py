@@ -20,12 +20,14 @@ from wellread.store.schema.learning_tables import (
     answer_topics,
 )
 from wellread.store.schema.tables import answers, documents
+from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
 from wellread.text.parsed import parse
 from wellread.text.words import plain, stem, words_in
 
 Plain = Mapping[str, Any]
 MOST_WORDS = 12  # of a question that are counted as what it is about
+SHORTEST_WORD = 3
 LONGEST_TOPIC = 80
 AT_ONCE = 200  # answers from before whose rows are made in one transaction
 _COMPLETE = "answer_facts"  # the property that says that no answer lacks its rows
@@ -103,8 +105,10 @@ def _words(question: str) -> list[str]:
     """The words that say what a question is about, in the singular, each once."""
     question = question.replace(REMOVED, " ")
     about = set(parse(question).topic_stems)
-    words = (singular(plain(word)) for word in words_in(question) if stem(word) in about)
-    return list(dict.fromkeys(word[:LONGEST_TOPIC] for word in words))[:MOST_WORDS]
+    words = (plain(word) for word in words_in(question) if stem(word) in about)
+    telling = (word for word in words if len(word) >= SHORTEST_WORD and word not in NUMBER_WORDS)
+    named = dict.fromkeys((singular(word) or word)[:LONGEST_TOPIC] for word in telling)
+    return [word for word in named if word not in NUMBER_WORDS][:MOST_WORDS]
 
 
 class AnswerFacts(CataloguePart):

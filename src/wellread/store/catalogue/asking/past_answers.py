@@ -40,6 +40,7 @@ from wellread.store.catalogue.asking.answer_records import (
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
+from wellread.store.schema.calibration_values import CALIBRATION
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
@@ -231,10 +232,12 @@ class AnswerCache(CataloguePart):
         """A hash of what is made of documents after they were written, for these collections.
 
         Another one after every pass that joined documents (``joined``), whenever vectors are
-        still to come or have come, and when another index goes live.
+        still to come or have come, when another index goes live, and with another calibration.
         """
         names = [_counter(collection) for collection in scope]
-        wanted = or_(*(properties.c.key.in_(part) for part in chunks([*names, SWITCHES])))
+        wanted = or_(
+            *(properties.c.key.in_(part) for part in chunks([*names, SWITCHES, CALIBRATION]))
+        )
         counters = select(properties).where(wanted).order_by(properties.c.key)
         debts = select(func.count(), func.sum(vector_debts.c.passages))
         with self._database.read() as connection:

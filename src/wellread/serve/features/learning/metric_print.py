@@ -1,0 +1,211 @@
+"""Metrics and calibration as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from wellread.kb.language_models import dollars
+from wellread.serve.features.learning.metric_bodies import (
+    CalibrateBody,
+    CalibrationBody,
+    CalibrationStateBody,
+    MetricsBody,
+    NamedCountBody,
+    SumsBody,
+    TrendBody,
+    UndoneBody,
+)
+from wellread.serve.terminal import right, table, whole
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+MOST_BLOCKS = 92
+Rows = list[tuple[str, ...]]
+
+
+def print_metrics(console: Console, report: MetricsBody) -> None:
+    """The figures of a period as small tables."""
+    if not report.sums.asked:
+        console.print("Nothing was asked in this time. Ask something: wellread ask QUESTION")
+        return
+    until = report.until.date()
+    since = report.since.date() if report.since else until
+    console.print(Text(f"{since} to {until} (UTC)", style="bold"))
+    console.print(Text(f"{_blocks(report.trend)}  questions by {report.part}", style="dim"))
+    _section(console, "", ("", "", "before"), _overview(report.sums, report.previous))
+    _answers(console, report)
+    _topics(console, report)
+    _ratings(console, report)
+    _calls(console, report)
+    console.print(Text(f"\n{calibration_words(report.calibration)}", style="dim"))
+
+
+def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
+    rows: Rows = []
+    for name, told in (
+        ("questions asked", lambda one: f"{one.asked:,}"),
+        ("answered with citations", lambda one: f"{one.cited:,} ({one.cited_rate:.0%})"),
+        ("not answered", lambda one: f"{one.unanswered:,} ({one.no_answer_rate:.0%})"),
+        ("asked back", lambda one: f"{one.asked_back:,}"),
+        ("follow-ups", lambda one: f"{one.follow_ups:,} ({one.follow_up_rate:.0%})"),
+        ("given again", lambda one: f"{one.cached:,}"),
+        ("mean confidence", lambda one: f"{one.confidence:.2f}"),
+    ):
+        rows.append((name, told(now), told(before) if before and before.asked else "–"))
+    return rows
+
+
+def _answers(console: Console, report: MetricsBody) -> None:
+    verdicts = report.sums.verdicts.model_dump()
+    total = sum(verdicts.values())
+    rows = [
+        (name.replace("_", " "), f"{count:,}", f"{count / total:.1%}")
+        for name, count in verdicts.items()
+        if count
+    ]
+    _section(console, "Sentences by verdict", ("", "sentences", "share"), rows)
+    steps = [
+        (one.name, f"{one.answers:,}", *(f"{s:.3f}" for s in (one.p50, one.p90, one.p95, one.p99)))
+        for one in report.latencies
+    ]
+    columns = ("", "answers", "p50", "p90", "p95", "p99")
+    _section(console, "Seconds by step", columns, steps)
+
+
+def _topics(console: Console, report: MetricsBody) -> None:
+    for title, topics in (
+        ("Types of questions", report.types),
+        ("Collections", report.collections),
+        ("Fields of sources", report.fields),
+        ("Words of questions", report.words),
+    ):
+        _section(console, title, ("", "asked", "not answered"), _counted(topics))
+    rows = [(one.kind.replace("_", " "), one.status, f"{one.questions:,}") for one in report.gaps]
+    _section(console, "Gaps", ("kind", "status", "questions"), rows)
+
+
+def _counted(topics: Sequence[NamedCountBody]) -> Rows:
+    return [(one.name.replace("_", " "), f"{one.asked:,}", f"{one.unanswered:,}") for one in topics]
+
+
+def _ratings(console: Console, report: MetricsBody) -> None:
+    ratings = report.ratings
+    if not ratings.answers:
+        return
+    rows = [
+        (
+            f"{one.since:.1f}–{one.until:.1f}",
+            f"{one.answers:,}",
+            f"{one.confidence:.2f}",
+            f"{one.rating:.2f}",
+            f"{one.low:.2f}–{one.high:.2f}",
+            f"{one.right:.2f}",
+        )
+        for one in ratings.bins
+    ]
+    columns = ("confidence", "answers", "mean", "rating", "95 %", "right")
+    _section(console, "Confidence against ratings", columns, rows)
+    console.print(
+        Text(f"Right: rated {ratings.right_from:.0f} and more. Off by {ratings.off:.2f}.")
+    )
+
+
+def _calls(console: Console, report: MetricsBody) -> None:
+    rows = [
+        (
+            one.purpose,
+            f"{one.model} ({one.provider})" if one.model else one.provider,
+            f"{one.calls:,}",
+            f"{one.input_tokens:,}",
+            f"{one.output_tokens:,}",
+            dollars(one.cost),
+        )
+        for one in report.calls
+    ]
+    columns = ("purpose", "model", "calls", "read", "written", "cost")
+    _section(console, "Calls of models", columns, rows)
+
+
+def _section(console: Console, title: str, columns: tuple[str, ...], rows: Rows) -> None:
+    """A table under its title; nothing where there is no row."""
+    if not rows:
+        return
+    if title:
+        console.print(Text(f"\n{title}", style="bold"))
+    words = 2 if columns[1] in ("model", "status") else 1
+    named = [whole(one) if n < words else right(one) for n, one in enumerate(columns)]
+    console.print(table(named, rows, header_style="dim"))
+
+
+def _blocks(trend: Sequence[TrendBody]) -> str:
+    """How many were asked in each part, as a line of blocks."""
+    counts = [one.asked for one in trend][-MOST_BLOCKS:]
+    most = max(counts, default=0) or 1
+    return "".join(
+        BLOCKS[round(count / most * (len(BLOCKS) - 1))] if count else " " for count in counts
+    )
+
+
+# --- calibration ---
+
+
+def print_state(console: Console, state: CalibrationStateBody) -> None:
+    """What is in force, and how far the ratings go."""
+    console.print(calibration_words(state.in_force), soft_wrap=True)
+    if state.earlier:
+        console.print(f"{state.earlier} before it; 'wellread calibrate --undo' goes back.")
+    console.print(_enough(state.rated, state.needed))
+
+
+def print_calibrate(console: Console, found: CalibrateBody) -> None:
+    """What came of fitting."""
+    if found.fitted is not None:
+        _print_fitted(console, found.fitted)
+    for warning in found.warnings:
+        console.print(Text(f"Note: {warning}.", style="yellow"), soft_wrap=True)
+    style = "green" if found.better else "yellow"
+    done = "Kept" if found.changed else "Would be kept" if found.better else "Not kept"
+    console.print(Text(f"{done}: {found.why}.", style=style), soft_wrap=True)
+    if found.changed:
+        console.print("It counts from the next question on; 'wellread calibrate --undo' goes back.")
+
+
+def print_undone(console: Console, undone: UndoneBody) -> None:
+    """What was taken away, and what is in force now."""
+    if undone.removed is None:
+        console.print("Nothing to take back: confidence is as it ships with the package.")
+    else:
+        console.print(f"Taken back. {calibration_words(undone.in_force)}", soft_wrap=True)
+
+
+def calibration_words(calibration: CalibrationBody | None) -> str:
+    """What confidence is calibrated on, in a sentence."""
+    if calibration is None:
+        return "Confidence is as it ships with the package."
+    people = "one person" if calibration.raters == 1 else f"{calibration.raters} people"
+    return (
+        f"Confidence is calibrated on {calibration.answers:,} answers of this base that {people} "
+        f"rated (Brier score {calibration.after:.4f}, shipped {calibration.before:.4f})."
+    )
+
+
+def _print_fitted(console: Console, fitted: CalibrationBody) -> None:
+    rows = [
+        ("rated answers", f"{fitted.answers:,}"),
+        ("different questions", f"{fitted.questions:,}"),
+        ("people who rated", f"{fitted.raters}"),
+        ("rated right", f"{fitted.right:.0%}"),
+        ("Brier score, shipped", f"{fitted.before:.4f}"),
+        ("Brier score, fitted", f"{fitted.after:.4f}"),
+        ("better by", f"{fitted.gain:.4f} ({fitted.gain_low:.4f} to {fitted.gain_high:.4f})"),
+        ("log odds", f"{fitted.slope:.3f} × shipped {fitted.intercept:+.3f}"),
+    ]
+    console.print(table(("", right("")), rows, show_header=False))
+
+
+def _enough(rated: int, needed: int) -> str:
+    if rated >= needed:
+        return f"{rated:,} answers are rated: 'wellread calibrate' fits it anew."
+    return f"{rated:,} answers are rated; {needed - rated:,} more are needed to calibrate."

@@ -1,0 +1,176 @@
+"""The ledger as Prometheus reads it.
+
+Every number comes from the catalogue when it is asked for, so that counters go on over restarts and
+are the same in every process. No label holds words of a question, a source or a person: they are
+names of ours (outcome, step, verdict, …) and of providers and models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from wellread.answers import BEFORE, CATALOGUE, EXTRACTIVE, NOBODY, VerdictName
+from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.schema.learning_tables import TOTAL
+
+# Seconds: a step takes milliseconds without a model, and up to two minutes with one.
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+ENDLESS = "+Inf"
+_STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
+_ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
+_CALLED = ("purpose", "provider", "model")
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+# What each counter says, and its labels.
+_COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "wellread_questions": ("Questions asked, by what came of them.", ("outcome",)),
+    "wellread_follow_ups": ("Questions that were read with the turns before them.", ()),
+    "wellread_cached_answers": ("Questions that were given a kept answer again.", ()),
+    "wellread_answers": ("Answers by who wrote them.", ("answered_by",)),
+    "wellread_answers_by_confidence": ("Answers by band of confidence.", ("band",)),
+    "wellread_citations": ("Citations in answers.", ()),
+    "wellread_sentences": ("Sentences of answers by their verdict.", ("verdict",)),
+    "wellread_ratings": ("Ratings of whole answers that experts gave.", ()),
+    "wellread_provider_calls": ("Calls of models.", (*_CALLED, "result")),
+    "wellread_provider_tokens": ("Tokens that models read and wrote.", (*_CALLED, "direction")),
+    "wellread_provider_cost_dollars": ("US dollars that calls of models cost.", _CALLED),
+    "wellread_provider_seconds": ("Seconds that calls of models took.", _CALLED),
+}
+Key = tuple[str, ...]
+
+
+def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
+    """The metrics in the form that ``accept`` asks for, and its media type.
+
+    Raises:
+        StoreError: the catalogue cannot be read, or what counters lost not be written down.
+    """
+    kb.catalogue.facts_of_answers.complete()
+    sums = {json.dumps(key): value for key, value in _sums(kb)}
+    told = kb.catalogue.counters.never_less(sums)
+    counters = {tuple(json.loads(key)): value for key, value in told.items()}
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Told([*_families(counters), *_gauges(kb)]))
+    encoder, media_type = choose_encoder(accept)
+    return encoder(registry), media_type
+
+
+class _Told(Collector):
+    """Metrics that are known already."""
+
+    def __init__(self, found: Iterable[Metric]) -> None:
+        self._found = list(found)
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._found
+
+
+def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    """Each counter, with the values of its labels, as the ledger has it now."""
+    sums = kb.catalogue.figures.sums(Within())
+    outcomes = ("cited", "uncited", "unanswered", "asked_back")
+    yield from ((("wellread_questions", name), getattr(sums, name)) for name in outcomes)
+    yield ("wellread_follow_ups",), sums.follow_ups
+    yield ("wellread_cached_answers",), sums.cached
+    yield ("wellread_citations",), sums.citations
+    for band in ("high", "medium", "low"):
+        yield ("wellread_answers_by_confidence", band), getattr(sums, band)
+    for one in VerdictName:
+        field = "uncited_sentences" if one is VerdictName.UNCITED else one.value
+        yield ("wellread_sentences", one.value), getattr(sums, field)
+    yield from _by_answerer(kb)
+    yield ("wellread_ratings",), kb.catalogue.figures.ratings(Within())[0]
+    yield from _steps(kb)
+    yield from _provided(kb)
+
+
+def _by_answerer(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    """Who answered; every model is ``model``, as the calls of models name them."""
+    counts = dict.fromkeys([*sorted(_ANSWERERS), "model"], 0)
+    for by, answers in kb.catalogue.figures.by_answerer(Within()).items():
+        counts[by if by in _ANSWERERS else "model"] += answers
+    for by, answers in counts.items():
+        yield ("wellread_answers", by.replace(" ", "_")), answers
+
+
+def _steps(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    places = (*map(str, BOUNDS), ENDLESS)
+    for step, (counts, seconds) in kb.catalogue.figures.histogram(BOUNDS).items():
+        key: Key = (_WHOLE,) if step == TOTAL else (_STEPS, step)
+        yield (*key, "sum"), seconds
+        for place, count in zip(places, counts, strict=True):
+            yield (*key, place), count
+
+
+def _provided(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
+    found: dict[Key, float] = {}
+    for one in kb.catalogue.calls.totals(_EARLIEST):
+        called = (one.purpose, one.provider, one.model)
+        for key, value in (
+            (("wellread_provider_calls", *called, "ok"), one.calls - one.failed),
+            (("wellread_provider_calls", *called, "failed"), one.failed),
+            (("wellread_provider_tokens", *called, "input"), one.input_tokens),
+            (("wellread_provider_tokens", *called, "output"), one.output_tokens),
+            (("wellread_provider_cost_dollars", *called), one.cost),
+            (("wellread_provider_seconds", *called), one.seconds),
+        ):
+            found[key] = found.get(key, 0.0) + value
+    yield from found.items()
+
+
+def _families(counters: dict[Key, float]) -> Iterator[Metric]:
+    for name, (told, labels) in _COUNTERS.items():
+        family = CounterMetricFamily(name, told, labels=labels)
+        for key, value in counters.items():
+            if key[0] == name:
+                family.add_metric(key[1:], value)
+        yield family
+    steps = HistogramMetricFamily(_STEPS, "Seconds of one step of answering.", labels=["step"])
+    for step in sorted({key[1] for key in counters if key[0] == _STEPS}):
+        steps.add_metric([step], *_histogram(counters, (_STEPS, step)))
+    whole = HistogramMetricFamily(_WHOLE, "Seconds from question to answer.", labels=[])
+    if (_WHOLE, "sum") in counters:
+        whole.add_metric([], *_histogram(counters, (_WHOLE,)))
+    yield from (steps, whole)
+
+
+def _histogram(counters: dict[Key, float], key: Key) -> tuple[list[tuple[str, float]], float]:
+    """Each bound with how many took up to it, and all seconds."""
+    buckets, below = [], 0.0
+    for place in (*map(str, BOUNDS), ENDLESS):
+        below += counters.get((*key, place), 0.0)
+        buckets.append((place, below))
+    return buckets, counters[(*key, "sum")]
+
+
+def _gauges(kb: KnowledgeBase) -> Iterator[Metric]:
+    gaps = GaugeMetricFamily("wellread_gaps", "Questions in the ledger of gaps.", labels=_GAP)
+    for one in kb.catalogue.figures.gaps(Within()):
+        gaps.add_metric([one.kind, one.status], one.questions)
+    yield gaps
+    fitted = kb.catalogue.calibrations.live() is not None
+    yield GaugeMetricFamily(
+        "wellread_calibration_in_force",
+        "1 when confidence is calibrated on ratings of this base.",
+        value=float(fitted),
+    )
+    info = GaugeMetricFamily("wellread_build_info", "The release that runs.", labels=["version"])
+    info.add_metric([version("wellread")], 1.0)
+    yield info
+
+
+_GAP = ("kind", "status")

@@ -1,0 +1,1 @@
+"""The pages about what is learned by being asked."""
