@@ -32,6 +32,7 @@ PAGES = (
     "/entities/Skerrick%20microgrid",
     "/timeline?name=halden-sound",
     "/media",
+    "/figures?period=all",
     "/usage",
     "/settings",
     "/health",

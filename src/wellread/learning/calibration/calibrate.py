@@ -133,17 +133,17 @@ def _held_out(rated: Sequence[RatedAnswer], right: Sequence[bool]) -> list[float
     return found
 
 
-def _by_others(rated: Sequence[RatedAnswer]) -> Interval | None:
-    """How much better each rater's answers are judged by a map of the others' ratings.
+def _by_others(rated: Sequence[RatedAnswer]) -> float | None:
+    """How much better a rater's answers are judged by a map of the others' ratings.
 
-    None with a single rater, or when nobody rated enough to be held out.
+    Each rater counts the same, however much they rated. None with a single rater, or when nobody
+    rated enough to be held out.
     """
     ratings = [
         (author, one.shipped, score >= RIGHT_FROM) for one in rated for author, score in one.ratings
     ]
     counts = Counter(author for author, _, _ in ratings)
-    before: list[float] = []
-    after: list[float] = []
+    gains: list[float] = []
     for author in sorted(name for name, count in counts.items() if count >= LEAST_BY_ONE):
         others = [(shipped, true) for name, shipped, true in ratings if name != author]
         if len(others) < LEAST_BY_ONE:
@@ -151,12 +151,13 @@ def _by_others(rated: Sequence[RatedAnswer]) -> Interval | None:
         line = fit([one for one, _ in others], [true for _, true in others])
         own = [(shipped, true) for name, shipped, true in ratings if name == author]
         sure = mapped([one for one, _ in own], *line)
-        before += [brier(one, true) for one, true in own]
-        after += [brier(float(one), true) for one, (_, true) in zip(sure, own, strict=True)]
-    return paired_difference(before, after) if before else None
+        errors = zip(own, sure, strict=True)
+        lost = sum(brier(one, true) - brier(float(new), true) for (one, true), new in errors)
+        gains.append(lost / len(own))
+    return sum(gains) / len(gains) if gains else None
 
 
-def _why_not(fitted: Calibration, gain: Interval, in_force: float, others: Interval | None) -> str:
+def _why_not(fitted: Calibration, gain: Interval, in_force: float, others: float | None) -> str:
     """Why the fitted one is not kept; empty when it is."""
     if fitted.slope <= 0:
         return "ratings do not rise with confidence, so that no map of it helps"
@@ -170,7 +171,7 @@ def _why_not(fitted: Calibration, gain: Interval, in_force: float, others: Inter
         return (
             f"the one in force is as good: Brier score {in_force:.4f}, this one {fitted.after:.4f}"
         )
-    if others is not None and others.mean <= 0:
+    if others is not None and others <= 0:
         return "what one person's ratings teach makes it worse for the others'"
     return ""
 

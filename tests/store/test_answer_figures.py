@@ -1,0 +1,226 @@
+"""The small rows of answers: written with them, gone with them, made later for old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import time_machine
+from sqlalchemy import create_engine, select, text
+from tests.learning.ledger import NOW, cited, rated, unanswered
+
+from wellread.answers import Confidence
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.asking import answer_facts_records
+from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.schema.database import MIGRATIONS
+from wellread.store.schema.learning_tables import answer_facts, answer_steps, answer_topics
+
+ALL = Within()
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
+    opened = Catalogue.open(tmp_path / "catalogue.db")
+    yield opened
+    opened.close()
+
+
+def rows(catalogue: Catalogue) -> list[int]:
+    tables = (answer_facts, answer_steps, answer_topics)
+    return [len(catalogue.figures._rows(select(table))) for table in tables]
+
+
+def test_an_answer_is_counted_once_however_often_it_is_recorded(catalogue: Catalogue) -> None:
+    catalogue.record_answer(cited("ans_1"))
+    catalogue.record_answer(cited("ans_1", 0.4))
+    sums = catalogue.figures.sums(ALL)
+    assert (sums.asked, sums.cited, sums.citations) == (1, 1, 1)
+    assert (sums.supported, sums.partial, sums.unsupported) == (1, 1, 0)
+    assert (sums.high, sums.medium, sums.low) == (0, 0, 1)
+    assert (sums.confidence, sums.cost) == (0.4, 0.5)
+    assert (sums.input_tokens, sums.output_tokens) == (7, 3)
+
+
+def test_what_came_of_a_question_is_one_of_four(catalogue: Catalogue) -> None:
+    catalogue.record_answer(cited("ans_1", rewritten=True))
+    catalogue.record_answer(cited("ans_2", citations=(), answered_by="catalogue"))
+    catalogue.record_answer(unanswered("ans_3"))
+    catalogue.record_answer(cited("ans_4", citations=(), sentences=(), answered_by="none"))
+    catalogue.record_answer(cited("ans_5", cached=True))
+    sums = catalogue.figures.sums(ALL)
+    assert (sums.cited, sums.uncited, sums.unanswered, sums.asked_back) == (2, 1, 1, 1)
+    assert (sums.asked, sums.follow_ups, sums.cached) == (5, 1, 1)
+    # A refusal has a score, too; it is not how sure an answer was.
+    assert sums.confidence == pytest.approx(0.8)
+    answered = {"catalogue": 1, "extractive": 2, "none": 2}
+    assert catalogue.figures.by_answerer(ALL) == answered
+    assert catalogue.figures.by_type(ALL) == [("factual", 5, 1)]
+
+
+def test_a_step_taken_twice_counts_as_the_sum(catalogue: Catalogue) -> None:
+    catalogue.record_answer(cited("ans_1"))
+    found = {one.name: one for one in catalogue.figures.latencies(ALL)}
+    assert found["draft"].seconds == pytest.approx(0.8)
+    assert found["total"].percentiles == pytest.approx((1.0,) * 4)
+    assert set(found) == {"draft", "retrieval", "total"}
+
+
+def test_percentiles_are_values_that_were_taken(catalogue: Catalogue) -> None:
+    for number in range(1, 11):
+        step = replace(cited("x").steps[0], seconds=float(number))
+        catalogue.record_answer(cited(f"ans_{number}", steps=(step,)))
+    (retrieval,) = [one for one in catalogue.figures.latencies(ALL) if one.name == "retrieval"]
+    assert retrieval.percentiles == (5.0, 9.0, 10.0, 10.0)
+    assert catalogue.figures.histogram((2.0, 5.5))["retrieval"] == ([2, 3, 5], 55.0)
+
+
+def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(
+    catalogue: Catalogue,
+) -> None:
+    for number in range(3):
+        with time_machine.travel(NOW + timedelta(hours=number), tick=False):
+            catalogue.record_answer(cited(f"ans_{number}"))
+    hour = Within(since=NOW + timedelta(hours=1), until=NOW + timedelta(hours=2))
+    assert catalogue.figures.sums(hour).asked == 1
+    assert [one.answers for one in catalogue.figures.latencies(hour)] == [1, 1, 1]
+    assert catalogue.figures.first() == NOW
+    by_hour = catalogue.figures.over_time(ALL, "hour")
+    assert [(one.start, one.asked) for one in by_hour] == [
+        ("2026-03-18T12", 1),
+        ("2026-03-18T13", 1),
+        ("2026-03-18T14", 1),
+    ]
+    assert [one.start for one in catalogue.figures.over_time(ALL, "day")] == ["2026-03-18"]
+
+
+def test_words_of_questions_are_topics(catalogue: Catalogue) -> None:
+    catalogue.record_answer(cited("ans_1", question="Which ferries leave the harbour on Sunday?"))
+    catalogue.record_answer(
+        replace(unanswered("ans_2"), question="And it?", standalone="How old is the ferry?")
+    )
+    found = catalogue.figures.topics(ALL, "word", 5)
+    assert (found[0].topic, found[0].asked, found[0].unanswered) == ("ferry", 2, 1)
+    assert {"harbour", "sunday"} <= {one.topic for one in found}
+    assert not {"which", "the", "and", "how"} & {one.topic for one in found}
+
+
+def test_the_rows_go_with_the_answer(catalogue: Catalogue) -> None:
+    catalogue.record_answer(cited("ans_1"))
+    catalogue.record_answer(cited("ans_2", session_id="ses_2"))
+    assert min(rows(catalogue)) >= 2
+    catalogue.sessions.remove("ses_1", "")
+    catalogue.sessions.remove("ses_2", "")
+    assert rows(catalogue) == [0, 0, 0]
+
+
+def test_a_rewritten_answer_has_other_figures_and_the_same_moment(catalogue: Catalogue) -> None:
+    with time_machine.travel(NOW, tick=False):
+        catalogue.record_answer(cited("ans_1"))
+    catalogue.sessions.rewrite(cited("ans_1", 0.3, sentences=()), stale=True)
+    assert catalogue.figures.sums(Within(until=NOW + timedelta(seconds=1))).low == 1
+    assert catalogue.figures.sums(ALL).supported == 0
+
+
+# --- ratings ---
+
+
+def test_ratings_stand_against_the_confidence_of_their_answer(catalogue: Catalogue) -> None:
+    for name, score in (("ans_1", 0.92), ("ans_2", 1.0), ("ans_3", 0.31), ("ans_4", 0.95)):
+        catalogue.record_answer(cited(name, score))
+    catalogue.record_answer(unanswered("ans_5"))
+    for given in (
+        rated("ans_1", 100),
+        rated("ans_1", 40, "ben"),
+        rated("ans_2", 0),
+        rated("ans_3", 30),
+        rated("ans_4", None),  # only sentences were rated
+        rated("ans_4", 90, "ben", expired="its source changed"),
+        rated("ans_5", 100),
+    ):
+        catalogue.feedback.put(given)
+    low, high = catalogue.figures.rated(ALL, 50.0)
+    assert (low.place, low.answers, low.rating, low.right) == (3, 1, 0.3, 0)
+    # Two ratings of one answer are one answer, with their mean; 0 is a rating.
+    assert (high.place, high.answers, high.rating, high.right) == (9, 2, 0.35, 1)
+    assert high.confidence == pytest.approx(0.96)
+    assert high.squares == pytest.approx(0.49)
+    assert catalogue.figures.ratings(ALL) == (5, 54.0)
+
+
+def test_the_shipped_confidence_is_kept_beside_the_calibrated_one(catalogue: Catalogue) -> None:
+    sure = Confidence(score=0.5, band="medium", reasoning="", shipped=0.8)
+    catalogue.record_answer(cited("ans_1", confidence=sure))
+    catalogue.record_answer(cited("ans_2", 0.7))
+    for name in ("ans_1", "ans_2"):
+        catalogue.feedback.put(rated(name, 60))
+    told = [(one.confidence, one.shipped) for one in catalogue.calibrations.rated_answers()]
+    assert told == [(0.5, 0.8), (0.7, 0.7)]
+
+
+# --- answers from before there were figures ---
+
+
+def old_database(path: Path, count: int) -> None:
+    """A catalogue as the release before had it: answers, and no table of figures."""
+    made = Catalogue.open(path)
+    with time_machine.travel(NOW, tick=False):
+        for number in range(count):
+            made.record_answer(cited(f"ans_{number}"))
+    made.close()
+    from alembic import command
+    from alembic.config import Config
+
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+        tables = "SELECT count(*) FROM sqlite_master WHERE name LIKE 'answer_facts%'"
+        assert connection.execute(text(tables)).scalar() == 0
+    engine.dispose()
+
+
+def test_old_answers_are_counted_from_their_first_use_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_facts_records, "AT_ONCE", 3)
+    path = tmp_path / "old.db"
+    old_database(path, 7)
+    catalogue = Catalogue.open(path)
+    catalogue.record_answer(cited("ans_new"))
+    assert catalogue.figures.sums(ALL).asked == 1
+    assert catalogue.facts_of_answers.complete() == 7
+    assert catalogue.figures.sums(ALL).asked == 8
+    assert catalogue.figures.sums(Within(until=NOW + timedelta(seconds=1))).asked == 7
+    assert catalogue.facts_of_answers.complete() == 0
+    catalogue.close()
+
+
+def test_broken_off_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_facts_records, "AT_ONCE", 3)
+    path = tmp_path / "old.db"
+    old_database(path, 7)
+    catalogue = Catalogue.open(path)
+    assert catalogue.facts_of_answers._make_some() == 3  # and then the process is killed
+    catalogue.close()
+    again = Catalogue.open(path)
+    assert again.facts_of_answers.complete() == 4
+    assert again.figures.sums(ALL).asked == 7
+    again.close()
+
+
+# --- counters ---
+
+
+def test_a_counter_never_goes_down(catalogue: Catalogue) -> None:
+    counters = catalogue.counters
+    assert counters.never_less({"a": 10.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
+    assert counters.never_less({"a": 4.0, "b": 1.0}) == {"a": 10.0, "b": 1.0}
+    assert counters.never_less({"a": 5.0, "b": 1.0}) == {"a": 11.0, "b": 1.0}
+    assert counters.never_less({"b": 2.0}) == {"a": 11.0, "b": 2.0}
+    assert counters.never_less({"a": 2.0, "b": 2.0}) == {"a": 13.0, "b": 2.0}
