@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.catalogue.learning.answer_figures import Counted
+from wellread.store.schema.figure_values import (
+    Counted,
+)
 
 NOW = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)  # a Wednesday
 FIRST = datetime(2025, 1, 10, 8, tzinfo=UTC)
@@ -43,7 +45,7 @@ def test_what_was_counted_goes_into_its_part() -> None:
     assert (weeks[0].start, weeks[0].asked, weeks[0].cost) == ("2025-01-06T00:00:00+00:00", 3, 1.0)
     assert (weeks[-1].start, weeks[-1].asked) == ("2026-03-16T00:00:00+00:00", 4)
     assert sum(one.unanswered for one in weeks) == 3
-    hours = in_parts(period("day"), [counted("2026-03-18T12", 7)])
+    hours = in_parts(period("day"), [counted("2026-03-18 12", 7)])
     assert (hours[-1].asked, hours[0].asked) == (7, 0)
 
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from wellread.store.catalogue.learning.answer_figures import Counted, Unit, Within, moment_of
+from wellread.store.catalogue.learning.answer_figures import Unit, Within, moment_of
+from wellread.store.schema.figure_values import (
+    Counted,
+)
 
 PeriodName = Literal["day", "week", "month", "all"]
 Part = Literal["hour", "day", "week", "month"]

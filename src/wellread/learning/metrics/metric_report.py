@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wellread.kb import KnowledgeBase
 from wellread.learning.calibration.calibrate import RIGHT_FROM
 from wellread.learning.metrics.metric_periods import Period, PeriodName, in_parts, period_of
-from wellread.store.catalogue.learning.answer_figures import (
+from wellread.store.catalogue.learning.answer_figures import Within
+from wellread.store.schema.calibration_values import Calibration
+from wellread.store.schema.figure_values import (
     Counted,
     GapCount,
     Latency,
     RatedBin,
+    Spent,
     Sums,
     Topic,
-    Within,
 )
-from wellread.store.schema.calibration_values import Calibration
 
 TOPICS = 10  # of each kind
 WITH_95 = 1.96  # standard errors on each side
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +45,6 @@ class ReliabilityBin:
     low: float
     high: float
     right: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """Calls of one purpose, provider and model."""
-
-    purpose: str
-    provider: str
-    model: str
-    calls: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,25 +106,46 @@ def metrics(
     period = period_of(name, since, until, now=datetime.now(UTC), first=figures.first())
     within = period.within
     topics = {kind: tuple(figures.topics(within, kind, TOPICS)) for kind in _KINDS}
+    asked = figures.by_answerer_and_type(within)
     return MetricReport(
         period=period,
         sums=figures.sums(within),
         before=figures.sums(period.before) if period.before else None,
         trend=tuple(in_parts(period, figures.over_time(within, period.unit))),
-        answerers=tuple(figures.by_answerer(within).items()),
-        types=tuple(figures.by_type(within)),
+        answerers=_answerers(asked),
+        types=_types(asked),
         latencies=tuple(figures.latencies(within)),
         collections=topics["collection"],
         fields=topics["field"],
         words=topics["word"],
         gaps=tuple(figures.gaps(within)),
         ratings=_ratings(kb, within),
-        calls=_calls(kb, within),
+        calls=tuple(figures.calls(within)),
         calibration=kb.catalogue.calibrations.live(),
     )
 
 
 _KINDS = ("collection", "field", "word")
+Asked = Sequence[tuple[str, str, int, int]]
+
+
+def _answerers(asked: Asked) -> tuple[tuple[str, int], ...]:
+    """Who answered to how many questions."""
+    counts: Counter[str] = Counter()
+    for by, _, count, _ in asked:
+        counts[by] += count
+    return tuple(sorted(counts.items()))
+
+
+def _types(asked: Asked) -> tuple[tuple[str, int, int], ...]:
+    """Types of questions with how many were asked and not answered, the most asked first."""
+    counts: Counter[str] = Counter()
+    unanswered: Counter[str] = Counter()
+    for _, kind, count, lacking in asked:
+        counts[kind] += count
+        unanswered[kind] += lacking
+    ordered = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    return tuple((kind, counts[kind], unanswered[kind]) for kind in ordered)
 
 
 def _ratings(kb: KnowledgeBase, within: Within) -> Ratings:
@@ -168,29 +176,3 @@ def _bin(found: RatedBin) -> ReliabilityBin:
         high=min(1.0, found.rating + half),
         right=found.right / found.answers,
     )
-
-
-def _calls(kb: KnowledgeBase, within: Within) -> tuple[Spent, ...]:
-    """Calls of the days of the period by purpose, provider and model; the dearest first."""
-    found: defaultdict[tuple[str, str, str], list[float]] = defaultdict(lambda: [0.0] * 5)
-    for one in kb.catalogue.calls.totals(within.since or _EARLIEST):
-        if within.until and one.day > within.until.astimezone(UTC).date():
-            continue
-        sums = found[one.purpose, one.provider, one.model]
-        told = (one.calls, one.failed, one.input_tokens, one.output_tokens, one.cost)
-        for place, value in enumerate(told):
-            sums[place] += value
-    spent = [
-        Spent(
-            purpose=purpose,
-            provider=provider,
-            model=model,
-            calls=int(calls),
-            failed=int(failed),
-            input_tokens=int(read),
-            output_tokens=int(written),
-            cost=cost,
-        )
-        for (purpose, provider, model), (calls, failed, read, written, cost) in found.items()
-    ]
-    return tuple(sorted(spent, key=lambda one: (-one.cost, -one.calls, one.purpose, one.model)))

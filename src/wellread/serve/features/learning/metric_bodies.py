@@ -11,8 +11,10 @@ from wellread.learning.metrics.metric_periods import PeriodName
 from wellread.learning.metrics.metric_report import MetricReport, metrics
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.timecodes import window_of
-from wellread.store.catalogue.learning.answer_figures import Sums
 from wellread.store.schema.calibration_values import Calibration
+from wellread.store.schema.figure_values import (
+    Sums,
+)
 
 
 class VerdictCountsBody(PlainBody):
@@ -293,7 +295,7 @@ def state_body(kb: KnowledgeBase) -> CalibrationStateBody:
     return CalibrationStateBody(
         in_force=calibration_body(every[-1] if every else None),
         earlier=max(0, len(every) - 1),
-        rated=len(kb.catalogue.calibrations.rated_answers()),
+        rated=kb.catalogue.calibrations.rated(),
         needed=LEAST,
         right_from=RIGHT_FROM,
     )

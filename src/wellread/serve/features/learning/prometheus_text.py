@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry
@@ -30,10 +29,11 @@ from wellread.store.schema.learning_tables import TOTAL
 # Seconds: a step takes milliseconds without a model, and up to two minutes with one.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 ENDLESS = "+Inf"
+OPEN_METRICS_NAME = "application/openmetrics-text"
+OPEN_METRICS = f"{OPEN_METRICS_NAME}; version=1.0.0"
 _STEPS, _WHOLE = "wellread_step_seconds", "wellread_answer_seconds"
 _ANSWERERS = {EXTRACTIVE, CATALOGUE, BEFORE, NOBODY}
 _CALLED = ("purpose", "provider", "model")
-_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 # What each counter says, and its labels.
 _COUNTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "wellread_questions": ("Questions asked, by what came of them.", ("outcome",)),
@@ -64,7 +64,8 @@ def prometheus_text(kb: KnowledgeBase, accept: str) -> tuple[bytes, str]:
     counters = {tuple(json.loads(key)): value for key, value in told.items()}
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Told([*_families(counters), *_gauges(kb)]))
-    encoder, media_type = choose_encoder(accept)
+    # What else a client asks for (other versions, escapings) the library may stumble over.
+    encoder, media_type = choose_encoder(OPEN_METRICS if OPEN_METRICS_NAME in accept else "")
     return encoder(registry), media_type
 
 
@@ -101,7 +102,7 @@ def _sums(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
 def _by_answerer(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
     """Who answered; every model is ``model``, as the calls of models name them."""
     counts = dict.fromkeys([*sorted(_ANSWERERS), "model"], 0)
-    for by, answers in kb.catalogue.figures.by_answerer(Within()).items():
+    for by, _, answers, _ in kb.catalogue.figures.by_answerer_and_type(Within()):
         counts[by if by in _ANSWERERS else "model"] += answers
     for by, answers in counts.items():
         yield ("wellread_answers", by.replace(" ", "_")), answers
@@ -117,19 +118,14 @@ def _steps(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
 
 
 def _provided(kb: KnowledgeBase) -> Iterator[tuple[Key, float]]:
-    found: dict[Key, float] = {}
-    for one in kb.catalogue.calls.totals(_EARLIEST):
+    for one in kb.catalogue.figures.calls(Within()):
         called = (one.purpose, one.provider, one.model)
-        for key, value in (
-            (("wellread_provider_calls", *called, "ok"), one.calls - one.failed),
-            (("wellread_provider_calls", *called, "failed"), one.failed),
-            (("wellread_provider_tokens", *called, "input"), one.input_tokens),
-            (("wellread_provider_tokens", *called, "output"), one.output_tokens),
-            (("wellread_provider_cost_dollars", *called), one.cost),
-            (("wellread_provider_seconds", *called), one.seconds),
-        ):
-            found[key] = found.get(key, 0.0) + value
-    yield from found.items()
+        yield ("wellread_provider_calls", *called, "ok"), one.calls - one.failed
+        yield ("wellread_provider_calls", *called, "failed"), one.failed
+        yield ("wellread_provider_tokens", *called, "input"), one.input_tokens
+        yield ("wellread_provider_tokens", *called, "output"), one.output_tokens
+        yield ("wellread_provider_cost_dollars", *called), one.cost
+        yield ("wellread_provider_seconds", *called), one.seconds
 
 
 def _families(counters: dict[Key, float]) -> Iterator[Metric]:

@@ -22,6 +22,15 @@ from sqlalchemy import (
 
 from wellread.answers import NOBODY, VerdictName
 from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.schema.figure_values import (
+    Counted,
+    GapCount,
+    Latency,
+    RatedBin,
+    Spent,
+    Sums,
+    Topic,
+)
 from wellread.store.schema.learning_tables import (
     answer_facts,
     answer_steps,
@@ -29,14 +38,13 @@ from wellread.store.schema.learning_tables import (
     feedback,
     gaps,
 )
+from wellread.store.schema.tables import provider_calls
 
 Unit = Literal["hour", "day"]
 BINS = 10  # of confidence, each a tenth wide
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
-_SHAPES: dict[Unit, tuple[str, str]] = {
-    "hour": ("%Y-%m-%dT%H", 'YYYY-MM-DD"T"HH24'),
-    "day": ("%Y-%m-%d", "YYYY-MM-DD"),
-}
+# How many characters of a moment name its hour or day; the same for other databases than SQLite.
+_SHAPES: dict[Unit, tuple[int, str]] = {"hour": (13, "YYYY-MM-DD HH24"), "day": (10, "YYYY-MM-DD")}
 _FACTS = answer_facts.c
 _UNANSWERED = _FACTS.gap
 _ANSWERED = (_FACTS.answered_by != NOBODY) & ~_FACTS.gap
@@ -53,101 +61,6 @@ class Within:
         """The conditions that a moment lies in it."""
         found = [] if self.since is None else [column >= self.since]
         return found if self.until is None else [*found, column < self.until]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """Answers and what they add up to.
-
-    Attributes:
-        cited: answered, with citations; ``uncited``: answered without any.
-        unanswered: the material did not hold it.
-        asked_back: it was asked what is meant, or nothing was asked.
-        cached: given before and given again; counted in all others, too.
-        high, medium, low: bands of confidence of those that were answered.
-        confidence: their mean; 0 when there are none.
-        cost: in US dollars.
-    """
-
-    asked: int = 0
-    cited: int = 0
-    uncited: int = 0
-    unanswered: int = 0
-    asked_back: int = 0
-    follow_ups: int = 0
-    cached: int = 0
-    high: int = 0
-    medium: int = 0
-    low: int = 0
-    confidence: float = 0.0
-    citations: int = 0
-    supported: int = 0
-    partial: int = 0
-    not_checked: int = 0
-    uncited_sentences: int = 0
-    unsupported: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
-    """Answers of one day or hour (UTC), which ``start`` names as ISO 8601 does."""
-
-    start: str
-    asked: int
-    cited: int
-    unanswered: int
-    follow_ups: int
-    cost: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
-    """Seconds of one step; ``percentiles`` are those of ``PERCENTILES``, by the nearest rank."""
-
-    name: str
-    answers: int
-    seconds: float
-    percentiles: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """What answers were about: ``kind`` is ``collection``, ``field`` or ``word``."""
-
-    kind: str
-    topic: str
-    asked: int
-    unanswered: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatedBin:
-    """Rated answers of similar confidence; ratings as shares of 100.
-
-    Attributes:
-        place: 0 for a confidence below .1, 9 for one of .9 and more.
-        right: how many were rated well enough to count as right.
-        squares: the sum of the squares of the ratings.
-    """
-
-    place: int
-    answers: int
-    confidence: float
-    rating: float
-    squares: float
-    right: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GapCount:
-    """Questions of one kind and status in the ledger of gaps."""
-
-    kind: str
-    status: str
-    questions: int
 
 
 class AnswerFigures(CataloguePart):
@@ -167,19 +80,12 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(_FACTS.at))
         return made_of(Counted, self._rows(statement.group_by(start).order_by(start)))
 
-    def by_answerer(self, within: Within) -> dict[str, int]:
-        """Who answered (``Answer.answered_by``) to how many answers."""
-        by = _FACTS.answered_by
-        statement = select(by, func.count()).where(*within.of(_FACTS.at)).group_by(by)
-        return dict(sorted(tuple(row) for row in self._rows(statement)))
-
-    def by_type(self, within: Within) -> list[tuple[str, int, int]]:
-        """Types of questions with how many were asked and not answered, the most asked first."""
-        unanswered = _number(_yes(_UNANSWERED), "unanswered")
-        columns = (_FACTS.type, func.count().label("asked"), unanswered)
-        statement = select(*columns).where(*within.of(_FACTS.at)).group_by(_FACTS.type)
-        found = [tuple(row) for row in self._rows(statement)]
-        return sorted(found, key=lambda one: (-one[1], one[0]))
+    def by_answerer_and_type(self, within: Within) -> list[tuple[str, str, int, int]]:
+        """Who answered questions of which type: how many were asked, and how many not answered."""
+        groups = (_FACTS.answered_by, _FACTS.type)
+        columns = (*groups, func.count(), _number(_yes(_UNANSWERED), "unanswered"))
+        statement = select(*columns).where(*within.of(_FACTS.at)).group_by(*groups)
+        return [tuple(row) for row in self._rows(statement.order_by(*groups))]
 
     def latencies(self, within: Within) -> list[Latency]:
         """Seconds of each step, the one that took most in all first."""
@@ -272,16 +178,32 @@ class AnswerFigures(CataloguePart):
         counted = counted.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
         return made_of(GapCount, self._rows(counted))
 
+    def calls(self, within: Within) -> list[Spent]:
+        """Calls of models that were made in this time, the dearest first."""
+        called = provider_calls.c
+        groups = (called.purpose, called.provider, called.model)
+        cost = func.sum(called.cost).label("cost")
+        summed = ("input_tokens", "output_tokens", "seconds")
+        columns = (
+            *groups,
+            func.count().label("calls"),
+            _number(_yes(called.error != ""), "failed"),
+            *(func.sum(called[name]).label(name) for name in summed),
+            cost,
+        )
+        statement = select(*columns).where(*within.of(called.at)).group_by(*groups)
+        return made_of(Spent, self._rows(statement.order_by(cost.desc(), *groups)))
+
     def first(self) -> datetime | None:
         """When the oldest answer that is kept was given."""
         found = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
         return found[0] if found else None
 
     def _started(self, unit: Unit) -> ColumnElement[str]:
-        here, there = _SHAPES[unit]
+        letters, shape = _SHAPES[unit]
         if self._database.engine.dialect.name == "postgresql":  # has a zone per session
-            return func.to_char(func.timezone("UTC", _FACTS.at), there, type_=String)
-        return func.strftime(here, _FACTS.at, type_=String)
+            return func.to_char(func.timezone("UTC", _FACTS.at), shape, type_=String)
+        return func.substr(_FACTS.at, 1, letters, type_=String)
 
 
 def mean_ratings() -> Subquery:
@@ -334,7 +256,16 @@ def _number(column: ColumnElement[int], name: str) -> Any:
 def _at_ranks(
     connection: Connection, seconds: Select[tuple[float]], count: int
 ) -> tuple[float, ...]:
-    """The value at each of ``PERCENTILES``, by the nearest rank; the index has them in order."""
-    ranks = (max(0, math.ceil(share * count) - 1) for share in PERCENTILES)
-    ordered = seconds.order_by(answer_steps.c.seconds).limit(1)
-    return tuple(float(connection.execute(ordered.offset(rank)).scalar_one()) for rank in ranks)
+    """The value at each of ``PERCENTILES``, by the nearest rank.
+
+    The index has them in order; they are counted off from the nearer end.
+    """
+    upwards = seconds.order_by(answer_steps.c.seconds).limit(1)
+    downwards = seconds.order_by(answer_steps.c.seconds.desc()).limit(1)
+    found = []
+    for share in PERCENTILES:
+        rank = max(0, math.ceil(share * count) - 1)
+        behind = count - 1 - rank
+        ordered = upwards.offset(rank) if rank < behind else downwards.offset(behind)
+        found.append(float(connection.execute(ordered).scalar_one()))
+    return tuple(found)

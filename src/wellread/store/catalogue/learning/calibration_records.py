@@ -54,6 +54,16 @@ class Calibrations(CataloguePart):
             put_properties(connection, {CALIBRATION: kept[:-1]})
         return from_plain(Calibration, kept[-1])
 
+    def rated(self) -> int:
+        """How many answers ``rated_answers`` has."""
+        score, by = feedback.c.score, answer_facts.c.answered_by
+        valid = (score.is_not(None), feedback.c.expired == "", by.not_in(_NOT_JUDGED))
+        counted = select(func.count(feedback.c.answer_id.distinct()))
+        joined = counted.join_from(
+            feedback, answer_facts, answer_facts.c.answer_id == feedback.c.answer_id
+        )
+        return int(self._values(joined.where(*valid))[0])
+
     def rated_answers(self) -> list[RatedAnswer]:
         """Every answer that was rated and whose confidence was judged, the oldest first.
 
