@@ -56,7 +56,7 @@ def test_what_was_asked_is_counted(watched: Watched, site: str) -> None:
     expect(page.locator("article.answer")).to_be_visible()
     page.goto(f"{site}/figures")
     expect(figure).to_have_text(str(asked + 1))
-    page.get_by_label("Time").select_option("day")
+    page.locator("select[name=period]").select_option("day")
     page.get_by_role("button", name="Show").click()
     expect(page.get_by_role("img", name=re.compile("Questions by hour"))).to_be_visible()
 

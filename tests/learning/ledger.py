@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Literal
 
 from wellread.answers import (
     Answer,
@@ -17,6 +18,7 @@ from wellread.answers import (
 from wellread.store.schema.feedback_values import Feedback
 from wellread.types import Locator, Span
 
+Band = Literal["high", "medium", "low", "none"]
 NOW = datetime(2026, 3, 18, 12, 30, tzinfo=UTC)
 
 
@@ -52,7 +54,7 @@ def citation(document: str = "doc_1", version: str = "ver_1") -> Citation:
 
 def cited(name: str, score: float = 0.8, **changed: object) -> Answer:
     """An answer with one supported and one partly supported sentence."""
-    band = "high" if score >= 0.75 else "medium" if score >= 0.5 else "low"
+    band: Band = "high" if score >= 0.75 else "medium" if score >= 0.5 else "low"
     values: dict[str, object] = {
         "id": name,
         "question": "When does the ferry leave?",

@@ -86,17 +86,25 @@ def test_ratings_against_confidence_are_no_calibration() -> None:
 
 
 def test_a_question_asked_again_stands_on_one_side_only() -> None:
-    # Ten questions, each a coin of its own, at the same confidence: what is learned of one says
-    # nothing of another, and folds that split a question would believe it does.
-    some = answers(as_told, 10)
+    # Two questions say nothing of a third. Folds that split a question would believe they do: each
+    # answer would be foretold by others to the same question.
+    some = zip(answers(as_told, 3), (0.3, 0.6, 0.9), (0.0, 0.0, 100.0), strict=True)
     often = [
-        replace(one, answer_id=f"{one.answer_id}/{turn}", shipped=0.5, score=90.0 * (place % 2))
-        for place, one in enumerate(some)
-        for turn in range(40)
+        replace(
+            one,
+            answer_id=f"{one.answer_id}/{turn}",
+            shipped=shipped,
+            score=score,
+            ratings=(("ada", score),),
+        )
+        for one, shipped, score in some
+        for turn in range(80)
     ]
     trial = tried(often)
     assert not trial.better
-    assert any("10 different questions" in told for told in trial.warnings)
+    assert any("3 different questions" in told for told in trial.warnings)
+    apart = tried([replace(one, question=one.answer_id) for one in often])
+    assert apart.better
 
 
 def test_what_one_person_teaches_must_hold_for_the_others() -> None:

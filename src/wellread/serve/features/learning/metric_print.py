@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -22,7 +22,7 @@ from wellread.serve.terminal import right, table, whole
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 MOST_BLOCKS = 92
-Rows = list[tuple[str, ...]]
+Rows = Sequence[tuple[str, ...]]
 
 
 def print_metrics(console: Console, report: MetricsBody) -> None:
@@ -43,8 +43,8 @@ def print_metrics(console: Console, report: MetricsBody) -> None:
 
 
 def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
-    rows: Rows = []
-    for name, told in (
+    rows: list[tuple[str, ...]] = []
+    figures: tuple[tuple[str, Callable[[SumsBody], str]], ...] = (
         ("questions asked", lambda one: f"{one.asked:,}"),
         ("answered with citations", lambda one: f"{one.cited:,} ({one.cited_rate:.0%})"),
         ("not answered", lambda one: f"{one.unanswered:,} ({one.no_answer_rate:.0%})"),
@@ -52,7 +52,8 @@ def _overview(now: SumsBody, before: SumsBody | None) -> Rows:
         ("follow-ups", lambda one: f"{one.follow_ups:,} ({one.follow_up_rate:.0%})"),
         ("given again", lambda one: f"{one.cached:,}"),
         ("mean confidence", lambda one: f"{one.confidence:.2f}"),
-    ):
+    )
+    for name, told in figures:
         rows.append((name, told(now), told(before) if before and before.asked else "–"))
     return rows
 

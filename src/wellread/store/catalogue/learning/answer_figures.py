@@ -113,7 +113,9 @@ class AnswerFigures(CataloguePart):
         The counts are of the space between two bounds, not added up.
         """
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
-        places = [(seconds <= bound, literal_column(str(n))) for n, bound in enumerate(bounds)]
+        places: list[Any] = [
+            (seconds <= bound, literal_column(str(n))) for n, bound in enumerate(bounds)
+        ]
         place = case(*places, else_=literal_column(str(len(bounds)))).label("place")
         columns = (name, place, func.count(), func.sum(seconds))
         found: dict[str, tuple[list[int], float]] = {}
@@ -144,7 +146,9 @@ class AnswerFigures(CataloguePart):
         """
         ratings = mean_ratings()
         share = ratings.c.score / 100.0
-        steps = [(_FACTS.confidence < n / BINS, literal_column(str(n - 1))) for n in range(1, BINS)]
+        steps: list[Any] = [
+            (_FACTS.confidence < n / BINS, literal_column(str(n - 1))) for n in range(1, BINS)
+        ]
         place = case(*steps, else_=literal_column(str(BINS - 1))).label("place")
         columns = (
             place,
@@ -253,9 +257,7 @@ def _number(column: ColumnElement[int], name: str) -> Any:
     return func.coalesce(func.sum(column), 0).label(name)
 
 
-def _at_ranks(
-    connection: Connection, seconds: Select[tuple[float]], count: int
-) -> tuple[float, ...]:
+def _at_ranks(connection: Connection, seconds: Select[Any], count: int) -> tuple[float, ...]:
     """The value at each of ``PERCENTILES``, by the nearest rank.
 
     The index has them in order; they are counted off from the nearer end.
