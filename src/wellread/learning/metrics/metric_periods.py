@@ -35,6 +35,7 @@ class Period:
     Attributes:
         since: None where there is no first answer either.
         before: the same length before it, to compare with; None where there is none.
+        open: it ends now.
     """
 
     name: PeriodName | Literal["given"]
@@ -42,11 +43,12 @@ class Period:
     until: datetime
     part: Part
     before: Within | None
+    open: bool
 
     @property
     def within(self) -> Within:
-        """The time as the catalogue is asked for it."""
-        return Within(since=self.since, until=self.until)
+        """The time as the catalogue is asked for it: nothing was answered after now."""
+        return Within(since=self.since, until=None if self.open else self.until)
 
     @property
     def unit(self) -> Unit:
@@ -77,13 +79,18 @@ def period_of(
     length = max(end - begin, timedelta(0)) if begin else timedelta(0)
     part: Part = next((part for part, most in _LONGEST if length <= most), "month")
     compared = begin is not None and (since is not None or named not in ("all", "given"))
-    before = Within(since=begin - length, until=begin) if compared and begin else None
+    before = None
+    if compared and begin:
+        # Whole minutes, so that the same is asked for again within one.
+        start = (begin - length).replace(second=0, microsecond=0)
+        before = Within(since=start, until=begin)
     return Period(
         name=named,  # type: ignore[arg-type]  # one of the names above
         since=begin,
         until=end,
         part=part,
         before=before,
+        open=until is None,
     )
 
 

@@ -83,6 +83,7 @@ class Catalogue(CataloguePart):
 
     def close(self) -> None:
         """Give all connections back."""
+        self.figures.remembered.close()
         self._database.close()
 
     # --- sources and documents ---

@@ -1,12 +1,16 @@
-"""What the figures of answers add up to in a time; every number is worked out by the database."""
+"""What the figures of answers add up to in a time; every number is worked out by the database.
+
+Between two changes of the database the same is not worked out twice (``remembered.py``).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -21,7 +25,8 @@ from sqlalchemy import (
 )
 
 from wellread.answers import NOBODY, VerdictName
-from wellread.store.schema.database import CataloguePart, made_of
+from wellread.store.catalogue.learning.remembered import Remembered
+from wellread.store.schema.database import CataloguePart, Database, made_of
 from wellread.store.schema.figure_values import (
     Counted,
     GapCount,
@@ -63,14 +68,36 @@ class Within:
         return found if self.until is None else [*found, column < self.until]
 
 
-class AnswerFigures(CataloguePart):
-    """Sums over the answers of all people."""
+P = ParamSpec("P")
+T = TypeVar("T")
+Method = Callable[Concatenate["AnswerFigures", P], T]
 
+
+def _remembered(method: Method[P, T]) -> Method[P, T]:
+    """``method``, which gives the same again for as long as nothing has changed."""
+
+    @wraps(method)
+    def told(part: AnswerFigures, /, *args: P.args, **options: P.kwargs) -> T:
+        key = (method.__name__, args, tuple(sorted(options.items())))
+        return part.remembered.of(key, lambda: method(part, *args, **options))
+
+    return told
+
+
+class AnswerFigures(CataloguePart):
+    """Sums over the answers of all people; what is given back must not be changed."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.remembered = Remembered(database.path)
+
+    @_remembered
     def sums(self, within: Within) -> Sums:
         """What the answers in this time add up to."""
         statement = select(*_sums()).where(*within.of(_FACTS.at))
         return Sums(**self._rows(statement)[0]._mapping)
 
+    @_remembered
     def over_time(self, within: Within, unit: Unit) -> list[Counted]:
         """The same for each hour or day that has an answer, the oldest first."""
         start = self._started(unit).label("start")
@@ -80,6 +107,7 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(_FACTS.at))
         return made_of(Counted, self._rows(statement.group_by(start).order_by(start)))
 
+    @_remembered
     def by_answerer_and_type(self, within: Within) -> list[tuple[str, str, int, int]]:
         """Who answered questions of which type: how many were asked, and how many not answered."""
         groups = (_FACTS.answered_by, _FACTS.type)
@@ -87,6 +115,7 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(_FACTS.at)).group_by(*groups)
         return [tuple(row) for row in self._rows(statement.order_by(*groups))]
 
+    @_remembered
     def latencies(self, within: Within) -> list[Latency]:
         """Seconds of each step, the one that took most in all first."""
         name, seconds = answer_steps.c.name, answer_steps.c.seconds
@@ -107,7 +136,8 @@ class AnswerFigures(CataloguePart):
             ]
         return sorted(found, key=lambda one: (-one.seconds, one.name))
 
-    def histogram(self, bounds: Sequence[float]) -> dict[str, tuple[list[int], float]]:
+    @_remembered
+    def histogram(self, bounds: tuple[float, ...]) -> dict[str, tuple[list[int], float]]:
         """For each step how many answers took up to each bound and up to none, and all seconds.
 
         The counts are of the space between two bounds, not added up.
@@ -125,6 +155,7 @@ class AnswerFigures(CataloguePart):
             found[step] = counts, before + taken
         return dict(sorted(found.items()))
 
+    @_remembered
     def topics(self, within: Within, kind: str, limit: int) -> list[Topic]:
         """What was asked about most often."""
         topic = answer_topics.c
@@ -138,6 +169,7 @@ class AnswerFigures(CataloguePart):
         )
         return made_of(Topic, self._rows(statement.limit(limit)))
 
+    @_remembered
     def rated(self, within: Within, right_from: float) -> list[RatedBin]:
         """Answers that were given in this time and rated, by their confidence.
 
@@ -167,6 +199,7 @@ class AnswerFigures(CataloguePart):
         )
         return made_of(RatedBin, self._rows(statement))
 
+    @_remembered
     def ratings(self, within: Within) -> tuple[int, float | None]:
         """How many ratings of whole answers were given in this time, and their mean (0-100)."""
         columns = (func.count(feedback.c.score), func.avg(feedback.c.score))
@@ -175,6 +208,7 @@ class AnswerFigures(CataloguePart):
         count, mean = self._rows(statement)[0]
         return count, mean
 
+    @_remembered
     def gaps(self, within: Within) -> list[GapCount]:
         """The questions that were filed as gaps in this time, by kind and status."""
         groups = (gaps.c.kind, gaps.c.status)
@@ -182,6 +216,7 @@ class AnswerFigures(CataloguePart):
         counted = counted.where(*within.of(gaps.c.created_at)).group_by(*groups).order_by(*groups)
         return made_of(GapCount, self._rows(counted))
 
+    @_remembered
     def calls(self, within: Within) -> list[Spent]:
         """Calls of models that were made in this time, the dearest first."""
         called = provider_calls.c
@@ -198,6 +233,7 @@ class AnswerFigures(CataloguePart):
         statement = select(*columns).where(*within.of(called.at)).group_by(*groups)
         return made_of(Spent, self._rows(statement.order_by(cost.desc(), *groups)))
 
+    @_remembered
     def first(self) -> datetime | None:
         """When the oldest answer that is kept was given."""
         found = self._values(select(_FACTS.at).order_by(_FACTS.at).limit(1))
