@@ -7,10 +7,10 @@ and again through ``Catalogue.record_answer``, each with an id, a moment, a sess
 its own, over a year. Half of them get feedback with a rating of each sentence, 1,000 gaps are filed
 and 20,000 calls written down. ``wellread serve`` runs in a process of its own; each address is read
 once to warm it and then ``--rounds`` times; and as often right after something was recorded, so
-that nothing that was worked out before holds. What the server took of the processor stands beside the
-clock: it tells what a machine would take that has nothing else to do. The ratio is to the same
-address over a hundredth of the ledger, read in turn with it, so that what else the machine does
-falls on both.
+that nothing that was worked out before holds. What the server took of the processor then stands
+beside the clock: it tells what a machine would take that has nothing else to do. The ratio is to
+the same address over a hundredth of the ledger, read in turn with it, so that what else the machine
+does falls on both.
 """
 
 from __future__ import annotations

@@ -335,3 +335,13 @@ def test_a_base_without_ratings_says_how_many_are_missing(
     done = runner.invoke(app, ["calibrate", "--json"])
     told = json.loads(done.stdout)
     assert (told["missing"], told["changed"], told["fitted"]) == (200, False, None)
+
+
+async def test_a_document_that_is_removed_is_no_topic_any_more(
+    asked: KnowledgeBase, client: httpx.AsyncClient
+) -> None:
+    cited_one = asked.catalogue.answer("ans_1")
+    assert cited_one is not None
+    asked.catalogue.remove_documents([cited_one.citations[0].document_id])
+    told = await metrics(client)
+    assert (told["collections"], told["sums"]["asked"]) == ([], 4)
