@@ -250,6 +250,7 @@ sessions = Table(
     *filled(Text, "title"),
     *filled(Moment, "created_at"),
     Column("seen_at", Moment, nullable=False, index=True),
+    Index(None, "owner", "seen_at"),  # the newest of one owner, without looking at all
 )
 
 # ``cost`` in US dollars; ``error``: why it failed, empty when it did not.

@@ -92,6 +92,7 @@ def _figures() -> None:
 
 
 _COVERING = (
+    ("sessions", "owner", "seen_at"),
     ("answer_steps", "name", "seconds", "at"),
     ("answer_topics", "kind", "topic", "at", "gap"),
 )
@@ -113,6 +114,7 @@ _TEXTS = {"kind": "unanswered", "status": "open", "answer_id": "", "closed_by": 
 
 def downgrade() -> None:
     """Take them out again."""
+    op.drop_index(op.f("ix_sessions_owner_seen_at"), "sessions")
     op.drop_index(op.f("ix_gaps_status"), "gaps")
     with op.batch_alter_table("gaps") as table:
         for name in (*_TEXTS, "scope", "tried_at", "tried", "closed_at"):
