@@ -30,6 +30,7 @@ from wellread.store.catalogue.learning import gap_records
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
 from wellread.store.catalogue.learning.notices import Notices
+from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
@@ -63,6 +64,7 @@ class Catalogue(CataloguePart):
         self.feedback = FeedbackRecords(database)
         self.notices = Notices(database)
         self.gap_ledger = GapLedger(database)
+        self.question_counts = QuestionCounts(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -6,25 +6,25 @@ asked so many times. One that was closed opens again when it is filed once more.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from wellread.answers import Answer
 from wellread.codec import storable
-from wellread.identity import sentence_hash, tagged_hash
-from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
-from wellread.store.catalogue.documents.index_debts import note_deletion
+from wellread.store.catalogue.asking.answer_records import record_answer
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.catalogue.learning.gap_erasure import gap_key
 from wellread.store.schema.catalogue_values import Gap, GapKind, GapStatus
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.learning_tables import gaps, notices
-from wellread.store.schema.tables import answers, documents, passages
+from wellread.store.schema.learning_tables import gaps
+from wellread.store.schema.tables import answers, documents
 
 FACTS = [gaps.c[one.name] for one in fields(Gap)]
-CLOSED_NOTICE = "gap_closed"
+OUTDATED = "what the answer rested on that closed it has changed or gone"
 LOOKED = "gaps/looked"  # the property that holds up to when new documents were looked at
 MOST = 5_000  # gaps that are read at once, the newest
 
@@ -49,7 +49,7 @@ def record_gap(connection: Connection, question: str, reason: str, **known: Unpa
     scope, owner = sorted(set(known.get("scope", ()))), known.get("owner", "")
     limits = dict(known.get("limits", {}))
     now = datetime.now(UTC)
-    key = _key(question, scope, limits, owner)
+    key = gap_key(question, scope, limits, owner)
     said = {
         "question": question,
         "reason": reason,
@@ -101,14 +101,28 @@ class GapLedger(CataloguePart):
         with self._database.write() as connection:
             return _set_status(connection, list(ids), status)
 
-    def close(self, gap: Gap, answer_id: str) -> bool:
-        """An answer closes a gap; False when it was closed or asked again in the meantime."""
+    def close(self, gap: Gap, answer: Answer) -> bool:
+        """Record an answer that closes a gap.
+
+        False, and nothing is recorded, when the gap was closed, asked or forgotten meanwhile.
+        """
         now = datetime.now(UTC)
         same = (gaps.c.id == gap.id, gaps.c.status != "closed", gaps.c.asked == gap.asked)
-        values = {"status": "closed", "closed_by": answer_id, "closed_at": now, "tried_at": now}
+        said = {"status": "closed", "closed_by": answer.id, "closed_at": now, "tried": ""}
+        closed = update(gaps).where(*same, gaps.c.question == gap.question)
         with self._database.write() as connection:
-            done = connection.execute(update(gaps).where(*same).values(tried="", **values))
-            return done.rowcount > 0
+            done = connection.execute(closed.values(tried_at=now, **said)).rowcount > 0
+            if done:
+                record_answer(connection, answer)
+            return done
+
+    def reopen_outdated(self) -> int:
+        """Open the gaps again whose answer rests on what changed or went; how many."""
+        stale = select(answers.c.id).where(answers.c.stale.is_(True))
+        which = (gaps.c.status == "closed", gaps.c.closed_by.in_(stale))
+        opened = {"status": "open", "closed_by": "", "closed_at": None, "tried": OUTDATED}
+        with self._database.write() as connection:
+            return connection.execute(update(gaps).where(*which).values(**opened)).rowcount
 
     def tried(self, gap_id: int, why: str, at: datetime) -> None:
         """A gap was asked again and stays open, and why."""
@@ -135,13 +149,6 @@ class GapLedger(CataloguePart):
             statement = statement.where(at > since)
         return {row.id: row.updated_at for row in self._rows(statement)}
 
-    def passage_ids(self, document_ids: Iterable[str]) -> Iterator[list[str]]:
-        """The ids of the passages of documents, some at a time."""
-        for some in chunks(document_ids):
-            order = (passages.c.document_id, passages.c.ordinal)
-            statement = select(passages.c.id).where(passages.c.document_id.in_(some))
-            yield from chunks(self._values(statement.order_by(*order)))
-
     # --- what the clusters are made with ---
 
     def vectors(self, embedder: str) -> dict[int, bytes]:
@@ -161,61 +168,6 @@ class GapLedger(CataloguePart):
                 connection.execute(update(gaps).where(*mine).values(**values))
 
 
-# --- forgetting ---------------------------------------------------------------------------------
-
-
-def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
-    """Take what gaps quote of removed texts out of them, and what their vectors tell of it."""
-    changed = False
-    for gap in connection.execute(select(gaps)).all():
-        said = {
-            "question": removed.blanked(gap.question),
-            "reason": removed.blanked(gap.reason),
-            "tried": removed.blanked(gap.tried),
-            "limits": changed_in(gap.limits, removed.blanked),
-        }
-        if any(getattr(gap, name) != value for name, value in said.items()):
-            key = _key(said["question"], gap.scope, said["limits"], gap.owner)
-            gone = {"vector": None, "embedder": "", "key": key}
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said, **gone))
-            changed = True
-    told = select(notices.c.id, notices.c.text).where(notices.c.kind == CLOSED_NOTICE)
-    for row in connection.execute(told).all():
-        text = removed.blanked(row.text)
-        if text != row.text:
-            mine = notices.c.id == row.id
-            connection.execute(update(notices).where(mine).values(text=text))
-            changed = True
-    if changed:
-        note_deletion(connection)
-
-
-def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
-    """Delete the gaps that these removed answers filed, unless another has the same question.
-
-    With a gap goes the answer that closed it by itself, and what its owner was told of that.
-    """
-    for body in bodies:
-        asked = " ".join(str(body.get("standalone") or body["question"]).split())
-        filed = connection.execute(
-            select(gaps.c.id, gaps.c.closed_by).where(
-                or_(gaps.c.question == asked, gaps.c.answer_id == body["id"]),
-                gaps.c.owner.in_({str(body.get("owner", "")), ""}),
-            )
-        ).all()
-        closing = {row.closed_by for row in filed} - {""}
-        same = select(answers.c.id).where(answers.c.question == asked, ~answers.c.id.in_(closing))
-        if filed and connection.execute(same.limit(1)).first() is None:
-            connection.execute(delete(gaps).where(gaps.c.id.in_([row.id for row in filed])))
-            connection.execute(delete(answers).where(answers.c.id.in_(closing)))
-            told = (notices.c.kind == CLOSED_NOTICE, notices.c.target.in_(closing))
-            connection.execute(delete(notices).where(*told))
-    gone = [str(body["id"]) for body in bodies]
-    for some in chunks(gone):
-        for column in (gaps.c.answer_id, gaps.c.closed_by):
-            connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
-
-
 def _set_status(connection: Connection, ids: list[int], status: GapStatus) -> int:
     values: dict[str, Any] = {"status": status, "closed_by": "", "closed_at": None}
     if status == "closed":
@@ -227,12 +179,6 @@ def _set_status(connection: Connection, ids: list[int], status: GapStatus) -> in
         count = select(func.count()).select_from(gaps).where(gaps.c.id.in_(some))
         done += int(connection.execute(count).scalar() or 0)
     return done
-
-
-def _key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:
-    """Two questions with the same key are one gap: case and punctuation do not count."""
-    told = [f"{name}={limits[name]}" for name in sorted(limits)]
-    return tagged_hash("gap", sentence_hash(question), *scope, "/", *told, "/", owner)
 
 
 def _made(rows: Iterable[Any]) -> list[Gap]:
