@@ -6,7 +6,7 @@ Bitcoin Optech's newsletters to 2022 are taken in; those of 2023 and 2024 are he
 questions are asked that only those can answer, and twenty that neither half does. What is filed as
 a gap is counted. Then the newsletters are added as anybody adds them, and the job that follows
 every run of ingest asks again what it thinks it can. A gap is closed rightly when the newsletter
-that the question was made of is cited.
+that the question was made of is cited; for a new name, any held-back newsletter that tells of it.
 
 Wording, the same on every run: each question holds a word or a number that no newsletter before
 2023 has. Of each kind the first ones by a hash of their text are taken:
@@ -37,20 +37,22 @@ from typing import Any
 from benchmarks.homes import default_embedder, filled
 from benchmarks.paths import eval_data
 from benchmarks.record import save
+from benchmarks.sets.reading import read_lines
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
-from benchmarks.sets.reading import read_lines
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.learning.gaps.asking_again import Reasked
+from wellread.learning.gaps.asking_again import Reasked, ask_again
 from wellread.learning.intake import add
 from wellread.store.schema.catalogue_values import Gap
 
 HELD_BACK = "2023"
-WANTED = {"change": 12, "name": 10, "idea": 10, "asked": 18}
+WANTED = {"change": 13, "name": 9, "idea": 10, "asked": 18}
 _WORD = re.compile(r"[A-Za-z][\w-]{3,}")
 _CHANGE = re.compile(r"^([A-Z][\w ]*?) #(\d+)\b")
 _NAME = re.compile(r"^([\w-]*[A-Z0-9_][\w-]*[A-Z0-9_][\w-]*)(?::| added| adds)")
-_IDEA = re.compile(r"^(?:Proposals?|Ideas?|Discussion|Hypothetical|Question|Request)\b.*?\b(?:for|about|of|to)\b")
+_IDEA = re.compile(
+    r"^(?:Proposals?|Ideas?|Discussion|Hypothetical|Question|Request)\b.*?\b(?:for|about|of|to)\b"
+)
 NEITHER = (
     "Who won the football World Cup in 2018?",
     "What is the capital of Mongolia?",
@@ -104,10 +106,11 @@ def main() -> None:
     """Ask, add, ask again; print, and write ``results/gap_closing.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--show", action="store_true", help="print every question")
+    parser.add_argument("--keep", type=Path, help="a folder for the home, to look at it afterwards")
     asked = parser.parse_args()
     questions = [*answered_later(), *(Asked(question=one, kind="neither") for one in NEITHER)]
     with filled("gap-closing", _before) as kept, tempfile.TemporaryDirectory() as temporary:
-        home = Path(temporary) / "home"
+        home = asked.keep or Path(temporary) / "home"
         kept.close()
         shutil.copytree(kept.home, home)
         with open_kb(home, embedder=default_embedder()) as kb:
@@ -135,7 +138,11 @@ def answered_later() -> list[Asked]:
             for word in _WORD.findall(one.question)
         )
         count = Counter(each.kind for each in found)
-        if new and count[one.kind] < WANTED[one.kind] and one.question not in {each.question for each in found}:
+        if (
+            new
+            and count[one.kind] < WANTED[one.kind]
+            and one.question not in {each.question for each in found}
+        ):
             found.append(one)
     return found
 
@@ -179,6 +186,8 @@ def measure(
     told: list[Reasked] = []
     started = time.perf_counter()
     report = add(kb, [str(later)], on_reasked=told.append)
+    while told and told[-1].waiting:  # what gaps.most cut off, as the next runs would
+        told.append(ask_again(kb))
     seconds = time.perf_counter() - started
     for gap in kb.catalogue.gaps():
         _judge(kb, gap, outcomes[gap.question])
@@ -193,7 +202,15 @@ def _judge(kb: KnowledgeBase, gap: Gap, outcome: Outcome) -> None:
         uris = {one.document_id: _uri(kb, one.document_id) for one in closing.citations}
         outcome.again = closing.text
         outcome.cited = tuple(dict.fromkeys(uris.values()))
-        outcome.right = outcome.doc in outcome.cited
+        tell = _tell_of(outcome) if outcome.kind == "name" else {outcome.doc}
+        outcome.right = bool(tell & set(outcome.cited))
+
+
+def _tell_of(outcome: Outcome) -> set[str]:
+    """The held-back newsletters that have the name that is asked for."""
+    name = outcome.question.removeprefix("What is ").rstrip("?")
+    later = (path for path in _newsletters() if path.name >= HELD_BACK)
+    return {path.name for path in later if name in path.read_text(encoding="utf-8")}
 
 
 def _uri(kb: KnowledgeBase, document_id: str) -> str:

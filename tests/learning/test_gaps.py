@@ -134,8 +134,10 @@ async def test_a_gap_closes_by_itself_when_its_answer_arrives(
     assert (flute.status, built.status) == ("open", "closed")
     assert (flute.tried, flute.tried_at) == ("", None)  # nothing new is about it: not asked
     closing = kb.catalogue.answer(built.closed_by)
-    assert closing is not None and "1874" in closing.text
-    assert closing.owner == "ann" and closing.session_id == ""
+    assert closing is not None
+    assert "1874" in closing.text
+    assert closing.owner == "ann"
+    assert closing.session_id == ""
     (notice,) = kb.catalogue.notices.of("ann")
     assert (notice.kind, notice.target) == ("gap_closed", built.closed_by)
     assert BUILT in notice.text
@@ -151,7 +153,9 @@ async def test_what_is_near_and_no_answer_leaves_it_open_and_says_why(
     (told,) = more(kb, material)
     assert told.closed == ()
     (gap,) = kb.catalogue.gaps()
-    assert gap.status == "open" and gap.tried and gap.tried_at
+    assert gap.status == "open"
+    assert gap.tried
+    assert gap.tried_at
     assert gap.asked == 1  # nobody asked it once more
     assert ask_again(kb).tried == ()  # the same documents are not tried twice
 
@@ -283,7 +287,8 @@ async def test_gaps_about_the_same_thing_are_put_together(kb: KnowledgeBase) -> 
     assert found == [[KEEPER, paid, "Does the lighthouse keeper snore?"], [FLUTE]]
     first = with_missing(kb, clusters_of(kb)[0])
     assert (first.id, first.asked, first.status) == ("c1", 4, "open")
-    assert "lighthouse" in first.missing and "lighthouse" in first.name
+    assert "lighthouse" in first.missing
+    assert "lighthouse" in first.name
     kb.catalogue.gap_ledger.set_status([1], "closed")
     kept = cluster_named(kb, "3")
     assert (kept.id, kept.status) == ("c1", "open")
@@ -299,9 +304,11 @@ async def test_a_suggested_entry_is_accepted_and_closes_nothing_by_itself(
     path = tmp_path / made.file_name
     path.write_text(made.markdown, encoding="utf-8")
     report = intake.add(kb, [str(path)], collection=made.collection)
-    assert report.counts()["added"] == 1 and report.counts()["failed"] == 0
+    assert report.counts()["added"] == 1
+    assert report.counts()["failed"] == 0
     node = kb.catalogue.graph.entity("town", made.id)
-    assert node is not None and (node.title, node.type) == (made.title, "habitat")
+    assert node is not None
+    assert (node.title, node.type) == (made.title, "habitat")
     assert kb.catalogue.gaps()[0].status == "open"
 
 

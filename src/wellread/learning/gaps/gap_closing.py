@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from wellread.answers import BEFORE, CATALOGUE, NOBODY, Answer
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import Gap
+from wellread.text.parsed import parse
 
 SURE = ("high", "medium")
+
+
+_NUMBER = re.compile(r"(?<![\w.,-])#?(\d[\d,.]*)(?![\w-])")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 def why_open(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:
@@ -31,11 +37,33 @@ def _doubts(answer: Answer) -> Iterator[str]:
         yield f"something is still missing: {'; '.join(answer.data_gaps)}"
     if answer.relaxed:
         yield "a limit of the question had to be left out"
+    if answer.conflicts:
+        yield "the sources differ"
+    if missing := _unquoted_numbers(answer):
+        yield f"its sources do not tell of {', '.join(missing)}"
     if answer.failures:
         yield f"a step failed: {'; '.join(answer.failures)}"
     if answer.answered_by != CATALOGUE:  # what is counted is not read
         doubtful = [one.verdict.name for one in answer.sentences if not one.verdict.name.whole]
         yield from (f"a sentence is {name.label}" for name in doubtful)
+
+
+def _unquoted_numbers(answer: Answer) -> list[str]:
+    """Numbers of the question that nothing cited has: "#5490" is answered by no other change.
+
+    Years are left out: a source tells them by its date.
+    """
+    if answer.answered_by == CATALOGUE:
+        return []
+    asked = answer.standalone or answer.question
+    told = " ".join(f"{one.title} {one.quote}" for one in answer.citations)
+    held = parse(told).numbers
+    wanted = (match[1].strip(".,") for match in _NUMBER.finditer(asked))
+    return [
+        number
+        for number in wanted
+        if not _YEAR.fullmatch(number) and not parse(number).numbers <= held
+    ]
 
 
 def _not_new(kb: KnowledgeBase, gap: Gap, answer: Answer) -> str:

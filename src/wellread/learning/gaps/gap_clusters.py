@@ -1,9 +1,9 @@
 """Gaps about the same thing, put together; and the words that the material lacks for them.
 
-Deterministic: gaps are taken in the order in which they were filed, and each joins the cluster that
-it is most like, or begins one. How alike they are is half meaning (the cosine to the cluster's mean)
-and half words (the share of the stems of each that the other has, rare ones counting more). A
-cluster is called by its first gap, so that its id stays when others join.
+Deterministic: gaps are taken in the order in which they were filed. Each joins the cluster that it
+is most like, or begins one. Half of the likeness is meaning (the cosine to the cluster's mean),
+half is words: the share of the stems of each that the other has, rare ones counting more. A cluster
+is called by its first gap, so that its id stays when others join.
 """
 
 from __future__ import annotations
