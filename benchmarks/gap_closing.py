@@ -9,7 +9,7 @@ every run of ingest asks again what it thinks it can. A gap is closed rightly wh
 that the question was made of is cited; for a new name, any held-back newsletter that tells of it.
 
 Wording, the same on every run: each question holds a word or a number that no newsletter before
-2023 has. Of each kind the first ones by a hash of their text are taken:
+2023 has, and that the one it was made of has. Of each kind the first ones by a hash of their text are taken:
 
 - ``change``: a line of the topics index about a pull request: "What does LDK #2715 do?"
 - ``name``: such a line that begins with a new name: "What is BitVM?"
@@ -145,6 +145,16 @@ def answered_later() -> list[Asked]:
         ):
             found.append(one)
     return found
+
+
+def _is_new(one: Asked, old: set[str]) -> bool:
+    """Whether it has a word that no earlier newsletter has, and its own has all of these."""
+    if one.kind == "change":
+        return True
+    words = {word.lower() for word in _WORD.findall(one.question)}
+    new = {word for word in words if word not in old and word.rstrip("s") not in old}
+    path = eval_data("bitcoin_optech", "_posts", "en", "newsletters", one.doc)
+    return bool(new) and all(word in path.read_text(encoding="utf-8").lower() for word in new)
 
 
 def _made(numbers: set[str]) -> Iterator[Asked]:

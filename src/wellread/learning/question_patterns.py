@@ -49,7 +49,8 @@ class QuestionPatterns:
     """What the questions of a time have in common, the most asked first.
 
     Attributes:
-        topics: collections of what was cited; ``taxonomy``: the same by dimension and value.
+        topics: collections of what was cited or, without an answer, is nearest; ``taxonomy``: the
+            same by dimension and value.
         periods: every day or month from the first question to the last.
     """
 

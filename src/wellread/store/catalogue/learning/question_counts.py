@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, or_, select
 
+from wellread.answers import NOBODY
+from wellread.store.catalogue.asking.redaction import NAMED
 from wellread.store.schema.database import CataloguePart, made_of
 from wellread.store.schema.tables import answer_evidence, answers, documents
 
@@ -63,13 +65,17 @@ class QuestionCounts(CataloguePart):
     def topics(
         self, owner: str, since: datetime | None, until: datetime | None
     ) -> list[CitedTopic]:
-        """Of each answer the documents that it rests on, as what they are filed under."""
+        """Of each answer the documents that it rests on, as what they are filed under.
+
+        Where there is no answer, those that are nearest to the question.
+        """
         columns = (answer_evidence.c.answer_id, documents.c.collection, documents.c.taxonomy)
         statement = (
             select(answer_evidence.c.document_id, *columns)
             .join_from(answer_evidence, documents, documents.c.id == answer_evidence.c.document_id)
             .join(answers, answers.c.id == answer_evidence.c.answer_id)
             .where(*_of(owner), *_within(since, until))
+            .where(or_(answer_evidence.c.version != NAMED, answers.c.answered_by == NOBODY))
             .distinct()
         )
         return [
