@@ -9,7 +9,8 @@ every run of ingest asks again what it thinks it can. A gap is closed rightly wh
 that the question was made of is cited; for a new name, any held-back newsletter that tells of it.
 
 Wording, the same on every run: each question holds a word or a number that no newsletter before
-2023 has, and that the one it was made of has. Of each kind the first ones by a hash of their text are taken:
+2023 has, and that the one it was made of has. Of each kind the first ones by a hash of their text
+are taken:
 
 - ``change``: a line of the topics index about a pull request: "What does LDK #2715 do?"
 - ``name``: such a line that begins with a new name: "What is BitVM?"
@@ -133,16 +134,9 @@ def answered_later() -> list[Asked]:
             numbers |= set(re.findall(r"\d+", text))
     found: list[Asked] = []
     for one in sorted(_made(numbers), key=lambda one: _hash(one.question)):
-        new = one.kind == "change" or any(
-            word.lower() not in old and word.lower().rstrip("s") not in old
-            for word in _WORD.findall(one.question)
-        )
-        count = Counter(each.kind for each in found)
-        if (
-            new
-            and count[one.kind] < WANTED[one.kind]
-            and one.question not in {each.question for each in found}
-        ):
+        alike = [each.question for each in found if each.kind == one.kind]
+        wanted = len(alike) < WANTED[one.kind] and one.question not in alike
+        if wanted and _is_new(one, old):
             found.append(one)
     return found
 

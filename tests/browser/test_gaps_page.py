@@ -8,10 +8,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Watched
 from tests.browser.test_accessibility import check
 
-GALAXY = "How far away is the Andromeda galaxy?"
-NOTE = """# Astronomy evening
+KEEPER = "Who is the lighthouse keeper?"
+NOTE = """# The lighthouse
 
-The Andromeda galaxy is 2.5 million light years away. The school looked at it from the pier.
+The lighthouse keeper is Ilse Marrane. She has lived in the lighthouse since 1998.
 """
 
 
@@ -24,32 +24,32 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     watched: Watched, site: str, tmp_path: Path
 ) -> None:
     page = watched.page
-    ask(page, site, GALAXY)
+    ask(page, site, KEEPER)
     page.get_by_role("link", name="Gaps").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Gaps")
     assert check(page) == {}
-    page.get_by_role("link", name="Andromeda").click()
-    expect(page.get_by_text(GALAXY).first).to_be_visible()
+    page.get_by_role("link", name="lighthouse").click()
+    expect(page.get_by_text(KEEPER).first).to_be_visible()
     expect(page.locator("pre")).to_contain_text("To be written.")
     assert check(page) == {}
     page.get_by_role("button", name="Plan all of them").click()
     expect(page.locator(".tag", has_text="planned").first).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
-    assert GALAXY in Path(download.value.path()).read_text(encoding="utf-8")
+    assert KEEPER in Path(download.value.path()).read_text(encoding="utf-8")
 
-    note = tmp_path / "astronomy.md"
+    note = tmp_path / "lighthouse.md"
     note.write_text(NOTE, encoding="utf-8")
     page.goto(f"{site}/library/add")
     page.locator("input[type=file]").set_input_files(str(note))
     page.locator("form[action='/library/upload'] button").first.click()
     expect(page.get_by_text("re-ask")).to_be_visible()
     page.goto(f"{site}/gaps?status=closed")
-    page.get_by_role("link", name="Andromeda").click()
+    page.get_by_role("link", name="lighthouse").click()
     expect(page.get_by_text("answered since")).to_be_visible()
     assert check(page) == {}
     page.get_by_role("link", name="The new answer").click()
-    expect(page.locator("article.answer")).to_contain_text("2.5 million light years")
+    expect(page.locator("article.answer")).to_contain_text("Ilse Marrane")
 
 
 def test_what_is_asked_often(watched: Watched, site: str) -> None:

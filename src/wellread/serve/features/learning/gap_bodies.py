@@ -139,14 +139,16 @@ class StatusBody(Body):
 
 
 def gaps_body(kb: KnowledgeBase, status: GapStatus | None, limit: int, offset: int = 0) -> GapsBody:
-    """A part of the clusters of a status; without one, those that are not closed.
+    """A part of the clusters with a question of a status; without one, all that are not closed.
 
     Raises:
         StoreError, ModelError: a part of the home cannot be used.
     """
     clusters = clusters_of(kb)
     wanted = [
-        one for one in clusters if (one.status == status if status else one.status != "closed")
+        one
+        for one in clusters
+        if (any(gap.status == status for gap in one.gaps) if status else one.status != "closed")
     ]
     gaps = [gap for one in clusters for gap in one.gaps]
     held = Counter(gap.status for gap in gaps)

@@ -25,7 +25,8 @@ MOST_TOLD = 5  # questions that a run of ingest names
 def print_gaps(console: Console, body: GapsBody) -> None:
     """A line per cluster."""
     if not body.clusters:
-        console.print(Text("No gaps: every question that was asked is answered.", style="dim"))
+        told = ", ".join(f"{count:,} {name}" for name, count in body.counts.items() if count)
+        console.print(Text(f"No gaps here{f': {told}' if told else '.'}", style="dim"))
         return
     columns = ("cluster", "status", right("asked"), right("questions"), fold("missing"))
     rows = [
