@@ -51,9 +51,7 @@ WANTED = {"change": 13, "name": 9, "idea": 10, "asked": 18}
 _WORD = re.compile(r"[A-Za-z][\w-]{3,}")
 _CHANGE = re.compile(r"^([A-Z][\w ]*?) #(\d+)\b")
 _NAME = re.compile(r"^([\w-]*[A-Z0-9_][\w-]*[A-Z0-9_][\w-]*)(?::| added| adds)")
-_IDEA = re.compile(
-    r"^(?:Proposals?|Ideas?|Discussion|Hypothetical|Question|Request)\b.*?\b(?:for|about|of|to)\b"
-)
+_IDEA = re.compile(r"^(?:Proposals?|Ideas?|Discussion)\b.*?\b(?:for|about|of|to)\b")
 NEITHER = (
     "Who won the football World Cup in 2018?",
     "What is the capital of Mongolia?",
