@@ -17,7 +17,7 @@ The lighthouse keeper is Ilse Marrane. She has lived in the lighthouse since 199
 
 def ask(page: Page, site: str, question: str) -> None:
     page.goto(f"{site}/?q={question.replace(' ', '+').replace('?', '%3F')}")
-    expect(page.locator("article.answer")).to_be_visible()
+    expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
 
 
 def test_a_gap_is_planned_suggested_and_closes_by_itself(
@@ -43,7 +43,8 @@ def test_a_gap_is_planned_suggested_and_closes_by_itself(
     page.goto(f"{site}/library/add")
     page.locator("input[type=file]").set_input_files(str(note))
     page.locator("form[action='/library/upload'] button").first.click()
-    expect(page.get_by_text("re-ask")).to_be_visible()
+    asking = page.get_by_role("listitem").filter(has_text="re-ask")
+    expect(asking.locator(".tag")).to_have_text("done", timeout=60_000)
     page.goto(f"{site}/gaps?status=closed")
     page.get_by_role("link", name="lighthouse").click()
     expect(page.get_by_text("answered since")).to_be_visible()
