@@ -23,7 +23,7 @@ from wellread.ingest.pipeline.job_log import Progress, job_log
 from wellread.kb import KnowledgeBase
 from wellread.learning.gaps.arrival_screening import could_answer, filters_of
 from wellread.learning.gaps.gap_closing import why_open
-from wellread.store.catalogue.learning.gap_erasure import GAP_CLOSED
+from wellread.store.catalogue.asking.gap_erasure import GAP_CLOSED
 from wellread.store.catalogue.learning.gap_records import OUTDATED
 from wellread.store.schema.catalogue_values import Gap
 

@@ -69,7 +69,7 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
     known = _APART.sub("-", title.casefold()).strip("-")[:LONGEST_ID].strip("-")
     taxonomy = _taxonomy(near)
     made_id = known or f"gap-{cluster.id}"
-    fields = {"id": made_id, "type": kind, "title": title}
+    fields: dict[str, str | tuple[str, ...]] = {"id": made_id, "type": kind, "title": title}
     return EntrySuggestion(
         id=made_id,
         title=title,
@@ -78,7 +78,7 @@ def suggest_entry(kb: KnowledgeBase, cluster: GapCluster) -> EntrySuggestion:
         taxonomy=taxonomy,
         questions=questions,
         near=tuple(one.title for one in near),
-        markdown=_markdown(fields | taxonomy, questions, cluster),
+        markdown=_markdown({**fields, **taxonomy}, questions, cluster),
     )
 
 

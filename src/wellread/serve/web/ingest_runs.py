@@ -16,7 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal, cast
+
+from fastapi import Depends, Request
 
 from wellread.errors import WellreadError
 from wellread.ingest.sources.discover import Input
@@ -113,3 +115,10 @@ class IngestRuns:
         except Exception:
             logger.exception("adding failed")
             asked.problem, asked.state = INTERNAL, "failed"
+
+
+def _ingest(request: Request) -> IngestRuns:
+    return cast(IngestRuns, request.app.state.ingest)
+
+
+Ingest = Annotated[IngestRuns, Depends(_ingest)]

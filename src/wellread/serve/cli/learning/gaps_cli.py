@@ -88,7 +88,7 @@ def gaps(  # noqa: PLR0913 - Typer reads the options from the signature
             patterns_found = patterns_body(kb, start, end)
         terminal.show(patterns_found, print_patterns)
     else:
-        wanted: GapStatus | None = status.value if status else None  # type: ignore[assignment]
+        wanted: GapStatus | None = status.value if status else None
         with terminal.open() as kb:
             body = gaps_body(kb, wanted, limit)
         terminal.show(body, print_gaps)

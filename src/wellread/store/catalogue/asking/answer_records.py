@@ -10,9 +10,9 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.catalogue.learning.gap_erasure import forget_in_gaps
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import chunks, made_of, rows_in
 from wellread.store.schema.tables import (

@@ -36,10 +36,10 @@ from wellread.store.catalogue.asking.answer_records import (
     record_answer,
     rewrite_answer,
 )
+from wellread.store.catalogue.asking.gap_erasure import forget_questions
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
-from wellread.store.catalogue.learning.gap_erasure import forget_questions
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts

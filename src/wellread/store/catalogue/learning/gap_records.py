@@ -16,8 +16,8 @@ from sqlalchemy import Connection, func, insert, select, update
 from wellread.answers import Answer
 from wellread.codec import storable
 from wellread.store.catalogue.asking.answer_records import record_answer
+from wellread.store.catalogue.asking.gap_erasure import gap_key
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
-from wellread.store.catalogue.learning.gap_erasure import gap_key
 from wellread.store.schema.catalogue_values import Gap, GapKind, GapStatus
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.learning_tables import gaps
