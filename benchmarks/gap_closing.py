@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import hashlib
 import json
 import re
@@ -31,6 +32,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -41,12 +43,18 @@ from benchmarks.record import save
 from benchmarks.sets.reading import read_lines
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
+from wellread.ingest import run
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.learning.gaps import arrival_screening
+from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.learning.gaps.asking_again import Reasked, ask_again
+from wellread.learning.gaps.gap_clusters import clusters_of
 from wellread.learning.intake import add
+from wellread.serve.features.learning.gap_bodies import gaps_body
 from wellread.store.schema.catalogue_values import Gap
 
 HELD_BACK = "2023"
+MANY = 5_000
 WANTED = {"change": 13, "name": 9, "idea": 10, "asked": 18}
 _WORD = re.compile(r"[A-Za-z][\w-]{3,}")
 _CHANGE = re.compile(r"^([A-Z][\w ]*?) #(\d+)\b")
@@ -106,7 +114,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--show", action="store_true", help="print every question")
     parser.add_argument("--keep", type=Path, help="a folder for the home, to look at it afterwards")
+    parser.add_argument("--many", type=Path, help="a home that was kept: time 5,000 gaps in a copy")
     asked = parser.parse_args()
+    if asked.many:
+        with tempfile.TemporaryDirectory() as temporary:
+            shutil.copytree(asked.many, Path(temporary) / "home")
+            with open_kb(Path(temporary) / "home", embedder=default_embedder()) as kb:
+                figures = many(kb, Path(temporary))
+        save("gap_closing_many", figures)
+        print(json.dumps(figures, indent=1))
+        return
     questions = [*answered_later(), *(Asked(question=one, kind="neither") for one in NEITHER)]
     with filled("gap-closing", _before) as kept, tempfile.TemporaryDirectory() as temporary:
         home = asked.keep or Path(temporary) / "home"
@@ -194,6 +211,59 @@ def measure(
     for gap in kb.catalogue.gaps():
         _judge(kb, gap, outcomes[gap.question])
     return _figures(list(outcomes.values()), told, report.seconds, seconds), list(outcomes.values())
+
+
+def many(kb: KnowledgeBase, folder: Path) -> dict[str, Any]:
+    """What 5,000 open gaps cost: one file more, the clusters, the page.
+
+    Two thousand are lines of the topics index, which are about the material; the others are
+    questions that customers ask a bank.
+    """
+    mentions = read_lines(eval_data("bitcoin_optech", "derived", "mentions.jsonl"))
+    lines = dict.fromkeys(f"What is {row['query']}?" for row in mentions)
+    with eval_data("banking77", "train.csv").open(encoding="utf-8") as file:
+        lines |= dict.fromkeys(row["text"] for row in csv.DictReader(file))
+    for text in list(lines)[:MANY]:
+        kb.catalogue.record_gap(text, "nothing was found")
+    newest = folder / "2025-01-03-newsletter.md"
+    shutil.copy(_newsletters()[-2], newest)  # the last one is the review of a year
+    ledger = kb.catalogue.gap_ledger
+    gaps = ledger.waiting()
+    since = ledger.looked()
+    report = run.add(kb, [str(newest)])
+    seconds: dict[str, float] = {}
+    arrived = ledger.arrived(since)
+    with _timed(seconds, "by words"):
+        near = arrival_screening.by_words(kb, gaps, arrived)
+    with _timed(seconds, "by words and by the search"):
+        found = could_answer(kb, gaps, arrived, kb.settings.gaps.most)
+    for name in ("clusters, cold", "clusters, warm"):
+        with _timed(seconds, name):
+            clusters = clusters_of(kb)
+    kb.catalogue.record_gap("What is a gap more?", "nothing was found")
+    with _timed(seconds, "clusters, a gap more"):
+        clusters_of(kb)
+    for name in ("page of clusters, cold", "page of clusters, warm"):
+        with _timed(seconds, name):
+            gaps_body(kb, None, 20)
+    return {
+        "gaps": len(gaps),
+        "new documents": len(arrived),
+        "passages": report.passages,
+        "seconds of ingest": round(report.seconds, 2),
+        "near by words": len(near),
+        "to be asked": len(found.wanted),
+        "left for the next time": found.left,
+        "clusters": len(clusters),
+        "seconds": seconds,
+    }
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    started = time.perf_counter()
+    yield
+    seconds[name] = round(time.perf_counter() - started, 3)
 
 
 def _judge(kb: KnowledgeBase, gap: Gap, outcome: Outcome) -> None:

@@ -21,6 +21,7 @@ from wellread.learning.gaps.asking_again import Reasked, ask_again, ask_these
 from wellread.learning.gaps.entry_suggestion import suggest_entry
 from wellread.learning.gaps.gap_clusters import cluster_named, clusters_of, with_missing
 from wellread.learning.question_patterns import question_patterns
+from wellread.store.schema.catalogue_values import Gap
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
@@ -361,3 +362,21 @@ async def test_removed_words_go_from_gaps_with_the_vectors_made_of_them(kb: Know
     told = (gap.question, gap.reason, gap.tried, kb.catalogue.notices.of("")[0].text)
     assert all("smugglers" not in text and "█" in text for text in told)
     assert kb.catalogue.gap_ledger.vectors(kb.embedder.identity) == {}
+
+
+async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
+    kb: KnowledgeBase, material: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ask(kb, KEEPER)
+    await ask(kb, BUILT)
+    found = arrival_screening._found
+
+    def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: object) -> bool:
+        return gap.id != 1 and found(kb, gap, arrived)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(arrival_screening, "LOOKS", 1)
+    monkeypatch.setattr(arrival_screening, "_found", not_the_first)
+    (told,) = more(kb, material)
+    assert (told.tried, told.waiting) == ((), 1)
+    assert [one.gap.question for one in ask_again(kb).closed] == [BUILT]
+    assert ask_again(kb).waiting == 0

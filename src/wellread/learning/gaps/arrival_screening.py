@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -23,7 +24,8 @@ from wellread.store.schema.catalogue_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters, Passage
 
-SHARE = 1 / 3  # of a question's weighted stems
+SHARE = 0.5  # of a question's weighted stems
+LOOKS = 500  # searches at a time
 DEEPER = 2  # times the passages that a question works with
 DOCUMENTS = 50  # read at a time
 
@@ -38,16 +40,38 @@ def known_since(gap: Gap) -> datetime:
     return max(gap.filed_at, gap.tried_at or gap.filed_at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """Open questions, sorted out.
+
+    Attributes:
+        wanted: new documents could answer them.
+        passed: their words stand in new documents, and the search does not find these.
+        left: how many were not looked at any more.
+    """
+
+    wanted: tuple[Gap, ...]
+    passed: tuple[Gap, ...] = ()
+    left: int = 0
+
+
 def could_answer(
-    kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime]
-) -> list[Gap]:
-    """Those of ``gaps``, in their order, that documents which arrived could answer.
+    kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime], most: int
+) -> Screened:
+    """The first ``most`` of ``gaps`` that documents which arrived could answer.
 
     Raises:
         StoreError, FingerprintError, ModelError: a part of the home cannot be used.
     """
-    near = _by_words(kb, gaps, arrived)
-    return [gap for gap in near if _found(kb, gap, arrived)]
+    near = by_words(kb, gaps, arrived)
+    wanted: list[Gap] = []
+    passed: list[Gap] = []
+    for gap in near[:LOOKS]:
+        if len(wanted) == most:
+            break
+        (wanted if _found(kb, gap, arrived) else passed).append(gap)
+    left = len(near) - len(wanted) - len(passed)
+    return Screened(wanted=tuple(wanted), passed=tuple(passed), left=left)
 
 
 def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
@@ -61,7 +85,12 @@ def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool
     return any(arrived.get(hit.document.id, since) > since for hit in hits)
 
 
-def _by_words(kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime]) -> list[Gap]:
+def by_words(kb: KnowledgeBase, gaps: Sequence[Gap], arrived: Mapping[str, datetime]) -> list[Gap]:
+    """The gaps of whose words a passage of a new document holds enough; the first sieve.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
     if not gaps:
         return []
     stems = [frozenset(parse(gap.question).topic_stems) for gap in gaps]

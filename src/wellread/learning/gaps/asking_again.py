@@ -146,10 +146,13 @@ def _round(kb: KnowledgeBase, most: int) -> Reasked:
     arrived = ledger.arrived(oldest if looked is None else max(looked, oldest))
     if not arrived:
         return Reasked(open=len(gaps))
-    wanted = could_answer(kb, gaps, arrived)
-    tried, job_id = _ask_all(kb, wanted[:most]) if wanted[:most] else ((), "")
-    waiting = len(wanted) - len(tried)
-    if not waiting:
+    began = datetime.now(UTC)
+    found = could_answer(kb, gaps, arrived, most)
+    tried, job_id = _ask_all(kb, found.wanted) if found.wanted else ((), "")
+    waiting = found.left + len(found.wanted) - len(tried)
+    if waiting:
+        ledger.passed_over([gap.id for gap in found.passed], began)
+    else:
         ledger.looked_until(max(arrived.values()))
     return Reasked(
         open=len(gaps), documents=len(arrived), tried=tried, waiting=waiting, job_id=job_id

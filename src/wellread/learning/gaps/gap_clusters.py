@@ -44,7 +44,7 @@ class GapCluster:
 
     id: str
     gaps: tuple[Gap, ...]
-    terms: tuple[str, ...]
+    terms: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
     @property
@@ -80,7 +80,7 @@ _kept: WeakKeyDictionary[KnowledgeBase, _Made] = WeakKeyDictionary()
 
 
 def clusters_of(kb: KnowledgeBase) -> list[GapCluster]:
-    """All clusters, the ones asked most first; what the material lacks is not looked up yet.
+    """All clusters, the ones asked most first; their words are not looked up yet.
 
     Closed gaps are in them too, so that a cluster keeps its id when its first gap is closed.
 
@@ -111,18 +111,18 @@ def cluster_named(kb: KnowledgeBase, name: str) -> GapCluster:
 
 
 def with_missing(kb: KnowledgeBase, cluster: GapCluster) -> GapCluster:
-    """The cluster with the words that the material lacks for it."""
+    """The cluster with the words that its questions share, and those that the material lacks."""
     words = _words(cluster.gaps)[:LOOKED_UP]
     stamp = _stamp(kb)
     counts = {word: _spread(kb, stamp, word, cluster.scope) for word in words}
     lacking = sorted((word for word in words if counts[word] <= RARE), key=counts.__getitem__)
-    return replace(cluster, missing=tuple(lacking[:TERMS]))
+    return replace(cluster, terms=tuple(words[:TERMS]), missing=tuple(lacking[:TERMS]))
 
 
 def _cluster(gaps: Sequence[Gap]) -> GapCluster:
     first = min(gap.id for gap in gaps)
     ordered = tuple(sorted(gaps, key=lambda gap: (-gap.asked, gap.id)))
-    return GapCluster(id=f"{TAG}{first}", gaps=ordered, terms=tuple(_words(ordered)[:TERMS]))
+    return GapCluster(id=f"{TAG}{first}", gaps=ordered)
 
 
 def _words(gaps: Sequence[Gap]) -> list[str]:
@@ -190,15 +190,18 @@ def _vectors(kb: KnowledgeBase, gaps: Sequence[Gap]) -> dict[int, NDArray[np.flo
 
 @dataclass(slots=True)
 class _Group:
+    """``core``: the stems of at least half of its questions."""
+
     ids: list[int] = field(default_factory=list)
     spread: Counter[str] = field(default_factory=Counter)
+    core: frozenset[str] = frozenset()
 
-    @property
-    def core(self) -> frozenset[str]:
-        """The stems of at least half of its questions."""
-        return frozenset(
-            stem for stem, count in self.spread.items() if count >= SHARED * len(self.ids)
-        )
+    def join(self, gap_id: int, stems: frozenset[str]) -> None:
+        """Take in a gap."""
+        self.ids.append(gap_id)
+        self.spread.update(stems)
+        enough = SHARED * len(self.ids)
+        self.core = frozenset(stem for stem, count in self.spread.items() if count >= enough)
 
 
 def _grouped(
@@ -220,11 +223,9 @@ def _grouped(
         if place is None:
             place = len(groups)
             groups.append(_Group())
-        group = groups[place]
-        group.ids.append(gap.id)
-        for stem in own - group.spread.keys():
+        for stem in own - groups[place].spread.keys():
             holding.setdefault(stem, []).append(place)
-        group.spread.update(own)
+        groups[place].join(gap.id, own)
         means[place] += vector
     return tuple(tuple(group.ids) for group in groups)
 

@@ -177,9 +177,7 @@ def _collection(given: str) -> str:
     return " ".join(given.split())[:LONGEST_COLLECTION] or "default"
 
 
-def _taken(
-    request: Request, ingest: Ingest, inputs: Sequence[str], collection: str
-) -> Response:
+def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
     ingest.start("add", inputs, collection)
     if wants_json(request):
         body = TakenBody(collection=collection, inputs=tuple(inputs))

@@ -128,6 +128,12 @@ class GapLedger(CataloguePart):
         """A gap was asked again and stays open, and why."""
         self._run(update(gaps).where(gaps.c.id == gap_id).values(tried=why, tried_at=at))
 
+    def passed_over(self, gap_ids: Iterable[int], at: datetime) -> None:
+        """Nothing that is new is about these; they are not looked at again with the same."""
+        with self._database.write() as connection:
+            for some in chunks(gap_ids):
+                connection.execute(update(gaps).where(gaps.c.id.in_(some)).values(tried_at=at))
+
     # --- which documents are new ---
 
     def looked(self) -> datetime | None:
