@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wellread.answers import Answer, Question
+from wellread.answers import Answer, Conflict, Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.filing.gap_filing import gap_kind
 from wellread.errors import ModelError, StoreError
@@ -19,6 +19,7 @@ from wellread.learning import intake
 from wellread.learning.gaps import arrival_screening, asking_again
 from wellread.learning.gaps.asking_again import Reasked, ask_again, ask_these
 from wellread.learning.gaps.entry_suggestion import suggest_entry
+from wellread.learning.gaps.gap_closing import why_open
 from wellread.learning.gaps.gap_clusters import cluster_named, clusters_of, with_missing
 from wellread.learning.question_patterns import question_patterns
 from wellread.store.schema.catalogue_values import Gap
@@ -380,3 +381,29 @@ async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
     assert (told.tried, told.waiting) == ((), 1)
     assert [one.gap.question for one in ask_again(kb).closed] == [BUILT]
     assert ask_again(kb).waiting == 0
+
+
+async def test_only_a_sure_answer_closes_a_gap(kb: KnowledgeBase, material: Path) -> None:
+    await ask(kb, BUILT)
+    (gap,) = kb.catalogue.gaps()
+    more(kb, material)
+    sure = await ask(kb, BUILT, recorded=False)
+    assert why_open(kb, gap, sure) == ""
+    sentence = sure.sentences[0]
+    partial = replace(sentence, verdict=replace(sentence.verdict, name=VerdictName.PARTIAL))
+    doubts = {
+        "not sure": replace(sure, confidence=replace(sure.confidence, band="low")),
+        "still no answer": replace(sure, answered_by="none"),
+        "still missing": replace(sure, data_gaps=("nothing found about “x”",)),
+        "limit": replace(sure, relaxed=("2020",)),
+        "differ": replace(sure, conflicts=(Conflict(about="it"),)),
+        "do not tell of 5490": replace(sure, question="When was lighthouse #5490 built?"),
+        "a step failed": replace(sure, failures=("the reader is away",)),
+        "partly supported": replace(sure, sentences=(partial,)),
+        "only beside": replace(sure, sentences=(replace(sentence, citations=()),)),
+        "nothing that came": replace(sure, citations=()),
+    }
+    for why, given in doubts.items():
+        assert why in why_open(kb, gap, given), why
+    told = replace(sure, question="When was the lighthouse of 1874 built in 2026?")
+    assert why_open(kb, gap, told) == ""
