@@ -32,6 +32,8 @@ PAGES = (
     "/entities/Skerrick%20microgrid",
     "/timeline?name=halden-sound",
     "/media",
+    "/gaps",
+    "/gaps/patterns",
     "/usage",
     "/settings",
     "/health",
