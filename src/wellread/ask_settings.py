@@ -250,3 +250,12 @@ class ResearchSettings(Section):
     auto_dollars: float = setting(
         0.1, "estimate in US dollars up to which a plan is followed without being shown first", ge=0
     )
+
+
+class GapSettings(Section):
+    """What becomes of questions that the material did not answer."""
+
+    ask_again: bool = setting(
+        True, "whether questions that stayed open are asked again when material arrives"
+    )
+    most: int = setting(50, "most questions that are asked again at a time", ge=1, le=10_000)

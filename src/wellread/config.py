@@ -22,6 +22,7 @@ from wellread.ask_settings import (
     CitationSettings,
     ContextSettings,
     FeaturesSettings,
+    GapSettings,
     GenerationSettings,
     QaSettings,
     ReaderSettings,
@@ -191,6 +192,7 @@ class Settings(Section):
     budget: BudgetSettings = BudgetSettings()
     cache: CacheSettings = CacheSettings()
     research: ResearchSettings = ResearchSettings()
+    gaps: GapSettings = GapSettings()
     serve: ServeSettings = ServeSettings()
 
 

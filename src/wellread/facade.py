@@ -15,12 +15,12 @@ from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.search import SearchMode
 from wellread.config import default_home
 from wellread.errors import RequestError
-from wellread.ingest import run
 from wellread.ingest.integrity.verify import VerifyReport, verify
 from wellread.ingest.pipeline import job_log
 from wellread.ingest.pipeline.job_log import OnProgress
 from wellread.ingest.remove import RemoveReport, remove_named
 from wellread.kb import Given, KnowledgeBase, open_kb
+from wellread.learning import intake
 from wellread.library.searches import Result, find
 from wellread.reports import Facet, Limits, Report, ResearchEvent, ResearchRequest
 from wellread.research.research import last_report, research, usual_limits
@@ -111,7 +111,8 @@ class Wellread:
         """Read files, folders, globs, web pages and feeds into a collection.
 
         What is unchanged since the last time is not read again. One bad source never stops the
-        others: its row of the report says why it failed.
+        others: its row of the report says why it failed. Questions that stayed open and that the
+        new documents could answer are asked again (docs/gaps.md).
 
         Args:
             inputs: paths, globs and addresses.
@@ -128,7 +129,7 @@ class Wellread:
             StoreError: a store refused (disk full); what was written before stays.
             ModelError: the embedder failed; what was written is found by its words.
         """
-        return run.add(
+        return intake.add(
             self.kb,
             [str(given) for given in inputs],
             collection=collection,

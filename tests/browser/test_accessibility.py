@@ -33,6 +33,8 @@ PAGES = (
     "/timeline?name=halden-sound",
     "/media",
     "/figures?period=all",
+    "/gaps",
+    "/gaps/patterns",
     "/usage",
     "/settings",
     "/health",

@@ -41,7 +41,7 @@ def test_an_empty_and_an_up_to_date_database_both_open(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "catalogue.db"
     for expected in (1, 2):
         catalogue = Catalogue.open(path)
-        catalogue.record_gap("Who?", "")
+        catalogue.record_gap(f"Who is {expected}?", "")
         assert len(catalogue.gaps()) == expected
         catalogue.close()
 
@@ -62,11 +62,12 @@ def test_processes_can_open_a_new_catalogue_at_once(tmp_path: Path) -> None:
     code = (
         "import pathlib, sys\n"
         "from wellread.store.catalogue import Catalogue\n"
-        "Catalogue.open(pathlib.Path(sys.argv[1])).record_gap('Who?', '')\n"
+        "Catalogue.open(pathlib.Path(sys.argv[1])).record_gap(sys.argv[2], '')\n"
     )
     path = tmp_path / "catalogue.db"
     running = [
-        subprocess.Popen([sys.executable, "-W", "error", "-c", code, str(path)]) for _ in range(4)
+        subprocess.Popen([sys.executable, "-W", "error", "-c", code, str(path), f"Who is {n}?"])
+        for n in range(4)
     ]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0, 0]
     catalogue = Catalogue.open(path)

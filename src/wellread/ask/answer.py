@@ -16,8 +16,6 @@ from itertools import chain
 from anyio import to_thread
 
 from wellread.answers import (
-    CATALOGUE,
-    NOBODY,
     Answer,
     Checked,
     Confidence,
@@ -34,6 +32,7 @@ from wellread.ask.clock import Clock
 from wellread.ask.deliver import answer_reuse
 from wellread.ask.deliver.asked_back import not_searched
 from wellread.ask.deliver.cite import cite
+from wellread.ask.deliver.filing.gap_filing import file_gap
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
 from wellread.ask.deliver.prune_draft import Deliverable, pruned
@@ -344,5 +343,4 @@ def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
 def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer, asked: Question) -> None:
     if asked.recorded:
         answer_reuse.record(kb, place, done)
-        if done.answered_by in (NOBODY, CATALOGUE) and done.data_gaps:
-            kb.catalogue.record_gap(done.standalone or done.question, "; ".join(done.data_gaps))
+        file_gap(kb, done, asked)

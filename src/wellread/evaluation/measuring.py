@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from typing import Unpack
 
 import anyio
 from anyio import to_thread
@@ -28,6 +29,7 @@ from wellread.evaluation.targets import Resolver
 from wellread.kb import CATALOGUE_FILE, KnowledgeBase
 from wellread.questions import Analysis
 from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.learning.gap_records import Filing
 from wellread.types import Filters
 
 DEPTHS = (5, 10)
@@ -106,8 +108,9 @@ class _Silent(Catalogue):
     def record_answer(self, answer: Answer) -> None:
         """Keep nothing."""
 
-    def record_gap(self, question: str, reason: str) -> None:
+    def record_gap(self, _question: str, _reason: str, **_known: Unpack[Filing]) -> int:
         """Keep nothing."""
+        return 0
 
 
 async def _run(kb: KnowledgeBase, case: Case, *, retrieval_only: bool) -> Run:

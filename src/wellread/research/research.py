@@ -13,6 +13,8 @@ from contextlib import aclosing
 
 from anyio import to_thread
 
+from wellread.answers import Question
+from wellread.ask.deliver.filing.gap_filing import limits_of_gap
 from wellread.ask.retrieve.search import check_collections
 from wellread.codec import from_plain, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError
@@ -124,7 +126,7 @@ async def _told(kb: KnowledgeBase, kept: ResearchRun) -> AsyncGenerator[Research
             async for event in events:
                 number += 1
                 if isinstance(event, ReportEvent):
-                    await in_thread(_record, kb, run_id, event.report)
+                    await in_thread(_record, kb, run_id, event.report, kept.request.question)
                 told = NumberedEvent(number=number, event=event)
                 await in_thread(kb.catalogue.research.tell, run_id, told)
                 yield event
@@ -193,8 +195,16 @@ async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> None:
     await in_thread(check_collections, kb, request.question.filters)
 
 
-def _record(kb: KnowledgeBase, run_id: str, report: Report) -> None:
+def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) -> None:
     kb.catalogue.record_answer(report.answer)
-    for gap in report.answer.data_gaps:
-        kb.catalogue.record_gap(report.plan.question, gap)
+    if report.answer.data_gaps:
+        kb.catalogue.record_gap(
+            report.plan.question,
+            "; ".join(report.answer.data_gaps),
+            kind="hedged" if report.answer.citations else "unanswered",
+            scope=question.filters.collections,
+            limits=limits_of_gap(question.filters),
+            answer_id=report.answer.id,
+            owner=question.owner,
+        )
     kb.catalogue.research.finish(run_id, report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wellread.serve.api import (
     ask_api,
+    gaps_api,
     material_api,
     metrics_api,
     query_api,
@@ -12,5 +13,14 @@ from wellread.serve.api import (
 )
 
 API_ROUTERS = tuple(
-    one.router for one in (ask_api, query_api, research_api, stored_api, material_api, metrics_api)
+    one.router
+    for one in (
+        ask_api,
+        query_api,
+        research_api,
+        stored_api,
+        material_api,
+        gaps_api,
+        metrics_api,
+    )
 )

@@ -79,6 +79,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "calibrate": "Fit confidence on this base's rated answers, where that is better.",
     },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
+    "learning.gaps_cli": {
+        "gaps": "Questions that the material does not answer, and what to write."
+    },
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }
 _MODULE_OF = {name: module for module, commands in COMMANDS.items() for name in commands}

@@ -22,8 +22,8 @@ from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.errors import RequestError
 from wellread.ingest.pipeline.job_log import Report
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase
+from wellread.learning.intake import add
 from wellread.questions import Analysis
 from wellread.reports import ProgressEvent, ReportEvent, ResearchRequest
 from wellread.research.research import begin, research

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,13 @@ import typer
 
 from wellread.errors import SourceError
 from wellread.ingest import remove as removing
-from wellread.ingest import run as running
 from wellread.ingest.backup import export_home, import_home
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
+from wellread.learning import intake
+from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
     JobBody,
@@ -28,6 +30,7 @@ from wellread.serve.features.job_views import (
     print_job,
     print_jobs,
 )
+from wellread.serve.features.learning.gap_print import tell_reasked
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 
@@ -75,8 +78,13 @@ def add(
             for path in dict.fromkeys(paths)
         ]
         with shown(terminal) as on_progress:
-            report = running.add(
-                kb, inputs, collection=collection, settings=settings, on_progress=on_progress
+            report = intake.add(
+                kb,
+                inputs,
+                collection=collection,
+                settings=settings,
+                on_progress=on_progress,
+                on_reasked=partial(tell_reasked, terminal),
             )
     end_with(terminal, report, collection)
 
@@ -130,7 +138,13 @@ def sync(
     """
     terminal = terminal_of(context)
     with terminal.open() as kb, shown(terminal) as on_progress:
-        report = running.sync(kb, paths, collection=collection, on_progress=on_progress)
+        report = intake.sync(
+            kb,
+            paths,
+            collection=collection,
+            on_progress=on_progress,
+            on_reasked=partial(tell_reasked, terminal),
+        )
     end_with(terminal, report, collection)
 
 
@@ -164,7 +178,8 @@ def watch(
     terminal.err.print("Watching; Ctrl-C ends it.")
     try:
         with terminal.open() as kb:
-            follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=running.sync)
+            run = partial(intake.sync, on_reasked=partial(tell_reasked, terminal))
+            follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -230,6 +245,7 @@ def import_(
         import_home(file.expanduser().absolute(), terminal.home_folder(), on_file=tell)
     with terminal.open() as kb:
         report = verified(kb)
+        after_ingest(kb, partial(tell_reasked, terminal))
     terminal.show(reports.VerifyBody.of(report), reports.print_verify)
     if report.problems:
         raise typer.Exit(1)
@@ -311,7 +327,13 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
         job = job_named(kb, job_id)
         if job is None or job.action not in ("add", "sync"):
             raise SourceError(job_id, "is no job that can be resumed (add or sync)")
-        again = running.sync if job.action == "sync" else running.add
+        again = intake.sync if job.action == "sync" else intake.add
         with shown(terminal) as on_progress:
-            report = again(kb, job.inputs, collection=job.collection, on_progress=on_progress)
+            report = again(
+                kb,
+                job.inputs,
+                collection=job.collection,
+                on_progress=on_progress,
+                on_reasked=partial(tell_reasked, terminal),
+            )
     end_with(terminal, report, job.collection)

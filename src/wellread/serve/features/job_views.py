@@ -115,9 +115,8 @@ def _state(job: JobBody) -> Text:
 def print_job(console: Console, job: JobDetailBody) -> None:
     """One job with a line per source."""
     style = _STATE_STYLE.get(job.state, "")
-    console.print(
-        Text.assemble(f"{job.action} into “{harmless(job.collection)}”: ", (job.state, style))
-    )
+    into = f" into “{harmless(job.collection)}”" if job.collection else ""
+    console.print(Text.assemble(f"{job.action}{into}: ", (job.state, style)))
     if job.reason:
         console.print(Text(harmless(job.reason), style=style), soft_wrap=True)
     told = ", ".join(f"{count:,} {status}" for status, count in job.counts.items())

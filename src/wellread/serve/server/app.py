@@ -54,6 +54,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await researched.take_up()
+        ingest.take_up()
         async with answering_mcp:
             yield
         await researched.close()

@@ -1,4 +1,4 @@
-"""Adding and removing that pages ask for: one after the other, in a thread of the server.
+"""Runs that pages ask for, of ingest and of open questions: one by one, in a server's thread.
 
 What runs is a job in the catalogue like every other; here is only what waits, and what failed
 before it became one.
@@ -15,18 +15,22 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from functools import partial
+from typing import Annotated, Literal, cast
+
+from fastapi import Depends, Request
 
 from wellread.errors import WellreadError
-from wellread.ingest import run as running
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
+from wellread.learning import intake
+from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 
 logger = logging.getLogger(__name__)
 
 MOST_KEPT = 50
-Action = Literal["add", "sync"]
+Action = Literal["add", "sync", "re-ask"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,6 +68,18 @@ class IngestRuns:
         self._thread.submit(self._run, asked)
         return asked
 
+    def take_up(self) -> None:
+        """Ask the open questions again that an earlier process left."""
+        self._thread.submit(after_ingest, self._kb)
+
+    def ask_again(self, work: Callable[[], object]) -> Asked:
+        """Put a run that asks open questions again at the end of the queue."""
+        asked = Asked(action="re-ask", collection="", inputs=(), at=datetime.now(UTC))
+        with self._lock:
+            self._asked.appendleft(asked)
+        self._thread.submit(self._carry_out, asked, work)
+        return asked
+
     def open_ones(self) -> list[Asked]:
         """What waits or runs, and what failed without becoming a job; newest first."""
         with self._lock:
@@ -85,14 +101,24 @@ class IngestRuns:
         self._thread.shutdown(wait=True)
 
     def _run(self, asked: Asked) -> None:
-        asked.state = "running"
         given: list[Input] = list(asked.inputs)
-        work: Callable[..., object] = running.sync if asked.action == "sync" else running.add
+        work: Callable[..., object] = intake.sync if asked.action == "sync" else intake.add
+        self._carry_out(asked, partial(work, self._kb, given, collection=asked.collection))
+
+    def _carry_out(self, asked: Asked, work: Callable[[], object]) -> None:
+        asked.state = "running"
         try:
-            work(self._kb, given, collection=asked.collection)
+            work()
             asked.state = "done"
         except WellreadError as error:
             asked.problem, asked.state = problem_of(error), "failed"
         except Exception:
             logger.exception("adding failed")
             asked.problem, asked.state = INTERNAL, "failed"
+
+
+def _ingest(request: Request) -> IngestRuns:
+    return cast(IngestRuns, request.app.state.ingest)
+
+
+Ingest = Annotated[IngestRuns, Depends(_ingest)]

@@ -29,6 +29,7 @@ NAVIGATION = (
     ("/entities", "Entities"),
     ("/timeline", "Timeline"),
     ("/media", "Media"),
+    ("/gaps", "Gaps"),
     ("/figures", "Metrics"),
     ("/usage", "Usage"),
     ("/settings", "Settings"),

@@ -27,11 +27,14 @@ from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.learning import gap_records
 from wellread.store.catalogue.learning.answer_figures import AnswerFigures
 from wellread.store.catalogue.learning.calibration_records import Calibrations
 from wellread.store.catalogue.learning.counter_records import CounterRecords
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
+from wellread.store.catalogue.learning.gap_records import GapLedger
 from wellread.store.catalogue.learning.notices import Notices
+from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
@@ -68,6 +71,8 @@ class Catalogue(CataloguePart):
         self.figures = AnswerFigures(database)
         self.calibrations = Calibrations(database)
         self.counters = CounterRecords(database)
+        self.gap_ledger = GapLedger(database)
+        self.question_counts = QuestionCounts(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:
@@ -156,5 +161,5 @@ class Catalogue(CataloguePart):
     record_answer = writing(answer_records.record_answer)
     answer = reading(answer_records.find_answer)
     answers = reading(answer_records.list_answers)
-    record_gap = writing(answer_records.record_gap)
-    gaps = reading(answer_records.list_gaps)
+    record_gap = writing(gap_records.record_gap)
+    gaps = reading(gap_records.list_gaps)

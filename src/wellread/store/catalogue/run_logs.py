@@ -19,7 +19,7 @@ from wellread.identity import tagged_hash
 from wellread.store.schema.database import CataloguePart, chunks, made_of
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 
-JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import"]
+JobAction = Literal["add", "sync", "watch", "remove", "reindex", "import", "re-ask"]
 JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
 ENDED: tuple[JobState, ...] = ("done", "failed", "cancelled", "interrupted")
@@ -33,7 +33,7 @@ class Job:
     Attributes:
         inputs: what it was given; with action and collection enough to do it again.
         reason: why it failed or was cancelled.
-        total, done: sources that were found, and that have been dealt with.
+        total, done: sources that were found, and that have been dealt with; questions of a re-ask.
         failed: those of them that could not be read.
         passages: written so far; ``vectors`` of them are found by meaning as well.
         cancel: it was asked to stop.

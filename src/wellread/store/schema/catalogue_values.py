@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from wellread.types import Document, Kind, Passage
 
@@ -112,24 +112,28 @@ class StoredAnswer:
     owner: str = ""
 
 
+GapKind = Literal["unanswered", "declined", "hedged", "badly_rated", "expired"]
+GapStatus = Literal["open", "planned", "closed"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """A question that was not answered, or not well, and why.
 
     Attributes:
-        kind: ``unanswered``, ``declined``, ``hedged``, ``badly_rated``, ``expired``.
-        status: ``open``, ``planned``, ``closed``.
-        scope: the collections that it was asked of; none: all.
-        answer_id: what was answered; ``closed_by``: the answer that closed it.
+        scope: the collections that it was asked of; none: all. ``limits``: other filters, plain.
+        answer_id: what was answered; ``closed_by``: the answer that closed it, empty when it was
+            closed by hand.
         tried: why it stayed open when it was asked again.
+        asked: how often, by its owner; ``asked_at``: the last time.
     """
 
     id: int
     question: str
     reason: str
     created_at: datetime
-    kind: str = "unanswered"
-    status: str = "open"
+    kind: GapKind = "unanswered"
+    status: GapStatus = "open"
     answer_id: str = ""
     closed_by: str = ""
     owner: str = ""
@@ -137,3 +141,11 @@ class Gap:
     tried_at: datetime | None = None
     tried: str = ""
     closed_at: datetime | None = None
+    asked: int = 1
+    asked_at: datetime | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def filed_at(self) -> datetime:
+        """When the material was last found wanting."""
+        return self.asked_at or self.created_at

@@ -34,8 +34,10 @@ __all__ = [
 
 # Questions that were not answered, or not well. ``kind``: unanswered, declined, hedged,
 # badly_rated, expired; ``status``: open, planned, closed. ``scope``: the collections that it was
-# asked of; ``answer_id``: what was answered; ``closed_by``: the answer that closed it. ``tried``:
-# why it stayed open when it was asked again.
+# asked of, ``limits``: the other filters; ``answer_id``: what was answered; ``closed_by``: the
+# answer that closed it, empty when a person did. ``tried``: why it stayed open when it was asked
+# again. ``key``: of question, scope, limits and owner; who asks the same again makes ``asked`` more
+# and ``asked_at`` later. ``vector``: the question's embedding, by ``embedder``, empty until then.
 gaps = Table(
     "gaps",
     metadata,
@@ -49,6 +51,12 @@ gaps = Table(
     Column("tried_at", Moment),
     *filled(Text, "tried", default=""),
     Column("closed_at", Moment),
+    Column("key", String, nullable=False, server_default="", index=True),
+    *filled(Integer, "asked", default="1"),
+    Column("asked_at", Moment),
+    *filled(JSON, "limits", default="{}"),
+    Column("vector", LargeBinary),
+    *filled(String, "embedder", default=""),
 )
 
 # One person's word on one answer. ``body``: the values of ``feedback.py``, without words of

@@ -1,1 +1,1 @@
-"""What is learned by being asked, as the interfaces show it."""
+"""Feedback, gaps, coverage, metrics and preferences."""

@@ -13,7 +13,7 @@ from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.job_views import JobDetailBody, JobsBody, job_named
-from wellread.serve.web.pages.library_pages import Ingest
+from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 

@@ -6,10 +6,10 @@ import io
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Annotated, BinaryIO, cast
+from typing import Annotated, BinaryIO
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from starlette.datastructures import UploadFile
@@ -26,7 +26,7 @@ from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import RemoveBody
 from wellread.serve.features.library_views import library_body
 from wellread.serve.web.answer_parts import limit_choices
-from wellread.serve.web.ingest_runs import IngestRuns
+from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, drawn, shown, wants_json
 
 router = APIRouter(include_in_schema=False)
@@ -49,13 +49,6 @@ class TakenBody(Body):
 
     collection: str
     inputs: tuple[str, ...]
-
-
-def _ingest(request: Request) -> IngestRuns:
-    return cast(IngestRuns, request.app.state.ingest)
-
-
-Ingest = Annotated[IngestRuns, Depends(_ingest)]
 
 
 @router.get("/library")
@@ -184,9 +177,7 @@ def _collection(given: str) -> str:
     return " ".join(given.split())[:LONGEST_COLLECTION] or "default"
 
 
-def _taken(
-    request: Request, ingest: IngestRuns, inputs: Sequence[str], collection: str
-) -> Response:
+def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
     ingest.start("add", inputs, collection)
     if wants_json(request):
         body = TakenBody(collection=collection, inputs=tuple(inputs))

@@ -1,4 +1,4 @@
-"""Answers that were given, what they rest on, and the questions that stayed open."""
+"""Answers that were given, and what they rest on."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_facts_records import rewrite_facts, write_facts
+from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
-from wellread.store.schema.catalogue_values import Gap, StoredAnswer
+from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import chunks, made_of, rows_in
-from wellread.store.schema.learning_tables import gaps
 from wellread.store.schema.tables import (
     answer_evidence,
     answers,
@@ -200,10 +200,7 @@ def forget_words(connection: Connection, removed: RemovedWords) -> int:
         if body != row.body:
             _rewrite(connection, answer_id, body, stale=True)
             changed += 1
-    for gap in connection.execute(select(gaps)).all():
-        said = {"question": removed.blanked(gap.question), "reason": removed.blanked(gap.reason)}
-        if said != {"question": gap.question, "reason": gap.reason}:
-            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+    forget_in_gaps(connection, removed)
     _forget_titles(connection, removed)
     return changed
 
@@ -231,31 +228,6 @@ def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
     """These answers are not given again."""
     for ids in chunks(answer_ids):
         connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
-
-
-def record_gap(connection: Connection, question: str, reason: str) -> None:
-    """Keep a question that could not be answered."""
-    values = {"question": question, "reason": reason, "created_at": datetime.now(UTC)}
-    connection.execute(insert(gaps), values)
-
-
-def forget_questions(connection: Connection, bodies: Iterable[Plain]) -> None:
-    """Delete the gaps that these answers filed, unless another answer has the same question."""
-    for asked in {_asked(body) for body in bodies}:
-        same = select(answers.c.id).where(answers.c.question == asked).limit(1)
-        if connection.execute(same).first() is None:
-            connection.execute(delete(gaps).where(gaps.c.question == asked))
-
-
-def _asked(body: Plain) -> str:
-    """The question as a gap has it."""
-    return str(body.get("standalone") or body["question"])
-
-
-def list_gaps(connection: Connection, limit: int = 1_000) -> list[Gap]:
-    """The newest gaps, newest first."""
-    statement = select(gaps).order_by(gaps.c.id.desc()).limit(limit)
-    return made_of(Gap, connection.execute(statement))
 
 
 def stored_texts(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:

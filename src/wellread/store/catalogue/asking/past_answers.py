@@ -33,10 +33,10 @@ from wellread.identity import tagged_hash
 from wellread.store.catalogue.asking.answer_records import (
     FACTS,
     find_answer,
-    forget_questions,
     record_answer,
     rewrite_answer,
 )
+from wellread.store.catalogue.asking.gap_erasure import forget_questions
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES

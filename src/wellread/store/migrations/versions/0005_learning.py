@@ -103,21 +103,31 @@ def _gaps() -> None:
         for name, default in _TEXTS.items():
             table.add_column(sa.Column(name, sa.String, nullable=False, server_default=default))
         table.add_column(sa.Column("scope", sa.JSON, nullable=False, server_default="[]"))
+        table.add_column(sa.Column("limits", sa.JSON, nullable=False, server_default="{}"))
+        table.add_column(sa.Column("asked", sa.Integer, nullable=False, server_default="1"))
+        table.add_column(sa.Column("asked_at", MOMENT))
+        table.add_column(sa.Column("vector", sa.LargeBinary))
         table.add_column(sa.Column("tried_at", MOMENT))
         table.add_column(sa.Column("tried", sa.Text, nullable=False, server_default=""))
         table.add_column(sa.Column("closed_at", MOMENT))
-    op.create_index(op.f("ix_gaps_status"), "gaps", ["status"])
+    for column in _INDEXED:
+        op.create_index(op.f(f"ix_gaps_{column}"), "gaps", [column])
 
 
-_TEXTS = {"kind": "unanswered", "status": "open", "answer_id": "", "closed_by": "", "owner": ""}
+_TEXTS = {"kind": "unanswered", "status": "open"} | dict.fromkeys(
+    ("answer_id", "closed_by", "owner", "key", "embedder"), ""
+)
+_MORE = ("scope", "limits", "asked", "asked_at", "vector", "tried_at", "tried", "closed_at")
+_INDEXED = ("status", "key")
 
 
 def downgrade() -> None:
     """Take them out again."""
     op.drop_index(op.f("ix_sessions_owner_seen_at"), "sessions")
-    op.drop_index(op.f("ix_gaps_status"), "gaps")
+    for column in _INDEXED:
+        op.drop_index(op.f(f"ix_gaps_{column}"), "gaps")
     with op.batch_alter_table("gaps") as table:
-        for name in (*_TEXTS, "scope", "tried_at", "tried", "closed_at"):
+        for name in (*_TEXTS, *_MORE):
             table.drop_column(name)
     for table_name in _TABLES:
         op.drop_table(table_name)

@@ -1,1 +1,1 @@
-"""The pages about what is learned by being asked."""
+"""Feedback, gaps, coverage, metrics and preferences."""

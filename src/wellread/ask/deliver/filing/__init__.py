@@ -1,0 +1,1 @@
+"""What a recorded answer leaves in the ledgers of what is learned."""

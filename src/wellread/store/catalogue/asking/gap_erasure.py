@@ -1,0 +1,75 @@
+"""What is forgotten of gaps: words of removed texts, and the questions of removed sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, or_, select, update
+
+from wellread.identity import sentence_hash, tagged_hash
+from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
+from wellread.store.catalogue.documents.index_debts import note_deletion
+from wellread.store.schema.database import chunks
+from wellread.store.schema.learning_tables import gaps, notices
+from wellread.store.schema.tables import answers
+
+GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
+
+
+def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
+    """Take what gaps quote of removed texts out of them, and what their vectors tell of it."""
+    changed = False
+    for gap in connection.execute(select(gaps)).all():
+        said = {
+            "question": removed.blanked(gap.question),
+            "reason": removed.blanked(gap.reason),
+            "tried": removed.blanked(gap.tried),
+            "limits": changed_in(gap.limits, removed.blanked),
+        }
+        if any(getattr(gap, name) != value for name, value in said.items()):
+            key = gap_key(said["question"], gap.scope, said["limits"], gap.owner)
+            gone = {"vector": None, "embedder": "", "key": key}
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said, **gone))
+            changed = True
+    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(told).all():
+        text = removed.blanked(row.text)
+        if text != row.text:
+            mine = notices.c.id == row.id
+            connection.execute(update(notices).where(mine).values(text=text))
+            changed = True
+    if changed:
+        note_deletion(connection)
+
+
+def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
+    """Delete the gaps that these removed answers filed, unless another has the same question.
+
+    With a gap goes the answer that closed it by itself, and what its owner was told of that.
+    """
+    for body in bodies:
+        asked = " ".join(str(body.get("standalone") or body["question"]).split())
+        filed = connection.execute(
+            select(gaps.c.id, gaps.c.closed_by).where(
+                or_(gaps.c.question == asked, gaps.c.answer_id == body["id"]),
+                gaps.c.owner.in_({str(body.get("owner", "")), ""}),
+            )
+        ).all()
+        closing = {row.closed_by for row in filed} - {""}
+        same = select(answers.c.id).where(answers.c.question == asked, ~answers.c.id.in_(closing))
+        if filed and connection.execute(same.limit(1)).first() is None:
+            connection.execute(delete(gaps).where(gaps.c.id.in_([row.id for row in filed])))
+            connection.execute(delete(answers).where(answers.c.id.in_(closing)))
+            told = (notices.c.kind == GAP_CLOSED, notices.c.target.in_(closing))
+            connection.execute(delete(notices).where(*told))
+    gone = [str(body["id"]) for body in bodies]
+    for some in chunks(gone):
+        for column in (gaps.c.answer_id, gaps.c.closed_by):
+            connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
+
+
+def gap_key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:
+    """Two questions with the same key are one gap: case and punctuation do not count."""
+    told = [f"{name}={limits[name]}" for name in sorted(limits)]
+    return tagged_hash("gap", sentence_hash(question), *scope, "/", *told, "/", owner)

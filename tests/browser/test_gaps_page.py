@@ -1,0 +1,63 @@
+"""Gaps in the browser: from a question without an answer to the entry, and to its new answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched
+from tests.browser.test_accessibility import check
+
+KEEPER = "Who is the lighthouse keeper?"
+NOTE = """# The lighthouse
+
+The lighthouse keeper is Ilse Marrane. She has lived in the lighthouse since 1998.
+"""
+
+
+def ask(page: Page, site: str, question: str) -> None:
+    page.goto(f"{site}/?q={question.replace(' ', '+').replace('?', '%3F')}")
+    expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
+
+
+def test_a_gap_is_planned_suggested_and_closes_by_itself(
+    watched: Watched, site: str, tmp_path: Path
+) -> None:
+    page = watched.page
+    ask(page, site, KEEPER)
+    page.get_by_role("link", name="Gaps").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Gaps")
+    assert check(page) == {}
+    page.get_by_role("link", name="lighthouse").click()
+    expect(page.get_by_text(KEEPER).first).to_be_visible()
+    expect(page.locator("pre")).to_contain_text("To be written.")
+    assert check(page) == {}
+    page.get_by_role("button", name="Plan all of them").click()
+    expect(page.locator(".tag", has_text="planned").first).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    assert KEEPER in Path(download.value.path()).read_text(encoding="utf-8")
+
+    note = tmp_path / "lighthouse.md"
+    note.write_text(NOTE, encoding="utf-8")
+    page.goto(f"{site}/library/add")
+    page.locator("input[type=file]").set_input_files(str(note))
+    page.locator("form[action='/library/upload'] button").first.click()
+    asking = page.get_by_role("listitem").filter(has_text="re-ask")
+    expect(asking.locator(".tag")).to_have_text("done", timeout=60_000)
+    page.goto(f"{site}/gaps?status=closed")
+    page.get_by_role("link", name="lighthouse").click()
+    expect(page.get_by_text("answered since")).to_be_visible()
+    assert check(page) == {}
+    page.get_by_role("link", name="The new answer").click()
+    expect(page.locator("article.answer")).to_contain_text("Ilse Marrane")
+
+
+def test_what_is_asked_often(watched: Watched, site: str) -> None:
+    page = watched.page
+    for _ in range(2):
+        ask(page, site, "Who manages the tool library?")
+    page.goto(f"{site}/gaps")
+    page.get_by_role("link", name="What is asked often").click()
+    expect(page.get_by_role("link", name="Who manages the tool library?")).to_be_visible()
+    assert check(page) == {}

@@ -1,0 +1,160 @@
+"""Gaps by command, by REST and as pages: the same ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
+from wellread.kb import KnowledgeBase
+from wellread.learning.intake import add
+from wellread.serve.cli import app
+
+KEEPER = "Who is the lighthouse keeper?"
+BUILT = "When was the lighthouse built?"
+LIGHTHOUSE = """# The lighthouse
+
+The lighthouse keeper is Ilse Marrane. The lighthouse was built in 1874 by Jon Tarn.
+"""
+
+
+@pytest.fixture
+async def asked(kb: KnowledgeBase) -> KnowledgeBase:
+    """Two questions without an answer, one of them asked twice."""
+    for text in (KEEPER, BUILT, KEEPER):
+        await final(answer(kb, Question(text=text)))
+    return kb
+
+
+def run(runner: CliRunner, *args: str) -> str:
+    done = runner.invoke(app, list(args))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+# --- REST ----------------------------------------------------------------------------------------
+
+
+async def test_clusters_a_suggestion_and_a_status(
+    asked: KnowledgeBase, client: httpx.AsyncClient
+) -> None:
+    body = (await client.get("/api/gaps")).json()
+    assert body["counts"] == {"open": 2, "planned": 0, "closed": 0}
+    first = body["clusters"][0]
+    assert (first["id"], first["asked"], first["status"]) == ("c1", 3, "open")
+    assert first["missing"]
+    assert [(one["filed"], one["closed"]) for one in body["periods"]] == [(2, 0)]
+    shown = (await client.get("/api/gaps/1")).json()
+    assert shown["gaps"][0]["question"] == KEEPER
+    made = (await client.get("/api/gaps/c1/suggestion")).json()
+    assert KEEPER in made["questions"]
+    file = await client.get("/api/gaps/c1/suggestion?format=markdown")
+    assert file.text == made["markdown"]
+    assert made["fileName"] in file.headers["content-disposition"]
+    changed = await client.patch("/api/gaps/c1", json={"status": "planned"})
+    assert changed.json() == {"id": "c1", "status": "planned", "gaps": 2}
+    assert (await client.get("/api/gaps?status=planned")).json()["total"] == 1
+
+
+async def test_unknown_gaps_and_bad_values_are_told(client: httpx.AsyncClient) -> None:
+    for path in ("/api/gaps/c9", "/api/gaps/c9/suggestion", "/gaps/c9"):
+        assert (await client.get(path)).status_code == 404
+    assert (await client.patch("/api/gaps/9", json={"status": "open"})).status_code == 404
+    assert (await client.patch("/api/gaps/x", json={"status": "open"})).status_code == 404
+    assert (await client.patch("/api/gaps/1", json={"status": "gone"})).status_code == 400
+
+
+async def test_asking_again_by_rest(
+    asked: KnowledgeBase, client: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    settings = asked.settings
+    off = settings.gaps.model_copy(update={"ask_again": False})
+    asked.settings = settings.model_copy(update={"gaps": off})
+    file = tmp_path / "lighthouse.md"
+    file.write_text(LIGHTHOUSE, encoding="utf-8")
+    add(asked, [str(file)], collection="town")
+    done = (await client.post("/api/gaps/ask")).json()
+    assert (done["asked"], done["waiting"]) == (2, 0)
+    assert done["closed"] >= 1
+    closed = [one for one in done["questions"] if one["answerId"]]
+    page = (await client.get(f"/gaps/{closed[0]['gap']}")).text
+    assert f"/answers/{closed[0]['answerId']}" in page
+    assert (await client.get(f"/answers/{closed[0]['answerId']}")).status_code == 200
+
+
+async def test_patterns_by_rest(asked: KnowledgeBase, client: httpx.AsyncClient) -> None:
+    body = (await client.get("/api/questions/patterns")).json()
+    assert (body["asked"], body["unanswered"]) == (3, 3)
+    assert [(one["question"], one["asked"]) for one in body["often"]] == [(KEEPER, 2)]
+    assert (await client.get("/api/questions/patterns?to=2001")).json()["asked"] == 0
+
+
+# --- pages ---------------------------------------------------------------------------------------
+
+
+async def test_the_pages_show_it_and_change_it(
+    asked: KnowledgeBase, client: httpx.AsyncClient
+) -> None:
+    listed = (await client.get("/gaps")).text
+    assert 'href="/gaps/c1"' in listed
+    assert "lighthouse" in listed
+    shown = (await client.get("/gaps/c1")).text
+    assert KEEPER in shown
+    assert "To be written." in shown
+    done = await client.post("/gaps/c1/status", data={"status": "closed", "cluster": "c1"})
+    assert (done.status_code, done.headers["location"]) == (303, "/gaps/c1")
+    assert "Closed by hand" in (await client.get("/gaps/c1")).text
+    assert "To be written." not in (await client.get("/gaps/c1")).text
+    assert KEEPER in (await client.get("/gaps/patterns")).text
+    again = await client.post("/gaps/ask")
+    assert again.headers["location"] == "/library/jobs"
+
+
+async def test_an_empty_ledger_says_so(client: httpx.AsyncClient) -> None:
+    assert "No question is open." in (await client.get("/gaps")).text
+    assert "Nothing was asked" in (await client.get("/gaps/patterns")).text
+
+
+# --- command line --------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("filled_home")
+def test_the_command_lists_shows_plans_suggests_and_asks(
+    runner: CliRunner, home: Path, town: Path, tmp_path: Path
+) -> None:
+    run(runner, "add", str(town), "-c", "town")
+    assert "No gaps" in run(runner, "gaps")
+    run(runner, "ask", KEEPER)
+    run(runner, "ask", KEEPER)
+    (one,) = json.loads(run(runner, "--json", "gaps"))["clusters"]
+    assert (one["id"], one["asked"]) == ("c1", 2)
+    assert "asked 2 times" in run(runner, "gaps", "show", "c1")
+    assert "1 question: planned" in run(runner, "gaps", "plan", "c1")
+    assert "planned" in run(runner, "gaps", "--status", "planned")
+    assert "No gaps" in run(runner, "gaps", "--status", "closed")
+    out = tmp_path / "entry.md"
+    assert str(out) in run(runner, "gaps", "--suggest", "c1", "--out", str(out)).replace("\n", "")
+    assert out.read_text("utf-8").startswith("---\nid: ")
+    assert runner.invoke(app, ["gaps", "suggest", "c1", "--out", str(out)]).exit_code == 1
+    assert "To be written." in run(runner, "gaps", "suggest", "1")
+    file = tmp_path / "lighthouse.md"
+    file.write_text(LIGHTHOUSE, encoding="utf-8")
+    told = run(runner, "add", str(file), "-c", "town")
+    assert "1 open question asked again, 1 answered now" in told
+    assert "No gaps" in run(runner, "gaps")
+    assert "answered since" in run(runner, "gaps", "show", "1")
+    run(runner, "gaps", "reopen", "c1")
+    assert "answered" in run(runner, "gaps", "ask", "c1")
+    assert "asked" in run(runner, "gaps", "--patterns")
+    assert "re-ask" in run(runner, "jobs")
+
+
+def test_a_gap_that_is_not_there(runner: CliRunner, home: Path) -> None:
+    done = runner.invoke(app, ["gaps", "show", "c7"])
+    assert done.exit_code == 1
+    assert "there is no gap" in done.output
