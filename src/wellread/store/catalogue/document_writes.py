@@ -19,6 +19,7 @@ from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.graph.mention_records import forget_described
+from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema import tables
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
@@ -96,6 +97,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         _forget_staged(connection, ids)
     index_debts.plan_removals(connection, list(versions.items()))
     answer_records.forget_documents(connection, removed, titles)
+    forget_in_feedback(connection, removed)
     forget_research(connection, versions)
     index_debts.note_deletion(connection)
 

@@ -230,10 +230,12 @@ def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
         connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
 
 
-def record_gap(connection: Connection, question: str, reason: str) -> None:
-    """Keep a question that could not be answered."""
-    values = {"question": question, "reason": reason, "created_at": datetime.now(UTC)}
-    connection.execute(insert(gaps), values)
+def record_gap(
+    connection: Connection, question: str, reason: str, *, kind: str = "unanswered"
+) -> None:
+    """Keep a question that could not be answered, or was not answered well (``badly_rated``)."""
+    said = {"question": question, "reason": reason, "kind": kind}
+    connection.execute(insert(gaps), {**said, "created_at": datetime.now(UTC)})
 
 
 def forget_questions(connection: Connection, bodies: Iterable[Plain]) -> None:

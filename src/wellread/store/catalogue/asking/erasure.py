@@ -20,6 +20,7 @@ from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWor
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
 from wellread.store.catalogue.documents.lookup import live_versions
+from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
 from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
 from wellread.store.schema.tables import (
     answer_evidence,
@@ -52,6 +53,7 @@ class Forgetting(CataloguePart):
         """
         removed = RemovedWords(texts)
         with self._database.write() as connection:
+            forget_in_feedback(connection, removed)
             return forget_words(connection, removed)
 
     # --- what is there ---
@@ -147,7 +149,9 @@ class Forgetting(CataloguePart):
                 titles = {each["id"]: each["title"] for each in body["related"]}
                 titles |= {each["document_id"]: each["title"] for each in cited}
                 gone = {known: titles.get(known, "") for known in lost}
-                forget_documents(connection, RemovedWords(quotes), gone)
+                removed = RemovedWords(quotes)
+                forget_documents(connection, removed, gone)
+                forget_in_feedback(connection, removed)
 
     # --- bytes ---
 

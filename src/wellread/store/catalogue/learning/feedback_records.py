@@ -52,7 +52,8 @@ class FeedbackRecords(CataloguePart):
         body = to_plain(given)
         facts = {name: getattr(given, name) for name in _COLUMNS}
         for name in _COLUMNS:
-            del body[name]
+            if name != "score":  # the column is a float, and a rating comes back as it was given
+                del body[name]
         same = (feedback.c.answer_id == given.answer_id, feedback.c.author == given.author)
         with self._database.write() as connection:
             connection.execute(delete(feedback).where(*same))
@@ -149,6 +150,6 @@ def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
 
 
 def _made(row: Any) -> Feedback:
-    facts = {name: getattr(row, name) for name in _COLUMNS}
-    plain = {**row.body, **{name: to_plain(value) for name, value in facts.items()}}
+    facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
+    plain = {**facts, **row.body}
     return from_plain(Feedback, plain)
