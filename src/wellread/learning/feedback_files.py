@@ -78,7 +78,7 @@ def as_jsonl(every: Iterable[Feedback]) -> str:
 def as_csv(every: Iterable[Feedback]) -> str:
     """A row for each answer, followed by one for each of its sentences that is judged."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer = csv.DictWriter(out, COLUMNS, restval="")
     writer.writeheader()
     for one in every:
         given = given_of(one)
