@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from wellread.serve.api import ask_api, material_api, query_api, research_api, stored_api
-from wellread.serve.api.learning import feedback_api
+from wellread.serve.api import (
+    ask_api,
+    feedback_api,
+    material_api,
+    query_api,
+    research_api,
+    stored_api,
+)
 
 API_ROUTERS = tuple(
     one.router for one in (ask_api, query_api, research_api, stored_api, feedback_api, material_api)

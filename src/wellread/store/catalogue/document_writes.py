@@ -13,13 +13,13 @@ from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.catalogue.asking.research_records import forget_research
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
 from wellread.store.catalogue.graph.mention_records import forget_described
-from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema import tables
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord

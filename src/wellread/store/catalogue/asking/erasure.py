@@ -16,11 +16,11 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_words,
     stored_texts,
 )
+from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
 from wellread.store.catalogue.documents.lookup import live_versions
-from wellread.store.catalogue.learning.feedback_records import forget_in_feedback
 from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
 from wellread.store.schema.tables import (
     answer_evidence,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.learning_tables import feedback, feedback_marks
@@ -134,19 +132,6 @@ class FeedbackRecords(CataloguePart):
         order = (feedback.c.created_at, feedback.c.id)
         statement = select(*columns).where(*where).order_by(*order).limit(limit).offset(offset)
         return [_made(row) for row in self._rows(statement)]
-
-
-def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
-    """Take what was quoted of removed texts out of all feedback."""
-    if not removed:
-        return
-    columns = (feedback.c.id, feedback.c.question, feedback.c.body)
-    for row in connection.execute(select(*columns)).all():
-        question = removed.blanked(row.question)
-        body = changed_in(row.body, removed.blanked)
-        if (question, body) != (row.question, row.body):
-            values = {"question": question, "body": body, "updated_at": datetime.now(UTC)}
-            connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
 
 
 def _made(row: Any) -> Feedback:
