@@ -179,7 +179,7 @@ async def test_on_the_page(client: httpx.AsyncClient, kb: KnowledgeBase, asked: 
     kept = feedback_of(kb, asked.id, "")
     assert kept is not None
     assert (kept.score, kept.sentences[0].score, kept.sentences[0].harmful) == (0, 12.5, True)
-    page = lxml.html.fromstring((await client.get(f"/answers/{asked.id}", headers=HTML)).text)
+    page: Any = lxml.html.fromstring((await client.get(f"/answers/{asked.id}", headers=HTML)).text)
     assert page.xpath("//input[@name='score']/@value") == ["0"]
     assert page.xpath("//textarea[@name='comment']")[0].text_content() == "<b>wrong</b>"
     assert page.xpath("//textarea[@name='s1_words']")[0].text_content() == WORDS

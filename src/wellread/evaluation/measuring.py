@@ -106,7 +106,7 @@ class _Silent(Catalogue):
     def record_answer(self, answer: Answer) -> None:
         """Keep nothing."""
 
-    def record_gap(self, question: str, reason: str) -> None:
+    def record_gap(self, question: str, reason: str, *, kind: str = "unanswered") -> None:
         """Keep nothing."""
 
 

@@ -184,7 +184,8 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Any]]:
             hint=f"its columns are {', '.join(COLUMNS)}",
         )
     waiting: tuple[int, Any] | None = None
-    for row in reader:
+    for row in _each(reader):
+        made: Any
         try:
             made = _row_of(row)
         except ValueError as error:
@@ -200,6 +201,15 @@ def _csv_rows(text: str) -> Iterator[tuple[int, Any]]:
             yield line, made
     if waiting:
         yield waiting
+
+
+def _each(reader: csv.DictReader[str]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise RequestError(
+            f"line {reader.line_num} is no CSV: {error}", hint="those before it were taken"
+        ) from error
 
 
 def _row_of(row: Mapping[str, Any]) -> Row:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -32,7 +34,7 @@ def remove(kb: Kb, answer_id: str) -> Response:
     return RedirectResponse(f"/answers/{found.answer_id}#feedback", status_code=303)
 
 
-def _give(kb: KnowledgeBase, answer_id: str, form: dict[str, object]) -> str:
+def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
     _, answer = stored_answer(kb, answer_id, OWNER)
     given = filled_in(form, answer, feedback_of(kb, answer.id, OWNER))
     return give_feedback(kb, answer.id, given, author=OWNER).answer_id
