@@ -59,14 +59,18 @@ def cited_place(kb: KnowledgeBase, given: Any) -> BetterCitation:
 
 
 def _of_numbers(text: str, given: Mapping[str, Any]) -> Span:
-    start, end = given.get("start"), given.get("end")
-    numbers = type(start) is int and type(end) is int
-    if not numbers or not 0 <= start < end <= len(text) or not text[start:end].strip():
+    start, end = (_whole(given.get(name)) for name in ("start", "end"))
+    if not 0 <= start < end <= len(text) or not text[start:end].strip():
         raise RequestError(
-            f"there is no text at {start}–{end} of the document",
+            f"there is no text at {given.get('start')}–{given.get('end')} of the document",
             hint=f"it has {len(text):,} characters; or give the words that stand there",
         )
     return Span(start=start, end=end)
+
+
+def _whole(given: Any) -> int:
+    """``given`` as a place; -1, where nothing stands, when it is no whole number."""
+    return given if isinstance(given, int) and not isinstance(given, bool) else -1
 
 
 def _of_words(text: str, words: Any) -> Span:
