@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wellread.serve.api import (
     ask_api,
+    feedback_api,
     gaps_api,
     material_api,
     metrics_api,
@@ -20,6 +21,7 @@ API_ROUTERS = tuple(
         research_api,
         stored_api,
         material_api,
+        feedback_api,
         gaps_api,
         metrics_api,
     )

@@ -13,6 +13,7 @@ from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
 from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.catalogue.asking.research_records import forget_research
 from wellread.store.catalogue.documents import collection_records, index_debts
@@ -96,6 +97,7 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
         _forget_staged(connection, ids)
     index_debts.plan_removals(connection, list(versions.items()))
     answer_records.forget_documents(connection, removed, titles)
+    forget_in_feedback(connection, removed)
     forget_research(connection, versions)
     index_debts.note_deletion(connection)
 

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from wellread.types import Span
 
+Score = int | float  # in this order: a rating comes back as it was given, 0 as 0 and 0.0 as 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BetterCitation:
@@ -32,15 +34,18 @@ class SentenceRating:
         content: a hash of its words, by which it is known again.
         score: 0-100; None: not rated. 0 is the worst rating, and not the same.
         harmful, content_issue: None: not said.
+        source_fault: whether the cited source itself is wrong; False: it is right and was misread;
+            None: not said.
         correction: what it should say, in the expert's words; empty when nothing is put right.
     """
 
     sentence: int
     content: str
-    score: float | None = None
+    score: Score | None = None
     explanation: str = ""
     harmful: bool | None = None
     content_issue: bool | None = None
+    source_fault: bool | None = None
     correction: str = ""
     citation: BetterCitation | None = None
 
@@ -55,6 +60,7 @@ class Feedback:
         score: of the whole answer, 0-100; None: not rated.
         correction: what the answer should say instead; empty when it is not put right.
         citations: what the correction rests on.
+        by: whom an imported file names as the expert: words to show, no identity.
         expired: why it counts no more, in words; empty while it does.
     """
 
@@ -64,9 +70,10 @@ class Feedback:
     question: str
     created_at: datetime
     updated_at: datetime
-    score: float | None = None
+    score: Score | None = None
     comment: str = ""
     correction: str = ""
     citations: tuple[BetterCitation, ...] = ()
     sentences: tuple[SentenceRating, ...] = ()
+    by: str = ""
     expired: str = ""

@@ -16,6 +16,7 @@ from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.api.queries import Kb
 from wellread.serve.features.asking.stored_answers import OWNER, recheck_body, whole_body
 from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
+from wellread.serve.web.feedback_form import feedback_values
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, shown
 
@@ -79,6 +80,7 @@ def _page(
         "answer_page.html",
         whole_body(stored, answer),
         **values,
+        **feedback_values(kb, answer),
         recheck=recheck,
         stored=stored,
         turns=earlier_turns(kb, answer.session_id, before=answer.id),

@@ -16,13 +16,14 @@ from wellread.serve.web.pages import (
     timeline_pages,
 )
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
-from wellread.serve.web.pages.learning import gap_pages, metrics_pages
+from wellread.serve.web.pages.learning import feedback_pages, gap_pages, metrics_pages
 
 PAGE_ROUTERS = tuple(
     one.router
     for one in (
         ask_pages,
         answer_pages,
+        feedback_pages,
         conversation_pages,
         document_pages,
         library_pages,

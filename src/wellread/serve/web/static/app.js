@@ -42,3 +42,4 @@ if (run?.dataset.state === "running") follow(run, say, ready);
 
 if (document.querySelector("[data-live]")) import("./live.js").then((module) => module.live(say));
 if (document.querySelector("[data-drop]")) import("./upload.js").then((module) => module.upload(say));
+if (document.getElementById("feedback")) import("./feedback.js").then((module) => module.feedback(say));

@@ -16,6 +16,7 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_words,
     stored_texts,
 )
+from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
@@ -52,6 +53,7 @@ class Forgetting(CataloguePart):
         """
         removed = RemovedWords(texts)
         with self._database.write() as connection:
+            forget_in_feedback(connection, removed)
             return forget_words(connection, removed)
 
     # --- what is there ---
@@ -147,7 +149,9 @@ class Forgetting(CataloguePart):
                 titles = {each["id"]: each["title"] for each in body["related"]}
                 titles |= {each["document_id"]: each["title"] for each in cited}
                 gone = {known: titles.get(known, "") for known in lost}
-                forget_documents(connection, RemovedWords(quotes), gone)
+                removed = RemovedWords(quotes)
+                forget_documents(connection, removed, gone)
+                forget_in_feedback(connection, removed)
 
     # --- bytes ---
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
-from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.learning_tables import feedback, feedback_marks
@@ -52,7 +50,8 @@ class FeedbackRecords(CataloguePart):
         body = to_plain(given)
         facts = {name: getattr(given, name) for name in _COLUMNS}
         for name in _COLUMNS:
-            del body[name]
+            if name != "score":  # the column is a float, and a rating comes back as it was given
+                del body[name]
         same = (feedback.c.answer_id == given.answer_id, feedback.c.author == given.author)
         with self._database.write() as connection:
             connection.execute(delete(feedback).where(*same))
@@ -135,20 +134,7 @@ class FeedbackRecords(CataloguePart):
         return [_made(row) for row in self._rows(statement)]
 
 
-def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
-    """Take what was quoted of removed texts out of all feedback."""
-    if not removed:
-        return
-    columns = (feedback.c.id, feedback.c.question, feedback.c.body)
-    for row in connection.execute(select(*columns)).all():
-        question = removed.blanked(row.question)
-        body = changed_in(row.body, removed.blanked)
-        if (question, body) != (row.question, row.body):
-            values = {"question": question, "body": body, "updated_at": datetime.now(UTC)}
-            connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
-
-
 def _made(row: Any) -> Feedback:
-    facts = {name: getattr(row, name) for name in _COLUMNS}
-    plain = {**row.body, **{name: to_plain(value) for name, value in facts.items()}}
+    facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
+    plain = {**facts, **row.body}
     return from_plain(Feedback, plain)

@@ -1,0 +1,66 @@
+"""Rating an answer in the browser: kept without a reload, a citation taken from the source."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched
+from tests.browser.test_accessibility import check
+
+PICTURES = os.environ.get("WELLREAD_PICTURES")  # a folder; where pictures are looked at
+SELECT = """() => {
+  const mark = document.querySelector("#source #cited");
+  const range = document.createRange();
+  range.selectNodeContents(mark);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  return String(getSelection());
+}"""
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
+
+
+def test_an_answer_is_rated(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/?q=Who+manages+the+tool+library%3F")
+    expect(page.locator("article.answer")).to_be_visible()
+    page.get_by_role("link", name="Rate it").click()
+    page.goto(page.url.partition("#")[0])
+    summary = page.get_by_text("Rate this answer")
+    summary.focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.type("0")
+    first = page.locator("details.rated").first
+    first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    first.get_by_label("Score").fill("12.5")
+    first.get_by_label("Harmful").press("Space")
+    page.locator("[data-sentence] [data-cite]").first.click()
+    expect(page.locator("#source #cited")).to_be_visible()
+    words = page.evaluate(SELECT)
+    first.get_by_role("button", name="Use the selected words").click()
+    expect(first.get_by_label("Its words")).to_have_value(words.strip())
+    page.locator("#feedback").evaluate("one => one.dataset.kept = 'yes'")
+    page.get_by_role("button", name="Save feedback").click()
+    expect(page.locator("#status")).to_have_text("Feedback saved")
+    assert page.locator("#feedback").get_attribute("data-kept") == "yes", "it was reloaded"
+    for _ in range(2):
+        expect(page.get_by_text("Your feedback: 0 of 100")).to_be_visible()
+        expect(page.locator("details.rated").first.get_by_label("Score")).to_have_value("12.5")
+        expect(page.locator("details.rated").first.get_by_label("Harmful")).to_be_checked()
+        expect(page.locator("details.rated").first.get_by_label("Its words")).to_have_value(
+            words.strip()
+        )
+        picture(page, "feedback-wide")
+        page.reload()
+    for width, scheme in ((360, "light"), (1280, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        picture(page, f"feedback-{width}-{scheme}")
+    assert check(page) == {}

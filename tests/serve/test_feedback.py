@@ -1,0 +1,320 @@
+"""Feedback on answers: by REST, on the page, on the command line, as files and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import lxml.html
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.identity import sentence_hash, words_hash
+from wellread.ingest.remove import remove_collection
+from wellread.kb import KnowledgeBase
+from wellread.learning.feedback_files import as_csv, as_jsonl, given_of, import_feedback
+from wellread.learning.feedback_giving import feedback_of, give_feedback
+from wellread.serve.cli import app
+from wellread.types import Filters
+
+WORDS = "carries ninety passengers"
+HTML = {"accept": "text/html"}
+
+
+@pytest.fixture
+async def asked(kb: KnowledgeBase) -> Answer:
+    question = Question(
+        text="What did the ferry Osprey cost?", filters=Filters(collections=("town",))
+    )
+    found = await final(answer(kb, question))
+    assert found.sentences
+    assert found.citations
+    return found
+
+
+@pytest.fixture
+def place(asked: Answer) -> str:
+    return f"/api/answers/{asked.id}/feedback"
+
+
+def marks(kb: KnowledgeBase, kind: Any) -> set[str]:
+    return set(kb.catalogue.feedback.marked(kind))
+
+
+async def document_of(client: httpx.AsyncClient, ending: str) -> str:
+    listed = (await client.get("/api/documents")).json()["documents"]
+    return str(next(one["documentId"] for one in listed if one["uri"].endswith(ending)))
+
+
+async def test_five_different_things(client: httpx.AsyncClient, place: str) -> None:
+    start = {"comment": "read it", "sentences": [{"sentence": 0, "score": 40}]}
+    assert (await client.put(place, json={**start, "score": 70})).status_code == 200
+
+    async def after(change: dict[str, Any]) -> str:
+        reply = await client.patch(place, json=change)
+        assert reply.status_code == 200, reply.text
+        assert (await client.get(place)).json() == reply.json()
+        return json.dumps(reply.json()["score"])
+
+    assert await after({"score": 0}) == "0"
+    assert await after({"score": 0.0}) == "0.0"
+    assert await after({}) == "0.0"
+    assert await after({"score": None}) == "null"
+    refused = await client.patch(place, json={"score": ""})
+    assert refused.status_code == 400
+    for score in ("0", "0.0"):
+        change = f'{{"sentences": [{{"sentence": 0, "score": {score}}}]}}'
+        reply = await client.patch(
+            place, content=change, headers={"content-type": "application/json"}
+        )
+        assert json.dumps(reply.json()["sentences"][0]["score"]) == score
+        assert reply.json()["comment"] == "read it"
+    reply = await client.patch(place, json={"sentences": [{"sentence": 0, "harmful": False}]})
+    assert json.dumps(reply.json()["sentences"][0]["score"]) == "0.0"
+    assert reply.json()["sentences"][0]["harmful"] is False
+    gone = {"sentences": [{"sentence": 0, "score": None, "harmful": None}]}
+    assert (await client.patch(place, json=gone)).json()["sentences"] == []
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"score": 101},
+        {"score": -0.1},
+        {"score": True},
+        {"author": "eve", "score": 5},
+        {"owner": "eve", "score": 5},
+        {"sentences": [{"sentence": 99, "score": 5}]},
+        {"sentences": [{"sentence": 0, "score": 5}, {"sentence": 0, "score": 6}]},
+        {},
+    ],
+)
+async def test_what_is_refused(client: httpx.AsyncClient, place: str, bad: dict[str, Any]) -> None:
+    assert (await client.put(place, json=bad)).status_code == 400
+    assert (await client.get(place)).status_code == 404
+
+
+async def test_not_a_number_is_no_score(client: httpx.AsyncClient, place: str) -> None:
+    reply = await client.put(
+        place, content='{"score": NaN}', headers={"content-type": "application/json"}
+    )
+    assert reply.status_code == 400
+
+
+async def test_the_marks(
+    client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
+) -> None:
+    cited = asked.citations[asked.sentences[0].citations[0] - 1].document_id
+    other = await document_of(client, "talk.vtt")
+    better = {"documentId": other, "words": "will be  repaired in March"}
+    bad = {"sentence": 0, "score": 10}
+    await client.put(place, json={"sentences": [{**bad, "harmful": True}]})
+    assert marks(kb, "harmful") == {sentence_hash(asked.sentences[0].text)}
+    assert marks(kb, "down") == set(), "it may have misread its source"
+    await client.put(place, json={"sentences": [{**bad, "citation": better}]})
+    assert (marks(kb, "down"), marks(kb, "up"), marks(kb, "harmful")) == ({cited}, {other}, set())
+    right = {**bad, "citation": better, "sourceFault": False}
+    await client.put(place, json={"sentences": [right]})
+    assert marks(kb, "down") == set()
+    await client.put(place, json={"sentences": [{"sentence": 0, "sourceFault": True}]})
+    assert marks(kb, "down") == {cited}
+    assert (await client.delete(place)).status_code == 200
+    assert marks(kb, "down") == set()
+
+
+async def test_a_better_citation_is_looked_up(
+    client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
+) -> None:
+    known = await document_of(client, "ferry.md")
+    text = kb.catalogue.document(known)
+    assert text is not None
+    start = text.text.index(WORDS)
+    by_words = {"citations": [{"documentId": known, "words": WORDS}]}
+    by_place = {"citations": [{"documentId": known, "start": start, "end": start + len(WORDS)}]}
+    for given_so in (by_words, by_place):
+        (cited,) = (await client.put(place, json=given_so)).json()["citations"]
+        assert cited["span"] == {"start": start, "end": start + len(WORDS)}
+        assert cited["content"] == words_hash(WORDS)
+    for wrong in (
+        {"documentId": known, "words": "carries ninety elephants"},
+        {"documentId": known, "words": "leaves"},
+        {"documentId": known, "start": 0, "end": 10**6},
+        {"documentId": known, "start": 5, "end": 5},
+    ):
+        assert (await client.put(place, json={"citations": [wrong]})).status_code == 400
+    gone = {"citations": [{"documentId": "doc_0", "start": 0, "end": 4}]}
+    assert (await client.put(place, json=gone)).status_code == 404
+
+
+async def test_a_bad_answer_files_one_gap(
+    client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
+) -> None:
+    await client.put(place, json={"score": 50})
+    assert [gap.kind for gap in kb.catalogue.gaps()] == ["hedged"]  # it was not sure of it
+    await client.patch(place, json={"score": 49.5, "comment": "too short"})
+    await client.patch(place, json={"score": 20})
+    (gap,) = kb.catalogue.gaps()
+    assert (gap.question, gap.reason, gap.kind) == (asked.question, "too short", "badly_rated")
+
+
+async def test_on_the_page(client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer) -> None:
+    known = await document_of(client, "ferry.md")
+    form = {
+        "score": "0",
+        "comment": "<b>wrong</b>",
+        "s1_score": "12.5",
+        "s1_harmful": "true",
+        "s1_document": known,
+        "s1_words": WORDS,
+    }
+    address = f"/answers/{asked.id}/feedback"
+    reply = await client.post(address, data=form, headers=HTML)
+    assert reply.status_code == 303, reply.text
+    kept = feedback_of(kb, asked.id, "")
+    assert kept is not None
+    assert (kept.score, kept.sentences[0].score, kept.sentences[0].harmful) == (0, 12.5, True)
+    page: Any = lxml.html.fromstring((await client.get(f"/answers/{asked.id}", headers=HTML)).text)
+    assert page.xpath("//input[@name='score']/@value") == ["0"]
+    assert page.xpath("//textarea[@name='comment']")[0].text_content() == "<b>wrong</b>"
+    assert page.xpath("//textarea[@name='s1_words']")[0].text_content() == WORDS
+    before = page.xpath("//input[@name='s1_words_before']/@value")[0]
+    again = {**form, "s1_words_before": before, "score": ""}
+    del again["s1_harmful"]
+    await client.post(address, data=again, headers=HTML)
+    changed = feedback_of(kb, asked.id, "")
+    assert changed is not None
+    assert changed.score is None
+    assert changed.sentences[0].harmful is None
+    assert changed.sentences[0].citation == kept.sentences[0].citation
+    await client.post(f"{address}/remove", headers=HTML)
+    assert kb.catalogue.feedback.count() == 0
+
+
+async def test_removed_words_leave_it(
+    client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, home: Path, place: str
+) -> None:
+    said = "The ferry Osprey was bought for 2.6 million euros in 2021"
+    sentence = {"sentence": 0, "explanation": f"It says: {said}."}
+    given_so = {
+        "comment": f"See {said}.",
+        "correction": f"{said}, I think",
+        "sentences": [sentence],
+    }
+    await client.put(place, json=given_so)
+    remove_collection(kb, "town")
+    kept = (await client.get(place)).text
+    assert "million euros" not in kept
+    assert "I think" in kept
+    for file in home.rglob("*"):
+        if file.is_file():
+            assert said.encode() not in file.read_bytes(), file
+
+
+async def test_it_goes_with_its_conversation(
+    client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer, place: str
+) -> None:
+    await client.put(place, json={"score": 80, "sentences": [{"sentence": 0, "harmful": True}]})
+    assert marks(kb, "harmful")
+    kb.catalogue.sessions.remove(asked.session_id, "")
+    assert kb.catalogue.feedback.count() == 0
+    assert marks(kb, "harmful") == set()
+
+
+SCORES = st.none() | st.integers(0, 100) | st.floats(0, 100)
+TEXTS = st.text(max_size=20) | st.sampled_from(["=1+1", "'", "a\r\nb", "\r", '"', ",", " x "])
+FLAGS = st.none() | st.booleans()
+
+
+@given(
+    score=SCORES,
+    comment=TEXTS,
+    correction=TEXTS,
+    rated=SCORES,
+    flags=st.tuples(FLAGS, FLAGS, FLAGS),
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_files_lose_nothing(
+    kb: KnowledgeBase,
+    asked: Answer,
+    score: Any,
+    comment: str,
+    correction: str,
+    rated: Any,
+    flags: tuple[bool | None, ...],
+) -> None:
+    known = asked.citations[0].document_id
+    names = ("harmful", "content_issue", "source_fault")
+    rating = {
+        "sentence": 0,
+        "score": rated,
+        "explanation": comment,
+        **dict(zip(names, flags, strict=True)),
+    }
+    cited = {"document_id": known, "words": WORDS}
+    said = {"score": score, "comment": comment, "correction": correction, "citations": [cited]}
+    kept = give_feedback(
+        kb, asked.id, {**said, "sentences": [{**rating, "citation": cited}]}, author="", whole=True
+    )
+    for form, written in (("jsonl", as_jsonl([kept])), ("csv", as_csv([kept]))):
+        kb.catalogue.feedback.remove(kept.id)
+        found = import_feedback(kb, written, form=form, author="")
+        assert found.refused == ()
+        back = feedback_of(kb, asked.id, "")
+        assert back is not None
+        assert repr(given_of(back)) == repr(given_of(kept))
+
+
+async def test_lines_are_refused_one_by_one(kb: KnowledgeBase, asked: Answer) -> None:
+    lines = [
+        {"answer_id": "ans_elsewhere", "score": 3},
+        {"answer_id": asked.id, "score": 0, "by": "Dr Rao", "author": "eve"},
+        {"question": "Why?", "answer": "Because."},
+        {"answer_id": asked.id, "score": 9},
+    ]
+    text = "".join(f"{json.dumps(line)}\n" for line in lines) + "{\n"
+    found = import_feedback(kb, text, form="jsonl", author="")
+    assert found.answers == (asked.id,)
+    assert [one.line for one in found.refused] == [1, 3, 4, 5]
+    assert "wellread add" in found.refused[1].reason
+    kept = feedback_of(kb, asked.id, "")
+    assert kept is not None
+    assert (repr(kept.score), kept.by, kept.author) == ("0", "Dr Rao", "")
+    table = f"answer_id,score,sentence,sentence_score\n{asked.id},,,\n{asked.id},,0,0.0\n"
+    assert import_feedback(kb, table, form="csv", author="").refused == ()
+    read = feedback_of(kb, asked.id, "")
+    assert read is not None
+    assert (read.score, repr(read.sentences[0].score)) == (None, "0.0")
+
+
+def test_on_the_command_line(
+    runner: CliRunner, kb: KnowledgeBase, asked: Answer, tmp_path: Path
+) -> None:
+    def told(*words: str, status: int = 0) -> str:
+        found = runner.invoke(app, ["feedback", *words])
+        assert found.exit_code == status, found.output
+        return found.output
+
+    told("last", "--score", "0.0", "--sentence", "1", "--sentence-score", "30", "--harmful")
+    shown = told("show", asked.id)
+    assert "0.0 of 100" in shown
+    assert "Sentence 1: 30 of 100, harmful" in shown
+    assert "0.0" in told("list")
+    for name in ("all.csv", "all.jsonl"):
+        file = str(tmp_path / name)
+        told("export", "-o", file)
+        told("remove", asked.id)
+        told("show", asked.id, status=1)
+        told("import", file)
+        assert told("show", asked.id) == shown
+    told("last", "--score", "none")
+    assert "not rated" in told("show", "last")
+    told("last", "--harmful", status=1)
+    told("last", "--score", "ten", status=1)
