@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Checked
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask_settings import CitationSettings
+from wellread.kb import KnowledgeBase
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
 _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
@@ -35,6 +37,16 @@ class Deliverable:
         cites = bool(item.claim.keys or (item.verdict.key and item.verdict.source))
         doubted = not item.verdict.name.supports and (self.strict or (self.voices and cites))
         return not doubted and (cites or not self.required)
+
+
+def unflagged(kb: KnowledgeBase, items: Sequence[Checked]) -> list[Checked]:
+    """Those that say nothing that an expert flagged as harmful, alone or with their neighbours.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    harmful = flagged_sentences(kb).places([item.claim.text for item in items])
+    return [item for at, item in enumerate(items) if at not in harmful]
 
 
 def pruned(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import EXTRACTIVE, Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.write.extract import Material, extract
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
@@ -35,6 +37,8 @@ from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
 logger = logging.getLogger(__name__)
+
+_MARKER = re.compile(r"\[[^\]\n]*\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,8 @@ async def write(
                 continue
             name = model.identity
             about = await to_thread.run_sync(source_facts, kb, evidence)
-            asked = _Asked(analysis, evidence, how.similar_questions, about)
+            flagged = await to_thread.run_sync(flagged_sentences, kb)
+            asked = _Asked(analysis, evidence, how.similar_questions, about, flagged)
             async for event in _by_model(model, asked, drafting):
                 yield event
             break
@@ -170,6 +175,11 @@ class _Asked:
     evidence: Sequence[Evidence]
     similar: str
     about: SourceFacts
+    flagged: FlaggedSentences
+
+    def harmful(self, sentence: str) -> bool:
+        """Whether an expert flagged the sentence, whatever markers it bears."""
+        return self.flagged.holds(_MARKER.sub(" ", sentence))
 
 
 async def _by_model(
@@ -178,7 +188,11 @@ async def _by_model(
     analysis, evidence, similar, about = asked.analysis, asked.evidence, asked.similar, asked.about
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
-    visible = VisibleStream(guard)
+    # The draft itself keeps what is flagged, so that what is left out can be counted and told.
+    shown = guard_of(
+        analysis, evidence, similar_questions=similar, about=about, flagged=asked.harmful
+    )
+    visible = VisibleStream(shown)
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:

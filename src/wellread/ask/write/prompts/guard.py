@@ -14,7 +14,7 @@ given:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from wellread.text.sentences import sentence_spans
@@ -74,9 +74,17 @@ class Guard:
             asker say.
         fence: the word that only the prompt has.
         given: what sources, past questions and the asker say; their words and addresses are free.
+        flagged: whether an expert flagged a sentence as harmful, so that it is withheld.
     """
 
-    def __init__(self, rules: str, fence: str, given: Iterable[str]) -> None:
+    def __init__(
+        self,
+        rules: str,
+        fence: str,
+        given: Iterable[str],
+        flagged: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._flagged = flagged
         self._fence = fence.casefold()
         self._given = "\n".join(given)
         self._secret = frozenset(_shingles(rules)) - frozenset(_shingles(self._given))
@@ -120,7 +128,9 @@ class Guard:
         telling = [
             span
             for span in spans
-            if _words(span.of(line)) in self._short or self._tells(span.of(line))
+            if _words(span.of(line)) in self._short
+            or self._tells(span.of(line))
+            or self._flagged(span.of(line))
         ]
         if not telling and not self._tells(line):
             return line, 0

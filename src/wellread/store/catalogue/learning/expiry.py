@@ -1,0 +1,288 @@
+"""Feedback expires when the words that it rests on are not there any more.
+
+It rests on the places that the expert gave, else on what the answer quotes. A place whose document
+has another version is looked at again: the same words may stand there still, or elsewhere in the
+document, and then the place moves. Whoever reads feedback to say it as verified settles it first
+(``settle``), so it holds after a crash too; a run of ingest settles all of it (``sweep``), so that
+people are told soon. What expires, the notice to its author and the open question are written in
+one transaction, once.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, insert, select, update
+
+from wellread.answers import Answer
+from wellread.codec import to_plain
+from wellread.identity import tagged_hash, words_hash
+from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.catalogue.documents.lookup import live_versions, whole_texts
+from wellread.store.catalogue.learning.feedback_records import made_feedback, note_change
+from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.feedback_values import BetterCitation, Feedback
+from wellread.store.schema.learning_tables import feedback, gaps, notices
+from wellread.store.schema.tables import answers
+from wellread.types import Span
+
+EXPIRED = "correction_expired"  # the kind of the notice
+SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes
+LONG = 2_000_000  # characters of a text in which a place is looked for by its length alone
+_WORD = re.compile(r"\S+")
+
+
+class Expiry(CataloguePart):
+    """Settles whether feedback counts still."""
+
+    def sweep(self) -> int:
+        """Settle all feedback whose sources have changed; how much of it expired."""
+        with self._database.read() as connection:
+            suspects = list(_suspects(connection))
+        return sum(bool(one.expired) for one in self.settle(suspects))
+
+    def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
+        """The feedback as it stands now: its places moved, or expired where words have gone."""
+        settled: list[Feedback] = []
+        for one in given:
+            if one.expired:
+                settled.append(one)
+                continue
+            with self._database.read() as connection:
+                now = _settled(connection, one)
+            if now != one:
+                with self._database.write() as connection:
+                    _write(connection, one, now)
+            settled.append(now)
+        return settled
+
+    def now(self, places: Sequence[BetterCitation]) -> list[BetterCitation | None]:
+        """Each place where it stands now; None where its words are not there any more."""
+        with self._database.read() as connection:
+            live = live_versions(connection, {one.document_id for one in places})
+            found = [
+                one
+                if live.get(one.document_id) == one.version
+                else _again(connection, one, live.get(one.document_id))
+                for one in places
+            ]
+        return [None if isinstance(one, _Lost) else one for one in found]
+
+
+def corrects(given: Feedback) -> bool:
+    """Whether the expert said what the answer, or a sentence of it, should say instead."""
+    return bool(given.correction or any(one.correction for one in given.sentences))
+
+
+def places_given(given: Feedback) -> list[BetterCitation]:
+    """The places that the expert gave, for the whole or for single sentences."""
+    own = [one.citation for one in given.sentences if one.citation is not None]
+    return [*given.citations, *own]
+
+
+def places_quoted(answer: Answer, numbers: Iterable[int] | None = None) -> list[BetterCitation]:
+    """What an answer quotes, all of it or the citations of these numbers, as places."""
+    wanted = None if numbers is None else set(numbers)
+    return [
+        BetterCitation(
+            document_id=cited.document_id,
+            version=cited.version,
+            span=cited.source_span,
+            content=words_hash(cited.quote),
+        )
+        for cited in answer.citations
+        if wanted is None or cited.id in wanted
+    ]
+
+
+def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
+    """The places whose words have to stay for the feedback to count."""
+    return places_given(given) or (places_quoted(answer) if answer else [])
+
+
+# --- what may have expired -------------------------------------------------------------------
+
+
+def _suspects(connection: Connection) -> Iterator[Feedback]:
+    """The feedback that counts and rests on a document that has another version now."""
+    statement = (
+        select(feedback, answers.c.stale)
+        .join_from(feedback, answers)
+        .where(feedback.c.expired == "")
+        .order_by(feedback.c.created_at, feedback.c.id)
+    )
+    rows = connection.execute(statement).all()
+    named = {row.id: list(_named(row.body)) for row in rows}
+    live = live_versions(connection, {known for pairs in named.values() for known, _ in pairs})
+    for row in rows:
+        changed = any(live.get(known) != version for known, version in named[row.id])
+        if changed or (row.stale and not named[row.id]):
+            yield made_feedback(row)
+
+
+def _named(body: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """Document and version of each place that is given in a body."""
+    cited = list(_listed(body.get("citations")))
+    cited += [one.get("citation") for one in _listed(body.get("sentences"))]
+    for place in cited:
+        if isinstance(place, dict):
+            yield str(place["document_id"]), str(place["version"])
+
+
+def _listed(plain: object) -> Iterator[dict[str, object]]:
+    yield from plain if isinstance(plain, list) else ()
+
+
+# --- whether it did --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """Why a place is there no more, in words."""
+
+    why: str
+
+
+def _settled(connection: Connection, given: Feedback) -> Feedback:
+    own = places_given(given)
+    answer = None if own else find_answer(connection, given.answer_id)
+    places = rests_on(given, answer)
+    live = live_versions(connection, {one.document_id for one in places})
+    now: dict[BetterCitation, BetterCitation] = {}
+    for place in places:
+        if live.get(place.document_id) == place.version:
+            continue
+        found = _again(connection, place, live.get(place.document_id))
+        if isinstance(found, _Lost):
+            return replace(given, expired=found.why)
+        now[place] = found
+    if not own:
+        return given
+    return replace(
+        given,
+        citations=tuple(now.get(one, one) for one in given.citations),
+        sentences=tuple(
+            replace(one, citation=now.get(one.citation, one.citation)) if one.citation else one
+            for one in given.sentences
+        ),
+    )
+
+
+def _again(
+    connection: Connection, place: BetterCitation, version: str | None
+) -> BetterCitation | _Lost:
+    """The place in the version that is live, or why its words are not there."""
+    if version is None:
+        return _Lost("a source that it rests on was removed")
+    known = place.document_id
+    span = moved(whole_texts(connection, [known]).get(known, ""), place)
+    if span is None:
+        # No title: one of a document that is removed later would stay here.
+        day = datetime.now(UTC).date().isoformat()
+        return _Lost(f"the words that it rests on are not in their source any more (seen {day})")
+    return replace(place, version=version, span=span)
+
+
+def moved(text: str, place: BetterCitation) -> Span | None:
+    """Where the words of ``place`` stand in ``text``: there, else elsewhere; None: nowhere.
+
+    Only a hash of the words is known, so places of about the same length are tried.
+    """
+    span = place.span
+    if words_hash(text[span.start : span.end]) == place.content:
+        return span
+    words = [found.span() for found in _WORD.finditer(text)]
+    flat = " ".join(text[start:end] for start, end in words)
+    begins = []
+    at = 0
+    for start, end in words:
+        begins.append(at)
+        at += end - start + 1
+    found = _same_length(flat, place) or _shorter(flat, begins, place)
+    if found is None:
+        return None
+
+    def original(offset: int) -> int:
+        word = bisect_right(begins, offset) - 1
+        return words[word][0] + offset - begins[word]
+
+    return Span(start=original(found[0]), end=original(found[1] - 1) + 1)
+
+
+def _same_length(flat: str, place: BetterCitation) -> tuple[int, int] | None:
+    """Places of exactly its length: white space of one character each, as most texts have it."""
+    length = place.span.end - place.span.start
+    for start in range(len(flat) - length + 1):
+        inside = flat[start : start + length]
+        if inside[:1].isspace() or inside[-1:].isspace():
+            continue
+        if tagged_hash("wds", inside) == place.content:
+            return start, start + length
+    return None
+
+
+def _shorter(flat: str, begins: Sequence[int], place: BetterCitation) -> tuple[int, int] | None:
+    """Places of whole words that are shorter, since the old one had more white space."""
+    length = place.span.end - place.span.start
+    if len(flat) > LONG:
+        return None
+    ends = [begin - 1 for begin in begins[1:]] + [len(flat)]
+    for start in begins:
+        last = bisect_right(ends, start + length)
+        for end in reversed(ends[bisect_right(ends, start + int(SHRUNK * length)) : last]):
+            if tagged_hash("wds", flat[start:end]) == place.content:
+                return start, end
+    return None
+
+
+# --- what is written -------------------------------------------------------------------------
+
+
+def _write(connection: Connection, before: Feedback, now: Feedback) -> None:
+    """Keep what was found, unless somebody else has settled or changed the feedback since."""
+    mine = (
+        feedback.c.id == now.id,
+        feedback.c.expired == "",
+        feedback.c.updated_at == before.updated_at,
+    )
+    if not now.expired:
+        plain = to_plain(now)
+        body = select(feedback.c.body).where(*mine)
+        kept = connection.execute(body).scalar()
+        if kept is not None:
+            new = {**kept, "citations": plain["citations"], "sentences": plain["sentences"]}
+            connection.execute(update(feedback).where(*mine).values(body=new))
+        return
+    done = connection.execute(update(feedback).where(*mine).values(expired=now.expired))
+    if not done.rowcount:
+        return
+    note_change(connection)
+    if corrects(now):
+        _tell(connection, now)
+
+
+def _tell(connection: Connection, expired: Feedback) -> None:
+    """Tell its author, and leave the question open, to be asked again."""
+    moment = datetime.now(UTC)
+    told = {
+        "owner": expired.author,
+        "created_at": moment,
+        "kind": EXPIRED,
+        "target": expired.id,
+        "text": f"Your correction of “{expired.question}” counts no more: {expired.expired}.",
+    }
+    connection.execute(insert(notices).values(**told))
+    # The answers table says nothing of whose the question is that the person who asked it has not
+    # said; the gap is that of everybody, like those of unanswered questions.
+    asked = {
+        "question": expired.question,
+        "reason": f"a correction expired: {expired.expired}",
+        "created_at": moment,
+        "kind": "expired",
+        "answer_id": expired.answer_id,
+    }
+    connection.execute(insert(gaps).values(**asked))
