@@ -47,7 +47,7 @@ from wellread.ask.deliver.reply import (
 )
 from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find
-from wellread.ask.retrieve.past_questions import verified_similar
+from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
@@ -103,7 +103,7 @@ async def answer(
         yield FinalEvent(answer=again)
         return
     parts: list[Part] = []
-    for text in questions_in(turn.question.text):
+    for text in await in_thread(_asked, kb, turn):
         part = _part_of(turn, text, parts, known)
         async for event in _reply_to(kb, part, known, parts, clock, explain):
             yield event
@@ -170,6 +170,14 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 
 
 # --- the stages ------------------------------------------------------------------------------
+
+
+def _asked(kb: KnowledgeBase, turn: Opened) -> Sequence[str]:
+    """The questions in the question; one, where an expert put the answer to all of it right."""
+    text = turn.question.text
+    parts = questions_in(text)
+    several = len(parts) > 1 and kb.settings.features.corrections
+    return [text] if several and corrections(kb, text, turn.question.filters.collections) else parts
 
 
 def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
