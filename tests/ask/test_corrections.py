@@ -24,8 +24,8 @@ from wellread.identity import sentence_hash, tagged_hash, words_hash
 from wellread.ingest.remove import remove_documents
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.research.research import last_report, research
 from wellread.reports import ResearchRequest
+from wellread.research.research import last_report, research
 from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.feedback_values import BetterCitation, Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
@@ -149,7 +149,10 @@ async def test_the_experts_words_come_first_on_the_experts_place(home: Home) -> 
     cited = told.citations[told.sentences[0].citations[0] - 1]
     assert (cited.title, cited.quote) == ("Harbour notice", PROOF)
     [note] = [note for note in told.notes if "corrected" in note]
-    assert "mara" in note and ASKED in note and "rated 20 of 100" in note and "2026-03-04" in note
+    assert "mara" in note
+    assert ASKED in note
+    assert "rated 20 of 100" in note
+    assert "2026-03-04" in note
     assert told.confidence.band in ("high", "medium")
 
 
@@ -409,7 +412,8 @@ async def test_words_that_moved_take_it_along(home: Home) -> None:
     home.take_in()
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None and not kept.expired
+        assert kept is not None
+        assert not kept.expired
         assert kept.citations[0].span != given.citations[0].span
         assert not kb.catalogue.notices.of("mara")
     told = await home.ask()
@@ -434,7 +438,8 @@ async def test_what_an_answer_quotes_is_what_a_rating_rests_on(home: Home) -> No
     home.take_in()
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None and kept.expired
+        assert kept is not None
+        assert kept.expired
         assert not kb.catalogue.notices.of("mara"), "nothing was put right"
 
 
@@ -480,6 +485,7 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
     assert RIGHT not in told.text
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None and kept.expired
+        assert kept is not None
+        assert kept.expired
         assert len(kb.catalogue.notices.of("mara")) == 1
         assert len([gap for gap in kb.catalogue.gaps() if gap.question == ASKED]) == 1

@@ -63,6 +63,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "answers": "Answers that were given: list, show, verify again, export.",
         "sessions": "Conversations: list, show, remove.",
     },
+    "learning.notices_cli": {"notices": "What happened since: corrections that expired."},
     "graph_cli": {
         "entity": "Show an entity: facts, relations, and who names it.",
         "entities": "List entities by type.",

@@ -1,0 +1,1 @@
+"""The commands of what is learned by being asked."""

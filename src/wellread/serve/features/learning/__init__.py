@@ -1,0 +1,1 @@
+"""What is learned by being asked, for people and programs."""

@@ -1,0 +1,1 @@
+"""The pages of what is learned by being asked."""
