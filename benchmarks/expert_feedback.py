@@ -23,7 +23,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,6 +94,11 @@ class Case:
     expert: str
     claims: tuple[Claim, ...]
     revised: str
+
+    @property
+    def rests(self) -> bool:
+        """Whether a text of a source came with it, and not addresses alone."""
+        return any(claim.evidence or claim.revised_evidence for claim in self.claims)
 
     @property
     def said(self) -> str:
@@ -219,7 +224,9 @@ def give(kb: KnowledgeBase, every: Sequence[Case]) -> None:
 
 
 def _answer(given: Given, case: Case) -> Answer:
-    text, sentences, citations = "", [], []
+    text = ""
+    sentences: list[Sentence] = []
+    citations: list[Citation] = []
     for claim in case.claims:
         text += " " if text else ""
         span = Span(start=len(text), end=len(text) + len(claim.text))
@@ -281,9 +288,15 @@ def _feedback(given: Given, case: Case, told: Answer) -> tuple[Feedback, list[Fe
 
 
 def comes_back(case: Case, told: Answer) -> list[str]:
-    """The wrong sentences that an answer says, word for word or nearly."""
-    said = [_words(span.of(told.text)) for span in sentence_spans(told.text)]
-    whole = f" {' '.join(_words(told.text))} "
+    """The wrong sentences that an answer says, word for word or nearly.
+
+    The expert's own words do not count, unless they are a wrong sentence that was left as it was.
+    """
+    wrong = {sentence_hash(claim.text) for claim in case.claims if claim.wrong}
+    own = {sentence_hash(span.of(case.revised)) for span in sentence_spans(case.revised)} - wrong
+    texts = [one.text for one in told.sentences if sentence_hash(one.text) not in own]
+    said = [_words(span.of(text)) for text in texts for span in sentence_spans(text)]
+    whole = f" {' '.join(_words(' '.join(texts)))} "
     return [
         claim.text
         for claim in case.claims
@@ -319,32 +332,30 @@ async def ask(kb: KnowledgeBase, text: str) -> Answer:
     return await final(answer(kb, Question(text=text, recorded=False, fresh=True)))
 
 
+WORDINGS: dict[str, Callable[[str, int], str]] = {
+    "verbatim": lambda question, _: question,
+    "framed": framed,
+    "reworded": reworded,
+}
+
+
 async def asked_again(
     kb: KnowledgeBase, every: Sequence[Case], how: str, show: bool
 ) -> dict[str, Any]:
     """The figures of one way of asking."""
-    wording = {
-        "verbatim": lambda case: case.question,
-        "framed": lambda case: framed(case.question, case.number),
-        "reworded": lambda case: reworded(case.question, case.number),
-    }[how]
+    wording = WORDINGS[how]
     first: list[float] = []
     back: list[float] = []
     lines = []
     for case in every:
-        text = wording(case)
+        text = wording(case.question, case.number)
         told = await ask(kb, text)
         shown, wrong = first_is_corrected(case, told), comes_back(case, told)
         first.append(float(shown))
         if any(claim.wrong for claim in case.claims):
             back.append(float(bool(wrong)))
         if not shown or wrong:
-            gate = bool(corrections(kb, text, ()))
-            why = (
-                "given, but not first"
-                if told.answered_by == BEFORE
-                else ("the same, but nothing could be said" if gate else "not taken for the same")
-            )
+            why = _why(case, told, same=bool(corrections(kb, text, ())))
             lines.append({"case": case.number, "asked": text, "why": why, "wrong": wrong})
             if show:
                 print(json.dumps(lines[-1], ensure_ascii=False))
@@ -353,9 +364,21 @@ async def asked_again(
         "shown first": _share(first),
         "with a wrong sentence": len(back),
         "wrong comes back": _share(back),
+        "shown first, of those that rest on a text": _share(
+            [shown for shown, case in zip(first, every, strict=True) if case.rests]
+        ),
         "why not": dict(Counter(line["why"] for line in lines)),
         "failures": lines,
     }
+
+
+def _why(case: Case, told: Answer, *, same: bool) -> str:
+    """Why the expert's words do not come first."""
+    if told.answered_by == BEFORE:
+        return "given, but not first"
+    if not case.rests:
+        return "no text to rest on"
+    return "the same, but nothing could be said" if same else "not taken for the same"
 
 
 def _share(values: Sequence[float]) -> str:
@@ -375,10 +398,7 @@ def main() -> None:
     figures: dict[str, Any] = {
         "questions": len(every),
         "wrong sentences": sum(claim.wrong for case in every for claim in case.claims),
-        "no evidence text": sum(
-            not any(claim.evidence or claim.revised_evidence for claim in case.claims)
-            for case in every
-        ),
+        "no evidence text": sum(not case.rests for case in every),
         "synonym put in": sum(
             changed(case.question, reworded(case.question, case.number)) for case in every
         ),

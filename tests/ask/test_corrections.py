@@ -115,7 +115,7 @@ class Home:
     async def correct(self, **said: Any) -> Feedback:
         """Ask, and put the answer right."""
         told = await self.asked()
-        usual = {"score": 20, "correction": RIGHT, "citations": (self.place(),)}
+        usual: dict[str, Any] = {"score": 20, "correction": RIGHT, "citations": (self.place(),)}
         return self.give(told, **usual | said)
 
 
@@ -480,7 +480,8 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
     assert done.returncode == -9
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)
-        assert kept is not None and kept.expired == "", "killed before it was written"
+        assert kept is not None
+        assert kept.expired == "", "killed before it was written"
     told = await home.ask()
     assert RIGHT not in told.text
     with home.opened() as kb:
@@ -489,3 +490,20 @@ async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) ->
         assert kept.expired
         assert len(kb.catalogue.notices.of("mara")) == 1
         assert len([gap for gap in kb.catalogue.gaps() if gap.question == ASKED]) == 1
+
+
+async def test_an_expert_may_put_right_what_they_flagged_by_saying_more(home: Home) -> None:
+    told = await home.asked()
+    said = told.sentences[0].text
+    more = f"{said.rstrip('.')}, with a vest."
+    rating = SentenceRating(
+        sentence=0,
+        content=sentence_hash(said),
+        harmful=True,
+        correction=more,
+        citation=home.place(),
+    )
+    home.give(told, harmful(said), sentences=(rating,))
+    assert (await home.ask()).sentences[0].text == more
+    home.give(told, harmful(said), author="ida", score=1)
+    assert (await home.ask()).sentences[0].text == more

@@ -212,7 +212,9 @@ def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Repl
 
 
 def _given_again(kb: KnowledgeBase, asked: Question, analysis: Analysis, before: Before) -> Reply:
-    verified = Verified(written=before.written, checked=before.checked, sure=before.sure)
+    verified = Verified(
+        written=before.written, checked=before.checked, sure=before.sure, own=before.own
+    )
     return _deliver(kb, asked, analysis, before.evidence, verified)
 
 
@@ -227,7 +229,7 @@ def _deliver(
     written, checked = verified.written, verified.checked
     asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
     held = [item for item in checked if asked.holds(item)]
-    fit = unflagged(kb, held)
+    fit = unflagged(kb, held, verified.own)
     text, kept = pruned(written.text if written else "", checked, fit)
     notes = flagged_note(len(held) - len(fit))
     if verified.sure.band == "none" or written is None or not kept:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Checked
@@ -39,14 +39,19 @@ class Deliverable:
         return not doubted and (cites or not self.required)
 
 
-def unflagged(kb: KnowledgeBase, items: Sequence[Checked]) -> list[Checked]:
+def unflagged(
+    kb: KnowledgeBase, items: Sequence[Checked], own: Collection[str] = ()
+) -> list[Checked]:
     """Those that say nothing that an expert flagged as harmful, alone or with their neighbours.
+
+    Args:
+        own: sentences by which an expert puts right what they flagged themselves.
 
     Raises:
         StoreError: the catalogue cannot be read.
     """
     harmful = flagged_sentences(kb).places([item.claim.text for item in items])
-    return [item for at, item in enumerate(items) if at not in harmful]
+    return [item for at, item in enumerate(items) if at not in harmful or item.claim.text in own]
 
 
 def pruned(

@@ -40,13 +40,17 @@ RECORD = "past"  # the key of the past question itself
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """The past answer, checked, with the evidence that it rests on and what to say of it."""
+    """The past answer, checked, with the evidence that it rests on and what to say of it.
+
+    ``own``: sentences by which an expert puts right what they flagged as harmful themselves.
+    """
 
     written: Written
     checked: Sequence[Checked]
     evidence: list[Evidence]
     sure: Confidence
     note: str
+    own: frozenset[str] = frozenset()
 
 
 def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import BEFORE, Checked, Claim, Evidence, Verdict, VerdictName
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.learned.rated_questions import RatedAnswer
 from wellread.ask.retrieve.past_questions import corrections
 from wellread.ask.verify.answered_before import METHOD, Before
 from wellread.ask.verify.check_claims import checked
 from wellread.ask.verify.confidence import of_correction
 from wellread.ask.write.drafting import Written
+from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
@@ -89,6 +91,7 @@ def _made(kb: KnowledgeBase, analysis: Analysis, rated: RatedAnswer) -> Before |
             threshold=kb.settings.qa.confidence_threshold,
         ),
         note=_note(rated),
+        own=_own_words(kb, rated, [one.text for one in fit if one.own]),
     )
 
 
@@ -219,6 +222,21 @@ def _reason(verdict: Verdict) -> str:
     said = "an expert put it so, and the place that they gave has not changed since"
     why = verdict.reason if not verdict.name.supports else ""
     return f"{said}; {why}" if why else said
+
+
+def _own_words(kb: KnowledgeBase, rated: RatedAnswer, texts: Sequence[str]) -> frozenset[str]:
+    """Those of the expert's sentences that nobody flagged.
+
+    What puts a sentence right often says it again, with more. So those that the same expert flagged
+    count only where they are the same; what others flagged counts inside too.
+    """
+    flagged = flagged_sentences(kb)
+    others = flagged.without({one.content for one in rated.given.sentences if one.harmful})
+    return frozenset(
+        text
+        for text in texts
+        if sentence_hash(text) not in flagged.hashes and not others.holds(text)
+    )
 
 
 def _note(rated: RatedAnswer) -> str:

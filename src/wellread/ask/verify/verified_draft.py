@@ -26,12 +26,16 @@ from wellread.questions import Analysis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """A draft with a verdict for each claim, what its sources dispute, and how sure it is."""
+    """A draft with a verdict for each claim, what its sources dispute, and how sure it is.
+
+    ``own``: sentences by which an expert puts right what they flagged as harmful themselves.
+    """
 
     written: Written | None
     disputes: tuple[Dispute, ...] = ()
     checked: Sequence[Checked]
     sure: Confidence
+    own: frozenset[str] = frozenset()
 
 
 def verified_draft(

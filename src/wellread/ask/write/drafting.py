@@ -189,10 +189,10 @@ async def _by_model(
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
     # The draft itself keeps what is flagged, so that what is left out can be counted and told.
-    shown = guard_of(
+    streamed = guard_of(
         analysis, evidence, similar_questions=similar, about=about, flagged=asked.harmful
     )
-    visible = VisibleStream(shown)
+    visible = VisibleStream(streamed)
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:

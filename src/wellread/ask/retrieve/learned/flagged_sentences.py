@@ -9,7 +9,7 @@ sentences ("Yes, it is.") only count as a whole, since others hold their words b
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from wellread.ask.retrieve.learned.held import Held
@@ -54,6 +54,14 @@ class FlaggedSentences:
             for start in _runs(flagged, said):
                 found.update(owners[start : start + len(flagged)])
         return frozenset(found)
+
+    def without(self, hashes: Collection[str]) -> FlaggedSentences:
+        """All but these."""
+        left = {
+            word: tuple(one for one in some if sentence_hash(" ".join(one)) not in hashes)
+            for word, some in self.inside.items()
+        }
+        return FlaggedSentences(hashes=self.hashes.difference(hashes), inside=left)
 
     def free(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Those of ``texts`` that say none of them."""

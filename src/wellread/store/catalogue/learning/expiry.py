@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -124,17 +125,12 @@ def _suspects(connection: Connection) -> Iterator[Feedback]:
             yield made_feedback(row)
 
 
-def _named(body: dict[str, object]) -> Iterator[tuple[str, str]]:
+def _named(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Document and version of each place that is given in a body."""
-    cited = list(_listed(body.get("citations")))
-    cited += [one.get("citation") for one in _listed(body.get("sentences"))]
-    for place in cited:
-        if isinstance(place, dict):
-            yield str(place["document_id"]), str(place["version"])
-
-
-def _listed(plain: object) -> Iterator[dict[str, object]]:
-    yield from plain if isinstance(plain, list) else ()
+    own = [one.get("citation") for one in body.get("sentences", ())]
+    for place in (*body.get("citations", ()), *own):
+        if place is not None:
+            yield place["document_id"], place["version"]
 
 
 # --- whether it did --------------------------------------------------------------------------
