@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
-from wellread.ask.retrieve.learned.source_ratings import Ratings, rated_order, source_ratings
+from wellread.ask.retrieve.learned.source_ratings import Ratings, source_ratings
 from wellread.ask.retrieve.ranking import Fused
 from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
@@ -199,12 +199,12 @@ def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closer.share else limit
-    fused = fused if closer.share else rated_order(fused, closer.ratings)
+    fused = fused if closer.share else _rated(fused, closer.ratings)
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
         if start == 0 and closer.share:
-            part = rated_order(_closest_first(part, passages, closer), closer.ratings)
+            part = _rated(_closest_first(part, passages, closer), closer.ratings)
         live = [item for item in part if item.candidate.passage_id in passages]
         live = live[: limit - len(hits)]
         facts = kb.catalogue.facts({item.candidate.document_id for item in live})
@@ -250,6 +250,19 @@ def _closest_first(
     ]
     best = sorted(scored, key=lambda item: (-item.score, item.candidate.passage_id))
     return [*best, *rest]
+
+
+def _rated(fused: Sequence[Fused], ratings: Ratings) -> list[Fused]:
+    """The candidates, best first, once experts' marks on their sources have changed the scores."""
+    if not ratings:
+        return list(fused)
+    weighed = [
+        replace(item, score=item.score * rating.factor)
+        if (rating := ratings.get(item.candidate.document_id))
+        else item
+        for item in fused
+    ]
+    return sorted(weighed, key=lambda item: (-item.score, item.candidate.passage_id))
 
 
 def _hit(item: Fused, passage: Passage, document: DocumentFacts, closer: _Closer) -> Hit:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -37,8 +36,6 @@ from wellread.models.recording import RecordedModel
 from wellread.questions import Analysis
 
 logger = logging.getLogger(__name__)
-
-_MARKER = re.compile(r"\[[^\]\n]*\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +174,6 @@ class _Asked:
     about: SourceFacts
     flagged: FlaggedSentences
 
-    def harmful(self, sentence: str) -> bool:
-        """Whether an expert flagged the sentence, whatever markers it bears."""
-        return self.flagged.holds(_MARKER.sub(" ", sentence))
-
 
 async def _by_model(
     model: RecordedModel, asked: _Asked, drafting: Drafting
@@ -189,10 +182,7 @@ async def _by_model(
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
     # The draft itself keeps what is flagged, so that what is left out can be counted and told.
-    streamed = guard_of(
-        analysis, evidence, similar_questions=similar, about=about, flagged=asked.harmful
-    )
-    visible = VisibleStream(streamed)
+    visible = VisibleStream(guard.also(asked.flagged.holds))
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from wellread.ask.retrieve.learned.held import Held
-from wellread.ask.retrieve.ranking import Fused
 from wellread.kb import KnowledgeBase
 
 DOWN, UP = 0.1, 0.03  # of the score, for each person more that marked it down than up, or up
@@ -47,16 +46,3 @@ def _ratings(kb: KnowledgeBase) -> Ratings:
 
 source_ratings: Callable[[KnowledgeBase], Ratings] = Held(_ratings).of
 """Document id to what people said of it; StoreError when the catalogue cannot be read."""
-
-
-def rated_order(fused: Sequence[Fused], ratings: Ratings) -> list[Fused]:
-    """The candidates, best first, once their scores are multiplied."""
-    if not ratings:
-        return list(fused)
-    weighed = [
-        replace(item, score=item.score * rating.factor)
-        if (rating := ratings.get(item.candidate.document_id))
-        else item
-        for item in fused
-    ]
-    return sorted(weighed, key=lambda item: (-item.score, item.candidate.passage_id))

@@ -7,7 +7,7 @@ for each type of question.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -74,20 +74,15 @@ def guard_of(
     *,
     similar_questions: str = "",
     about: SourceFacts | None = None,
-    flagged: Callable[[str], bool] = lambda _: False,
 ) -> Guard:
-    """What keeps the reply to that prompt from repeating it, and harmless.
-
-    Args:
-        flagged: whether an expert flagged a sentence as harmful.
-    """
+    """What keeps the reply to that prompt from repeating it, and harmless."""
     fence = _fence(analysis, evidence, similar_questions)
     said = [*_named(analysis), *said_in(evidence, about)]
     # What was asked and answered before may be said again, what experts noted is for the model.
     free = ("Q: ", "A: ", "Correction: ")
     asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
     rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
-    return Guard(rules, fence, [analysis.question, *asked, *said], flagged)
+    return Guard(rules, fence, [analysis.question, *asked, *said])
 
 
 def pieces_of(
