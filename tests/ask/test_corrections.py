@@ -244,6 +244,12 @@ async def test_it_can_be_switched_off(home: Home) -> None:
     assert (await home.ask()).answered_by != BEFORE
 
 
+async def test_a_misspelt_question_is_the_same_as_it_was_asked(home: Home) -> None:
+    told = await home.asked("What does a kaiak cost a day?")
+    home.give(told, correction=RIGHT, citations=(home.place(),))
+    assert (await home.ask("What does a kaiak cost a day?")).sentences[0].text == RIGHT
+
+
 async def test_the_last_word_counts_and_a_removed_one_does_not(home: Home) -> None:
     given = await home.correct()
     with home.opened() as kb:

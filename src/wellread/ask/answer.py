@@ -132,7 +132,7 @@ async def _reply_to(
     analysis = await in_thread(_understand, kb, turn, known)
     yield clock.lap("analysis", len(analysis.terms))
     unsearched = await in_thread(not_searched, kb, turn, analysis)
-    before = None if unsearched else await in_thread(corrected, kb, analysis)
+    before = None if unsearched else await in_thread(corrected, kb, analysis, turn.question.text)
     known_already = Found(strategy=CORRECTION) if before else Found()
     searched = unsearched is None and before is None
     found = await in_thread(find, kb, analysis) if searched else known_already

@@ -42,18 +42,22 @@ class _Said:
     own: bool = True
 
 
-def corrected(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
+def corrected(kb: KnowledgeBase, analysis: Analysis, asked: str = "") -> Before | None:
     """The last word of an expert on the same question that still holds; None without one.
+
+    Args:
+        asked: the question before words were read in another spelling, as past ones are kept.
 
     Raises:
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     if not kb.settings.features.corrections:
         return None
-    for rated in corrections(kb, analysis.question, analysis.filters.collections):
-        made = _made(kb, analysis, rated)
-        if made is not None:
-            return made
+    for question in dict.fromkeys((analysis.question, asked or analysis.question)):
+        for rated in corrections(kb, question, analysis.filters.collections):
+            made = _made(kb, analysis, rated)
+            if made is not None:
+                return made
     return None
 
 
