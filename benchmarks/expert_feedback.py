@@ -378,6 +378,8 @@ def _why(case: Case, told: Answer, *, same: bool) -> str:
         return "given, but not first"
     if not case.rests:
         return "no text to rest on"
+    if not case.revised:
+        return "the expert gave no correction"
     return "the same, but nothing could be said" if same else "not taken for the same"
 
 
@@ -414,7 +416,7 @@ def main() -> None:
         kb.settings = kb.settings.model_copy(
             update={"features": kb.settings.features.model_copy(update=off)}
         )
-        for how in ("verbatim", "framed", "reworded"):
+        for how in ("verbatim", "reworded"):
             told = asyncio.run(asked_again(kb, wrong, how, False))
             figures[f"flags alone, {how}"] = told
     save("expert_feedback", figures)
