@@ -24,6 +24,7 @@ from wellread.identity import sentence_hash
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
 from wellread.questions import Analysis
+from wellread.store.catalogue.asking.redaction import BLANK
 from wellread.store.catalogue.learning.expiry import places_quoted
 from wellread.store.schema.feedback_values import BetterCitation
 from wellread.text.parsed import parse
@@ -141,12 +142,14 @@ def _kept(rated: RatedAnswer) -> list[_Said]:
             own=False,
         )
         for place, sentence in enumerate(answer.sentences)
-        if place not in against and sentence.verdict.name.supports
+        if place not in against and sentence.verdict.name.supports and BLANK not in sentence.text
     ]
 
 
 def _sentences(text: str) -> list[str]:
-    return [" ".join(one.text.content.split()) for one in parse(text).sentences]
+    """The sentences of a correction, without those of which words were removed with a source."""
+    told = (" ".join(one.text.content.split()) for one in parse(text).sentences)
+    return [one for one in told if BLANK not in one]
 
 
 def _evidence(

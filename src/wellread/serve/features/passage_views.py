@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
+from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.learned.question_lines import without_flagged
 from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
@@ -285,15 +286,15 @@ def similar_body(kb: KnowledgeBase, question: str, wanted: Like) -> SimilarBody:
     """
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    found = similar_questions(kb, question, wanted)
+    found, flagged = similar_questions(kb, question, wanted), flagged_sentences(kb)
     return SimilarBody.of(
         question=question,
-        results=[_similar_question(one) for one in found],
-        prompt=formatted(found, flagged_sentences(kb)),
+        results=[_similar_question(one, flagged) for one in found],
+        prompt=formatted(found, flagged),
     )
 
 
-def _similar_question(one: SimilarQuestion) -> SimilarQuestionBody:
+def _similar_question(one: SimilarQuestion, flagged: FlaggedSentences) -> SimilarQuestionBody:
     document, rated = one.document, one.rated
     return SimilarQuestionBody.of(
         one,
@@ -302,6 +303,8 @@ def _similar_question(one: SimilarQuestion) -> SimilarQuestionBody:
         answer_id=rated.given.answer_id if rated else "",
         collection=next(iter(one.collections), ""),
         language=document.language if document else "",
+        answer=without_flagged(one.past.answer, flagged),
+        correction=without_flagged(one.correction, flagged),
         feedback=one.past.sentences,
     )
 

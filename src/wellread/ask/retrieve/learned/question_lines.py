@@ -20,7 +20,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     lines = [f"Q: {_flat(past.question)}"]
     if past.flow:
         lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
-    lines.append(f"A: {_cut(_flat(_without(past.answer, flagged)))}")
+    lines.append(f"A: {_cut(_flat(without_flagged(past.answer, flagged)))}")
     if past.score is not None:
         lines.append(f"Score: {past.score}/100")
     judged = [
@@ -31,7 +31,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     if judged:
         lines += ["Feedback:", *judged]
     if correction:
-        lines.append(f"Correction: {_cut(_flat(_without(correction, flagged)))}")
+        lines.append(f"Correction: {_cut(_flat(without_flagged(correction, flagged)))}")
     link = past.expert_citation_url or past.citation_url
     if link:
         lines.append(f"Citation: {_flat(link)}")
@@ -47,7 +47,7 @@ def judgement(sentence: SentenceFeedback) -> str:
     return "; ".join(parts)
 
 
-def _without(text: str, flagged: FlaggedSentences) -> str:
+def without_flagged(text: str, flagged: FlaggedSentences) -> str:
     """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged."""
     if not flagged:
         return text

@@ -25,7 +25,7 @@ from wellread.identity import tagged_hash, words_hash
 from wellread.store.catalogue.asking.answer_records import find_answer
 from wellread.store.catalogue.documents.lookup import live_versions, whole_texts
 from wellread.store.catalogue.learning.feedback_records import made_feedback, note_change
-from wellread.store.schema.database import CataloguePart
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.feedback_values import BetterCitation, Feedback
 from wellread.store.schema.learning_tables import feedback, gaps, notices
 from wellread.store.schema.tables import answers
@@ -44,7 +44,12 @@ class Expiry(CataloguePart):
         """Settle all feedback whose sources have changed; how much of it expired."""
         with self._database.read() as connection:
             suspects = list(_suspects(connection))
-        return sum(bool(one.expired) for one in self.settle(suspects))
+            rows = [
+                row
+                for ids in chunks(suspects)
+                for row in connection.execute(select(feedback).where(feedback.c.id.in_(ids)))
+            ]
+        return sum(bool(one.expired) for one in self.settle(map(made_feedback, rows)))
 
     def settle(self, given: Iterable[Feedback]) -> list[Feedback]:
         """The feedback as it stands now: its places moved, or expired where words have gone."""
@@ -108,21 +113,25 @@ def rests_on(given: Feedback, answer: Answer | None) -> list[BetterCitation]:
 # --- what may have expired -------------------------------------------------------------------
 
 
-def _suspects(connection: Connection) -> Iterator[Feedback]:
-    """The feedback that counts and rests on a document that has another version now."""
+def _suspects(connection: Connection) -> Iterator[str]:
+    """The ids of feedback that counts and rests on a document that has another version now."""
     statement = (
-        select(feedback, answers.c.stale)
+        select(feedback.c.id, feedback.c.body, answers.c.stale)
         .join_from(feedback, answers)
         .where(feedback.c.expired == "")
         .order_by(feedback.c.created_at, feedback.c.id)
     )
-    rows = connection.execute(statement).all()
-    named = {row.id: list(_named(row.body)) for row in rows}
-    live = live_versions(connection, {known for pairs in named.values() for known, _ in pairs})
-    for row in rows:
-        changed = any(live.get(known) != version for known, version in named[row.id])
-        if changed or (row.stale and not named[row.id]):
-            yield made_feedback(row)
+    named: dict[str, list[tuple[str, str]]] = {}
+    for row in connection.execute(statement):
+        places = list(_named(row.body))
+        if places:
+            named[row.id] = places
+        elif row.stale:
+            yield row.id
+    live = live_versions(connection, {known for places in named.values() for known, _ in places})
+    for feedback_id, places in named.items():
+        if any(live.get(known) != version for known, version in places):
+            yield feedback_id
 
 
 def _named(body: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
-from wellread.store.schema.learning_tables import feedback, feedback_marks
+from wellread.store.schema.learning_tables import feedback, feedback_marks, notices
 from wellread.store.schema.tables import answers
 
 MarkKind = Literal["harmful", "down", "up"]
@@ -204,7 +204,7 @@ def note_change(connection: Connection) -> None:
 
 
 def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
-    """Take what was quoted of removed texts out of all feedback."""
+    """Take what was quoted of removed texts out of all feedback, and of what people are told."""
     if not removed:
         return
     columns = (feedback.c.id, feedback.c.question, feedback.c.body)
@@ -213,7 +213,14 @@ def forget_in_feedback(connection: Connection, removed: RemovedWords) -> None:
         body = changed_in(row.body, removed.blanked)
         if (question, body) != (row.question, row.body):
             values = {"question": question, "body": body, "updated_at": datetime.now(UTC)}
+            if question != row.question:  # its vector would tell of the words that went
+                values |= {"vector": b"", "embedder": ""}
             connection.execute(update(feedback).where(feedback.c.id == row.id).values(**values))
+            note_change(connection)
+    for told in connection.execute(select(notices.c.id, notices.c.text)).all():
+        text = removed.blanked(told.text)
+        if text != told.text:
+            connection.execute(update(notices).where(notices.c.id == told.id).values(text=text))
 
 
 def made_feedback(row: Any) -> Feedback:
