@@ -11,7 +11,7 @@ one transaction, once.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -33,8 +33,10 @@ from wellread.types import Span
 
 EXPIRED = "correction_expired"  # the kind of the notice
 SHRUNK = 0.8  # of its length is left of a place at least, when white space in it goes
-LONG = 2_000_000  # characters of a text in which a place is looked for by its length alone
+LONG = 500_000  # characters of a text in which a place is looked for by its exact length alone
 _WORD = re.compile(r"\S+")
+_BEGIN = re.compile(r"(?<!\S)\S|\b\w")  # where a place may begin: a word, or what stands before it
+_END = re.compile(r"\w\b|\S(?!\S)")  # where it may end
 
 
 class Expiry(CataloguePart):
@@ -207,7 +209,7 @@ def moved(text: str, place: BetterCitation) -> Span | None:
     for start, end in words:
         begins.append(at)
         at += end - start + 1
-    found = _same_length(flat, place) or _shorter(flat, begins, place)
+    found = _same_length(flat, place) or _shorter(flat, place)
     if found is None:
         return None
 
@@ -219,26 +221,26 @@ def moved(text: str, place: BetterCitation) -> Span | None:
 
 
 def _same_length(flat: str, place: BetterCitation) -> tuple[int, int] | None:
-    """Places of exactly its length: white space of one character each, as most texts have it."""
+    """Places of exactly its length, from a word on: most texts have one space between words."""
     length = place.span.end - place.span.start
-    for start in range(len(flat) - length + 1):
+    for begin in _BEGIN.finditer(flat):
+        start = begin.start()
         inside = flat[start : start + length]
-        if inside[:1].isspace() or inside[-1:].isspace():
-            continue
-        if tagged_hash("wds", inside) == place.content:
+        if not inside[-1:].isspace() and tagged_hash("wds", inside) == place.content:
             return start, start + length
     return None
 
 
-def _shorter(flat: str, begins: Sequence[int], place: BetterCitation) -> tuple[int, int] | None:
-    """Places of whole words that are shorter, since the old one had more white space."""
+def _shorter(flat: str, place: BetterCitation) -> tuple[int, int] | None:
+    """Places from a word to a word's end that are shorter: the old one had more white space."""
     length = place.span.end - place.span.start
     if len(flat) > LONG:
         return None
-    ends = [begin - 1 for begin in begins[1:]] + [len(flat)]
-    for start in begins:
-        last = bisect_right(ends, start + length)
-        for end in reversed(ends[bisect_right(ends, start + int(SHRUNK * length)) : last]):
+    ends = [found.end() for found in _END.finditer(flat)]
+    for begin in _BEGIN.finditer(flat):
+        start = begin.start()
+        first = bisect_left(ends, start + int(SHRUNK * length))
+        for end in reversed(ends[first : bisect_right(ends, start + length)]):
             if tagged_hash("wds", flat[start:end]) == place.content:
                 return start, end
     return None
