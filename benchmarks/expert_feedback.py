@@ -423,6 +423,31 @@ def main() -> None:
     print(json.dumps(_short(figures), indent=1))
 
 
+def table(figures: dict[str, Any]) -> list[str]:
+    """The table: one row for each way of asking."""
+    rows = [
+        "| asked again | questions | correction first | of those that rest on a text "
+        "| a wrong sentence comes back | of |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in ("before", "verbatim", "framed", "reworded"):
+        rows.append(_row(name, figures[name]))
+    rows += [_row(name, figures[name]) for name in figures if name.startswith("flags alone")]
+    reasons: Counter[str] = Counter()
+    for name in ("verbatim", "framed", "reworded"):
+        reasons.update({f"{name}: {why}": n for why, n in figures[name]["why not"].items()})
+    rows += ["", "| why it is not first | questions |", "|---|---|"]
+    rows += [f"| {why} | {number} |" for why, number in reasons.items()]
+    return rows
+
+
+def _row(name: str, told: dict[str, Any]) -> str:
+    first = "–" if "alone" in name or name == "before" else told["shown first"]
+    rests = "–" if first == "–" else told["shown first, of those that rest on a text"]
+    back, of = told["wrong comes back"], told["with a wrong sentence"]
+    return f"| {name} | {told['questions']} | {first} | {rests} | {back} | {of} |"
+
+
 def _short(figures: dict[str, Any]) -> dict[str, Any]:
     return {
         name: {key: each for key, each in value.items() if key != "failures"}
