@@ -513,3 +513,26 @@ async def test_an_expert_may_put_right_what_they_flagged_by_saying_more(home: Ho
     assert (await home.ask()).sentences[0].text == more
     home.give(told, harmful(said), author="ida", score=1)
     assert (await home.ask()).sentences[0].text == more
+
+
+async def test_what_is_removed_leaves_corrections_vectors_and_notices(home: Home) -> None:
+    quoted = "Paddles hang on the north wall and life vests hang by the door."
+    home.put("guide.md", f"# Boat house guide\n\nA kayak is 12 crowns a day.\n\n{quoted}\n")
+    told = await home.asked()
+    given = home.give(
+        told,
+        question=f"Is it so that {quoted}",
+        correction=f"{RIGHT} {quoted}",
+        citations=(home.place(),),
+    )
+    with home.opened() as kb:
+        similar_questions(kb, given.question, Like())
+        assert kb.catalogue.feedback.questions()[0].vector
+        kb.catalogue.notices.tell("mara", "correction_expired", given.id, f"About {quoted}")
+        guide = next(one for one in kb.catalogue.documents("boats") if "guide" in one.title)
+        remove_documents(kb, [guide.id])
+        [kept] = kb.catalogue.feedback.questions()
+        assert kept.vector == b""
+        stored = [kb.catalogue.feedback.get(given.id), *kb.catalogue.notices.of("mara")]
+    assert stored
+    assert "north wall" not in str(stored)

@@ -104,6 +104,11 @@ class FeedbackRecords(CataloguePart):
             connection.execute(update(feedback).where(mine).values(expired=reason))
             note_change(connection)
 
+    def forget(self, texts: Iterable[str]) -> None:
+        """Take what was quoted of removed texts out of all feedback and all notices."""
+        with self._database.write() as connection:
+            forget_in_feedback(connection, RemovedWords(texts))
+
     # --- what is looked up while a question is answered ---
 
     def stamp(self) -> str:
