@@ -17,6 +17,7 @@ from benchmarks import (
     conflicts,
     counting,
     encoders,
+    expert_feedback,
     extractive,
     followups,
     fuzz,
@@ -282,6 +283,20 @@ students", so every word has to be accounted for. The swaps that are still taken
 
 """
 
+EXPERT_FEEDBACK = """\
+## What experts' feedback does to answers
+
+ExpertQA's 217 answers of models, judged and revised by experts, given as feedback: the revised
+answer is the correction, sentences judged likely or definitely incorrect are flagged harmful (67,
+in 42 answers). Then each question is asked again, without a language model: as it was; in another
+frame with the same words; reworded by rules with synonyms from a list of its own, of which 96
+questions have one (`sets/reworded.py`; some of these read oddly). The sources are the texts that
+the answers cite and, so that a wrong sentence can be chosen at all, the answers themselves as
+pages. A correction that rests on no text is not given: 58 answers cite addresses alone. One
+expert revised to nothing.
+
+"""
+
 MENTIONS = """\
 ## Names of entities in documents
 
@@ -399,6 +414,8 @@ def page() -> str:
                     same_questions.table,
                     "benchmarks.same_questions",
                 ),
+                EXPERT_FEEDBACK,
+                _one("expert_feedback", expert_feedback.table),
                 MENTIONS,
                 _one("mentions", mentions.table),
                 STORIES,

@@ -195,6 +195,9 @@ class FeaturesSettings(Section):
     similar_comparison: Literal["lt", "lte", "eq"] = setting(
         "lt", "how a past question's rating has to compare"
     )
+    corrections: bool = setting(
+        True, "whether what an expert put right is the answer to the same question from then on"
+    )
     verified_rating: int | None = setting(
         80,
         "least expert rating of a past answer that is given to the same question again, where no "

@@ -59,9 +59,14 @@ def passage_id(document: str, version: str, span: Span) -> str:
     return tagged_hash("psg", document, version, span.start, span.end)
 
 
+def sentence_words(text: str) -> tuple[str, ...]:
+    """The words by which a sentence is known again: case and punctuation do not count."""
+    return tuple(_WORD.findall(text.casefold()))
+
+
 def sentence_hash(text: str) -> str:
     """A hash by which a sentence is known again: case, white space and punctuation do not count."""
-    return tagged_hash("sen", *_WORD.findall(text.casefold()))
+    return tagged_hash("sen", *sentence_words(text))
 
 
 def words_hash(text: str) -> str:

@@ -126,7 +126,7 @@ def test_the_threshold_and_the_most_hold(kb: KnowledgeBase) -> None:
 
 def test_a_collection_is_a_border(kb: KnowledgeBase) -> None:
     found = similar_questions(kb, ASKED, NEAR)
-    assert {one.document.collection for one in found} == {"library"}
+    assert {name for one in found for name in one.collections} == {"library"}
     assert "secret" not in formatted(found)
     elsewhere = similar_questions(kb, ASKED, Like(collections=("elsewhere",)))
     assert [one.past.answer for one in elsewhere] == ["It is secret."]

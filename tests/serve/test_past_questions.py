@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
+from wellread.store.schema.feedback_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 
 ASKED = "What does membership of the tool library cost?"
@@ -131,3 +135,32 @@ async def test_what_cannot_be_asked(
     response = await client.get("/api/similar", params=params)
     assert response.status_code == status
     assert set(response.json()) == {"error", "detail", "hint"}
+
+
+async def test_an_answer_given_here_is_one_of_them(
+    runner: CliRunner, home: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "rules.md"
+    source.write_text("# Rules\n\nMembership costs 24 euros a year.\n", encoding="utf-8")
+    now = datetime(2026, 3, 4, tzinfo=UTC)
+    sure = {"qa": {"confidence_threshold": 0}}
+    with open_kb(home, overrides=sure, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(source)], collection="library")
+        answered = await final(answer(kb, Question(text=ASKED)))
+        given = Feedback(
+            id="fbk_1",
+            answer_id=answered.id,
+            author="mara",
+            question=ASKED,
+            created_at=now,
+            updated_at=now,
+            score=10,
+            correction="It is 24 euros for a year.",
+        )
+        kb.catalogue.feedback.put(given)
+    [one] = told(runner)["results"]
+    assert (one["answerId"], one["documentId"], one["score"]) == (answered.id, "", 10)
+    assert one["correction"] == "It is 24 euros for a year."
+    assert one["collection"] == "library"
+    plain = runner.invoke(app, ["similar", ASKED])
+    assert "Corrected: It is 24 euros for a year." in plain.stdout

@@ -8,7 +8,7 @@ one (``final``).
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from itertools import chain
@@ -17,8 +17,6 @@ from anyio import to_thread
 
 from wellread.answers import (
     Answer,
-    Checked,
-    Confidence,
     Event,
     Evidence,
     FinalEvent,
@@ -35,14 +33,21 @@ from wellread.ask.deliver.cite import cite
 from wellread.ask.deliver.filing.gap_filing import file_gap
 from wellread.ask.deliver.limits import limits_of
 from wellread.ask.deliver.parts import Part, as_one
-from wellread.ask.deliver.prune_draft import Deliverable, pruned
+from wellread.ask.deliver.prune_draft import Deliverable, pruned, unflagged
 from wellread.ask.deliver.related import beside
-from wellread.ask.deliver.reply import Reply, deliver, nearest, no_data, notes_of
+from wellread.ask.deliver.reply import (
+    Reply,
+    beside_unflagged,
+    deliver,
+    flagged_note,
+    nearest,
+    no_data,
+    notes_of,
+)
 from wellread.ask.deliver.tell import tell
 from wellread.ask.plan import find
-from wellread.ask.retrieve.past_questions import verified_similar
+from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
-from wellread.ask.retrieve.reported_speech import heard
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
@@ -52,20 +57,14 @@ from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.question_type import guesser
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.ask.verify.answered_before import Before, answered_before
-from wellread.ask.verify.asked_for import misses
-from wellread.ask.verify.check_claims import checked as check_claims
 from wellread.ask.verify.confidence import (
-    DISPUTED,
-    LIMIT_LEFT_OUT,
     declined,
-    hopeful,
-    judge,
     of_catalogue,
-    scale_of,
 )
-from wellread.ask.verify.confidence_features import features_of
-from wellread.ask.verify.conflicts.disputes import Dispute, settled, with_disputes
-from wellread.ask.write.drafting import Drafting, Writers, Written, begun, write
+from wellread.ask.verify.conflicts.disputes import settled
+from wellread.ask.verify.corrected import CORRECTION, corrected
+from wellread.ask.verify.verified_draft import Verified, verified_draft, worth_writing
+from wellread.ask.write.drafting import Writers, Written, begun, write
 from wellread.errors import RequestError, WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -103,7 +102,7 @@ async def answer(
         yield FinalEvent(answer=again)
         return
     parts: list[Part] = []
-    for text in questions_in(turn.question.text):
+    for text in await in_thread(_asked, kb, turn):
         part = _part_of(turn, text, parts, known)
         async for event in _reply_to(kb, part, known, parts, clock, explain):
             yield event
@@ -114,6 +113,7 @@ async def answer(
     aside = await in_thread(beside, kb, whole.analysis, whole.found.hits, whole.reply)
     next_ones = whole.reply.readings or aside.suggestions
     reply = replace(whole.reply, related=aside.related, readings=next_ones)
+    reply = await in_thread(beside_unflagged, kb, reply)
     done = _assemble(whole.analysis, turn, whole.found, reply, clock.steps)
     await in_thread(_record, kb, place, done, question)
     yield FinalEvent(answer=done)
@@ -131,7 +131,10 @@ async def _reply_to(
     analysis = await in_thread(_understand, kb, turn, known)
     yield clock.lap("analysis", len(analysis.terms))
     unsearched = await in_thread(not_searched, kb, turn, analysis)
-    found = Found() if unsearched else await in_thread(find, kb, analysis)
+    before = None if unsearched else await in_thread(corrected, kb, analysis, turn.question.text)
+    known_already = Found(strategy=CORRECTION) if before else Found()
+    searched = unsearched is None and before is None
+    found = await in_thread(find, kb, analysis) if searched else known_already
     yield clock.lap("retrieval", len(found.hits))
     if explain is not None:
         explain(analysis, found)
@@ -139,19 +142,19 @@ async def _reply_to(
         reply = unsearched
     elif isinstance(found, AggregateResult):
         reply = await in_thread(_told, kb, analysis, found)
-    elif before := await in_thread(answered_before, kb, analysis):
+    elif before := before or await in_thread(answered_before, kb, analysis):
         found = replace(found, notes=(*found.notes, before.note))
         reply = await in_thread(_given_again, kb, turn.question, analysis, before)
     else:
         evidence = await in_thread(pack, kb, found.hits, len(analysis.sides) or 1)
         yield clock.lap("evidence", len(evidence))
         found, drafting = await in_thread(begun, kb, analysis, found, evidence)
-        if await in_thread(_hopeful, kb, analysis, evidence, drafting):
+        if await in_thread(worth_writing, kb, analysis, evidence, drafting):
             how = await in_thread(_writers, kb, turn.question, analysis)
             async for token in write(kb, analysis, evidence, drafting, how):
                 yield token
             yield clock.lap("draft", len(drafting.written.claims) if drafting.written else 0)
-        verified = await in_thread(_verify, kb, analysis, found, evidence, drafting)
+        verified = await in_thread(verified_draft, kb, analysis, found, evidence, drafting)
         yield clock.lap("verification", len(verified.checked))
         reply = await in_thread(_deliver, kb, turn.question, analysis, evidence, verified)
     parts.append(Part(analysis=analysis, found=found, reply=reply))
@@ -166,6 +169,14 @@ async def final(events: AsyncIterator[Event]) -> Answer:
 
 
 # --- the stages ------------------------------------------------------------------------------
+
+
+def _asked(kb: KnowledgeBase, turn: Opened) -> Sequence[str]:
+    """The questions in the question; one, where an expert put the answer to all of it right."""
+    text = turn.question.text
+    parts = questions_in(text)
+    several = len(parts) > 1 and kb.settings.features.corrections
+    return [text] if several and corrections(kb, text, turn.question.filters.collections) else parts
 
 
 def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary) -> Opened:
@@ -194,74 +205,15 @@ def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:
     return Writers(similar_questions=past, models=asked.models)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Verified:
-    """A draft with a verdict for each claim, what its sources dispute, and how sure it is."""
-
-    written: Written | None
-    disputes: tuple[Dispute, ...] = ()
-    checked: Sequence[Checked]
-    sure: Confidence
-
-
-def _verify(
-    kb: KnowledgeBase,
-    analysis: Analysis,
-    found: Found,
-    evidence: Sequence[Evidence],
-    drafting: Drafting,
-) -> _Verified:
-    """Add what the sources dispute, check each sentence, and say how sure the answer is."""
-    written = drafting.written
-    disputes: tuple[Dispute, ...] = ()
-    checked: list[Checked] = []
-    if written is not None:
-        written, disputes = with_disputes(analysis, evidence, written, drafting.readings)
-        checked = check_claims(
-            written.claims,
-            evidence,
-            kb.lexical if drafting.reader_failed else kb.checker,
-            voices=analysis.voices,
-            reader=kb.reader,
-            most=kb.settings.reader.most,
-        )
-    caps = misses(analysis, evidence, [item.claim for item in checked])
-    known = ((LIMIT_LEFT_OUT, found.relaxed), (DISPUTED, disputes))
-    features = features_of(
-        analysis,
-        heard(evidence, analysis.voices),
-        [item.verdict for item in checked],
-        kb.lexical,
-        written.similarity if written and written.similarity else None,
-        drafting.readings,
-    )
-    sure = judge(
-        features,
-        **scale_of(kb),
-        model_claim=written.model_claim if written else None,
-        caps=[*caps, *(cap for cap, applies in known if applies)],
-    )
-    return _Verified(written=written, disputes=disputes, checked=checked, sure=sure)
-
-
-def _hopeful(
-    kb: KnowledgeBase, analysis: Analysis, evidence: Sequence[Evidence], drafting: Drafting
-) -> bool:
-    """Whether anything is written at all. Without a model nothing is lost by trying."""
-    if kb.model is None or not evidence:
-        return bool(evidence)
-    heard_now = heard(evidence, analysis.voices)
-    features = features_of(analysis, heard_now, (), kb.lexical, None, drafting.readings)
-    return hopeful(features, **scale_of(kb))
-
-
 def _told(kb: KnowledgeBase, analysis: Analysis, found: AggregateResult) -> Reply:
     sure = of_catalogue(found.method or found.kind, notes_of(analysis, found), found.certainty)
     return replace(tell(kb, found), sure=sure)
 
 
 def _given_again(kb: KnowledgeBase, asked: Question, analysis: Analysis, before: Before) -> Reply:
-    verified = _Verified(written=before.written, checked=before.checked, sure=before.sure)
+    verified = Verified(
+        written=before.written, checked=before.checked, sure=before.sure, own=before.own
+    )
     return _deliver(kb, asked, analysis, before.evidence, verified)
 
 
@@ -270,20 +222,23 @@ def _deliver(
     question: Question,
     analysis: Analysis,
     evidence: Sequence[Evidence],
-    verified: _Verified,
+    verified: Verified,
 ) -> Reply:
     """The cited text of what may be shown, or the reply that the material does not answer."""
     written, checked = verified.written, verified.checked
     asked = Deliverable.by(kb.settings.citations, question.strict, voices=bool(analysis.voices))
-    kept = [item for item in checked if asked.holds(item)]
-    text, kept = pruned(written.text if written else "", checked, kept)
+    held = [item for item in checked if asked.holds(item)]
+    fit = unflagged(kb, held, verified.own)
+    text, kept = pruned(written.text if written else "", checked, fit)
+    notes = flagged_note(len(held) - len(fit))
     if verified.sure.band == "none" or written is None or not kept:
         near = None if analysis.voices else nearest(kb, written, kept, evidence, verified.sure)
-        return replace(no_data(analysis, evidence, near), sure=declined(verified.sure))
+        return replace(no_data(analysis, evidence, near), sure=declined(verified.sure), notes=notes)
     cited = cite(kb, text, kept, evidence)
     reply = deliver(cited, written, analysis, evidence, verified.sure)
     return replace(
         reply,
+        notes=notes,
         conflicts=(*written.conflicts, *settled(verified.disputes, reply.sentences)),
         dropped_sentences=len(checked) - len(kept) + written.withheld,
         repaired_citations=sum(item.repaired for item in kept),
@@ -316,7 +271,7 @@ def _assemble(
         premises=reply.premises,
         related=reply.related,
         suggestions=reply.readings,
-        notes=(*turn.notes, *notes_of(analysis, found)),
+        notes=(*turn.notes, *notes_of(analysis, found), *reply.notes),
         relaxed=tuple(one.value for one in found.relaxed),
         limits=limits_of(analysis, found.relaxed),
         failures=(*turn.failures, *found.failures),

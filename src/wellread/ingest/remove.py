@@ -214,6 +214,7 @@ def _remove(
             kb.catalogue.forgetting.collection(collection)
     purged, found = _prove(kb, wanted, () if whole else sorted(concerned)) if prove else (None, ())
     after = kb.catalogue.integrity.row_counts()
+    kb.catalogue.expiry.sweep()
     counts = {table: count - after[table] for table, count in before.items()} | {INDEX_ROWS: rows}
     return RemoveReport(
         sources=tuple(uris),
@@ -242,6 +243,7 @@ def _take_out(
         rows = index.remove(gone)
         kb.catalogue.settle(gone)
         kb.catalogue.forgetting.words(texts)
+        kb.catalogue.feedback.forget(texts)
     return len(gone), rows
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import (
+    BEFORE,
     EXTRACTIVE,
     NOBODY,
     Answer,
@@ -20,6 +21,7 @@ from wellread.answers import (
 )
 from wellread.ask.answer import answer, final
 from wellread.ask.deliver.cite import CitedText
+from wellread.ask.deliver.reply import flagged_note
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -206,6 +208,11 @@ def _told(facet: Facet, drafts: Mapping[str, SectionDraft]) -> bool:
 def _summary(kb: KnowledgeBase, material: Material, report: ReportPage) -> None:
     """The quick answer; where there is none, the best sentences, each of another facet."""
     quick = material.quick
+    if (
+        quick is not None and quick.answered_by == BEFORE
+    ):  # an expert's word: no model's is put first
+        summary_of_answer(report, quick)
+        return
     if material.summary is not None and material.summary.checked:
         report.add(material.summary)
         return
@@ -258,6 +265,7 @@ def _answer(
         ),
         *material.planned.failures,
         *((warning,) if warning else ()),
+        *flagged_note(report.flagged),
     )
     unused = [
         Related(kind="document", title=one.title, id=one.id, reason="read and not cited")

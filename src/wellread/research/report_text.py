@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Conflict, Evidence
 from wellread.ask.deliver.cite import CitedText, add_draft, styled
-from wellread.ask.deliver.prune_draft import pruned
+from wellread.ask.deliver.prune_draft import pruned, unflagged
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
@@ -38,6 +38,7 @@ class ReportPage:
     summary: Span = field(default_factory=lambda: Span(start=0, end=0))
     conflicts: tuple[Conflict, ...] = ()
     dropped: int = 0
+    flagged: int = 0  # sentences that an expert flagged as harmful, and that were left out
 
     def heading(self, title: str) -> int:
         """Begin a part; where it begins."""
@@ -47,12 +48,17 @@ class ReportPage:
         return start
 
     def add(self, draft: SectionDraft) -> None:
-        """Put in a draft."""
-        used = {item.verdict.key for item in draft.checked}
-        used.update(key for item in draft.checked for key in item.claim.keys)
+        """Put in a draft, without what an expert flagged as harmful."""
+        fit = unflagged(self.kb, draft.checked)
+        lost = len(draft.checked) - len(fit)
+        text, kept = pruned(draft.text, draft.checked, fit)
+        used = {item.verdict.key for item in kept}
+        used.update(key for item in kept for key in item.claim.keys)
         pieces = [piece for piece in self.evidence if piece.key in used]
-        add_draft(self.page, draft.text, draft.checked, pieces)
-        self.dropped += draft.removed
+        if kept:
+            add_draft(self.page, text, kept, pieces)
+        self.dropped += draft.removed + lost
+        self.flagged += lost
 
     def section(self, facet: Facet, draft: SectionDraft | None) -> None:
         """The part of one facet; "nothing was found" where no sentence of it is borne out."""

@@ -96,6 +96,7 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         f"{date.today()} {datetime.now(UTC).date()}",
         *(f"{one.collection} {one.stamp}" for one in words),
         kb.catalogue.answer_cache.stamp([one.collection for one in words]),
+        kb.catalogue.feedback.stamp(),
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from wellread.answers import Checked
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask_settings import CitationSettings
+from wellread.kb import KnowledgeBase
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(?:\s|\Z)|\s*(?:\*\*[^*\n]+\*\*:?|__[^_\n]+__:?)\s*\Z")
 _MARKS = re.compile(r"[\s>*+•‣▪\-_|:.)\]\[\d]*")
@@ -35,6 +37,21 @@ class Deliverable:
         cites = bool(item.claim.keys or (item.verdict.key and item.verdict.source))
         doubted = not item.verdict.name.supports and (self.strict or (self.voices and cites))
         return not doubted and (cites or not self.required)
+
+
+def unflagged(
+    kb: KnowledgeBase, items: Sequence[Checked], own: Collection[str] = ()
+) -> list[Checked]:
+    """Those that say nothing that an expert flagged as harmful, alone or with their neighbours.
+
+    Args:
+        own: sentences by which an expert puts right what they flagged themselves.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    harmful = flagged_sentences(kb).places([item.claim.text for item in items])
+    return [item for at, item in enumerate(items) if at not in harmful or item.claim.text in own]
 
 
 def pruned(

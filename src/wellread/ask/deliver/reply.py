@@ -25,6 +25,7 @@ from wellread.answers import (
 from wellread.ask.deliver.cite import CitedText, cite
 from wellread.ask.deliver.false_presuppositions import premises
 from wellread.ask.deliver.told_days import told_day
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.answer_kind import LACKING, lacking
 from wellread.ask.understand.question_parts import parts_of
@@ -84,6 +85,7 @@ class Reply:
     conflicts: tuple[Conflict, ...] = ()
     premises: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()  # questions to ask next
+    notes: tuple[str, ...] = ()  # what became of it on the way out
     related: tuple[Related, ...] = ()
     table: Table | None = None
     repaired_citations: int = 0
@@ -97,6 +99,48 @@ def notes_of(analysis: Analysis, found: Found) -> tuple[str, ...]:
         for one in found.relaxed
     )
     return tuple(dict.fromkeys((*analysis.respelt, *left_out, *found.failures, *found.notes)))
+
+
+def flagged_note(count: int) -> tuple[str, ...]:
+    """The note on sentences that were left out; none where nothing was."""
+    if not count:
+        return ()
+    which = "1 sentence was" if count == 1 else f"{count} sentences were"
+    what = "it" if count == 1 else "them"
+    return (f"{which} left out: an expert flagged {what} as harmful",)
+
+
+def beside_unflagged(kb: KnowledgeBase, reply: Reply) -> Reply:
+    """The reply with nothing beside its text that says what an expert flagged as harmful.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    flagged = flagged_sentences(kb)
+    if not flagged:
+        return reply
+    table = reply.table
+    if table is not None:
+        fine = [place for place, row in enumerate(table.rows) if not any(map(flagged.holds, row))]
+        documents = table.documents
+        table = replace(
+            table,
+            rows=tuple(table.rows[place] for place in fine),
+            documents=tuple(documents[place] for place in fine if place < len(documents)),
+        )
+    conflicts = [
+        replace(one, views=tuple(view for view in one.views if not flagged.holds(view.text)))
+        for one in reply.conflicts
+        if not flagged.holds(one.about)
+    ]
+    return replace(
+        reply,
+        table=table,
+        conflicts=tuple(conflicts),
+        data_gaps=flagged.free(reply.data_gaps),
+        premises=flagged.free(reply.premises),
+        readings=flagged.free(reply.readings),
+    )
 
 
 def deliver(

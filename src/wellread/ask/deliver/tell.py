@@ -9,7 +9,8 @@ from dataclasses import replace
 from wellread.answers import CATALOGUE, Table, Verdict, VerdictName
 from wellread.ask.aggregate.queries.result import AggregateKind, AggregateResult, Place, Row
 from wellread.ask.deliver.cite import CitedText, Source
-from wellread.ask.deliver.reply import Reply
+from wellread.ask.deliver.reply import Reply, flagged_note
+from wellread.ask.retrieve.learned.flagged_sentences import flagged_sentences
 from wellread.errors import StoreError
 from wellread.kb import KnowledgeBase
 from wellread.locators import Marks
@@ -32,14 +33,18 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
     The verdict of its sentences is by the method ``catalogue``: they were counted, not read. A row
     whose quotations do not say it is not called supported by them.
     """
-    shown = result.rows[:SHOWN_ROWS]
+    flagged = flagged_sentences(kb)
+    lines = [_line(row, result.columns) for row in result.rows[:SHOWN_ROWS]]
+    harmful = flagged.places(lines)
+    shown = [row for at, row in enumerate(result.rows[:SHOWN_ROWS]) if at not in harmful]
     sources = _sources(kb, shown, result)
     verdict = Verdict(name=VerdictName.SUPPORTED, method=CATALOGUE, score=1.0, reason=result.method)
     unread = replace(
         verdict, name=VerdictName.NOT_CHECKED, reason=f"{FROM_METADATA}: {result.method}"
     )
     page = CitedText(kb)
-    if result.sentence:
+    summed_up = result.sentence and not flagged.holds(result.sentence)
+    if summed_up:
         page.say(result.sentence, verdict, ())
     between = " " if result.kind == "text" else "\n- "
     for row in shown:
@@ -47,8 +52,8 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         cited = [sources[known] for known in _cited(row) if known in sources]
         says = row.shown and (result.kind == "text" or not cited or _says(row, cited, result.kind))
         page.say(_line(row, result.columns), verdict if says else unread, cited)
-    if len(result.rows) > len(shown):
-        page.text += f"\n\n{len(result.rows) - len(shown):,} more are in the table."
+    if len(result.rows) > SHOWN_ROWS:
+        page.text += f"\n\n{len(result.rows) - SHOWN_ROWS:,} more are in the table."
     return Reply(
         text=page.text,
         by=CATALOGUE,
@@ -56,6 +61,7 @@ def tell(kb: KnowledgeBase, result: AggregateResult) -> Reply:
         citations=tuple(page.citations),
         data_gaps=(result.gap or result.sentence,) if result.absent else (),
         table=_table(result) if result.kind != "text" else None,
+        notes=flagged_note(len(harmful) + (bool(result.sentence) and not summed_up)),
     )
 
 

@@ -3,7 +3,8 @@
 The nearest passages of past questions are candidates; what counts is question against question,
 since a passage holds the answer too. A past follow-up is compared in words that need no earlier
 turn. A judgement expires when a source that it rests on has changed since: it is shown as
-expired, and no prompt holds it.
+expired, and no prompt holds it. Past questions come with the sources (``qa`` documents), or were
+asked here and judged since (``learned``).
 """
 
 from __future__ import annotations
@@ -13,19 +14,30 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from wellread.ask.retrieve.same_question import differs, same
+from wellread.ask.retrieve.learned.flagged_sentences import (
+    NOTHING_FLAGGED,
+    FlaggedSentences,
+    flagged_sentences,
+)
+from wellread.ask.retrieve.learned.question_lines import judgement, question_lines
+from wellread.ask.retrieve.learned.rated_questions import (
+    RatedAnswer,
+    past_question,
+    rated_answers,
+)
+from wellread.ask.retrieve.same_question import LEAST, differs, same
 from wellread.ask.retrieve.search import search
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import StoredPastQuestion
-from wellread.types import DocumentFacts, Filters, PastQuestion, SentenceFeedback
+from wellread.store.catalogue.learning.expiry import corrects
+from wellread.types import DocumentFacts, Filters, PastQuestion
 
 Comparison = Literal["lt", "lte", "eq"]
 
 CANDIDATES = 64  # past questions, nearest by passage, that are compared word for word
-ANSWER_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +67,41 @@ class SimilarQuestion:
         similarity: cosine of the two questions.
         expired: why its feedback counts no more, in words; empty while it does.
         sources: the documents that its citations name, as far as they are there.
+        document: that it came in; None when it was asked here.
+        rated: the answer that was given here, with an expert's word; None when it came with a
+            document.
     """
 
-    document: DocumentFacts
     past: PastQuestion
     similarity: float
     expired: str = ""
     sources: tuple[str, ...] = ()
+    document: DocumentFacts | None = None
+    rated: RatedAnswer | None = None
+
+    @property
+    def id(self) -> str:
+        """Of the document that it came in, else of the feedback."""
+        if self.document is not None:
+            return self.document.id
+        return self.rated.given.id if self.rated else ""
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """Those that what it says comes from."""
+        if self.document is not None:
+            return (self.document.collection,)
+        return self.rated.collections if self.rated else ()
+
+    @property
+    def correction(self) -> str:
+        """What the expert says that the answer, or sentences of it, should say instead."""
+        given = self.rated.given if self.rated else None
+        if given is None:
+            return ""
+        return given.correction or " ".join(
+            one.correction for one in given.sentences if one.correction
+        )
 
 
 def like(kb: KnowledgeBase, collections: tuple[str, ...] = ()) -> Like:
@@ -87,10 +127,10 @@ def similar_questions(kb: KnowledgeBase, question: str, wanted: Like) -> list[Si
     """
     if wanted.most == 0 or not question.strip():
         return []
-    near = _near(kb, question, wanted)
+    near = [*_compared(kb, question, _near(kb, question, wanted)), *_own(kb, question, wanted)]
     found: list[SimilarQuestion] = []
     room = wanted.most
-    for one in _compared(kb, question, near):
+    for one in sorted(near, key=lambda each: (-each.similarity, each.id)):
         if one.similarity < wanted.threshold or not room:
             break
         found.append(one)
@@ -117,11 +157,38 @@ def asked_before(
         if (one.stored.past.score or 0) >= rating and not differs(question, one.alone)
     ]
     asked = {one.document.id: one.alone for one in near}
-    return [
+    found = [
         one
         for one in _compared(kb, question, near)
-        if same(question, asked[one.document.id], one.similarity)
+        if same(question, asked[one.id], one.similarity)
     ]
+    own = _own(kb, question, Like(threshold=LEAST, collections=collections))
+    found += [
+        one
+        for one in own
+        if same(question, one.past.question, one.similarity) and _rated_well(kb, one, rating)
+    ]
+    return sorted(found, key=lambda one: (-one.similarity, one.id))
+
+
+def corrections(
+    kb: KnowledgeBase, question: str, collections: tuple[str, ...]
+) -> list[RatedAnswer]:
+    """The answers to the same question that experts put right, the last word first.
+
+    Those that have expired are left out.
+
+    Raises:
+        FingerprintError, StoreError, ModelError: as ``similar_questions``.
+    """
+    found = [
+        rated
+        for rated in rated_answers(kb, question, LEAST, collections)
+        if corrects(rated.given)
+        and not rated.given.expired
+        and same(question, rated.given.question, rated.similarity)
+    ]
+    return sorted(found, key=lambda one: (one.given.updated_at, one.given.id), reverse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +223,30 @@ def _near(kb: KnowledgeBase, question: str, wanted: Like) -> list[_Near]:
     ]
 
 
+def _own(kb: KnowledgeBase, question: str, wanted: Like) -> Iterator[SimilarQuestion]:
+    """Those that were asked here, the most similar first."""
+    for rated in rated_answers(kb, question, wanted.threshold, wanted.collections):
+        past = past_question(rated)
+        told = corrects(rated.given) or _usable(past)
+        spoken = {one.language for one in rated.documents}
+        if told and _rated(past, wanted) and (not wanted.language or wanted.language in spoken):
+            yield SimilarQuestion(
+                past=past,
+                similarity=rated.similarity,
+                expired=rated.given.expired,
+                sources=tuple(one.id for one in rated.documents),
+                rated=rated,
+            )
+
+
+def _rated_well(kb: KnowledgeBase, one: SimilarQuestion, rating: int) -> bool:
+    """Whether everybody who rated the answer found it good, and nobody put it right."""
+    known = one.rated.given.answer_id if one.rated else ""
+    judged = [each for each in kb.catalogue.feedback.of_answers([known])[known] if not each.expired]
+    scores = [each.score for each in judged if each.score is not None]
+    return bool(scores) and min(scores) >= rating and not any(map(corrects, judged))
+
+
 def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterator[SimilarQuestion]:
     """Question against question, the most similar first."""
     if not near:
@@ -183,59 +274,26 @@ def verified_similar(kb: KnowledgeBase, question: str, collections: tuple[str, .
     """
     if not kb.settings.features.similar_questions:
         return ""
-    return formatted(similar_questions(kb, question, like(kb, collections)))
+    found = similar_questions(kb, question, like(kb, collections))
+    return formatted(found, flagged_sentences(kb))
 
 
-def formatted(found: Iterable[SimilarQuestion]) -> str:
-    """The past questions as a prompt shows them; expired ones are left out. No hits: empty."""
-    return "\n\n".join("\n".join(_lines(one.past)) for one in found if not one.expired)
+def formatted(found: Iterable[SimilarQuestion], flagged: FlaggedSentences = NOTHING_FLAGGED) -> str:
+    """The past questions as a prompt shows them; expired ones are left out. No hits: empty.
 
-
-def _lines(past: PastQuestion) -> list[str]:
-    # Every field on a line of its own: a field cannot pose as the next one.
-    lines = [f"Q: {_flat(past.question)}"]
-    if past.flow:
-        lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
-    lines.append(f"A: {_cut(_flat(past.answer))}")
-    if past.score is not None:
-        lines.append(f"Score: {past.score}/100")
-    judged = [
-        f"- Sentence {number}: {said}"
-        for number, sentence in enumerate(past.sentences, 1)
-        if (said := _judgement(sentence))
-    ]
-    if judged:
-        lines += ["Feedback:", *judged]
-    link = past.expert_citation_url or past.citation_url
-    if link:
-        lines.append(f"Citation: {_flat(link)}")
-    return lines
-
-
-def _judgement(sentence: SentenceFeedback) -> str:
-    parts = [f"{sentence.score}/100"] if sentence.score is not None else []
-    parts += [_flat(sentence.explanation)] if sentence.explanation.strip() else []
-    parts += ["harmful: true"] if sentence.harmful else []
-    parts += ["content issue: true"] if sentence.content_issue else []
-    return "; ".join(parts)
-
-
-def _cut(text: str) -> str:
-    """At most about 400 characters, whole words, with an ellipsis when something is missing."""
-    if len(text) <= ANSWER_CHARACTERS:
-        return text
-    head = text[:ANSWER_CHARACTERS]
-    whole = head.rsplit(" ", 1)[0] if text[ANSWER_CHARACTERS] != " " else head
-    return whole.rstrip(" ,;:") + "…"
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    Args:
+        flagged: sentences that are not shown, though the judgement of them is.
+    """
+    return "\n\n".join(
+        "\n".join(question_lines(one.past, one.correction, flagged))
+        for one in found
+        if not one.expired
+    )
 
 
 def _usable(past: PastQuestion) -> bool:
     """Whether there is an answer, and an expert's word on it."""
-    judged = past.score is not None or any(_judgement(sentence) for sentence in past.sentences)
+    judged = past.score is not None or any(judgement(sentence) for sentence in past.sentences)
     return bool(past.answer.strip()) and judged
 
 

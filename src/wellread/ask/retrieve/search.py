@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from wellread.ask.retrieve import ranking
+from wellread.ask.retrieve.learned.source_ratings import Ratings, source_ratings
 from wellread.ask.retrieve.ranking import Fused
 from wellread.ask.retrieve.retrieval import RankedEntry, SearchTrace
 from wellread.config import RetrievalSettings
@@ -80,7 +81,12 @@ def look(
         parts = kb.live()
         try:
             lists = _candidates(parts, text, filters, mode, max(settings.candidates, limit))
-            closer = _Closer(text=text, share=_closer_share(settings, mode), reader=kb.lexical)
+            closer = _Closer(
+                text=text,
+                share=_closer_share(settings, mode),
+                reader=kb.lexical,
+                ratings=source_ratings(kb),
+            )
             hits = _hits(kb, _fuse(lists, settings, mode), limit, closer)
         except StoreError:
             if kb.live() is parts:
@@ -178,11 +184,14 @@ def _shown(lists: dict[str, list[Candidate]]) -> tuple[tuple[str, tuple[RankedEn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Closer:
-    """How much of a score is the closeness of the passage's words to those of ``text``."""
+    """What changes the scores of the joined list: how close the words of ``text`` stand in a
+    passage, by its share of the score; then what experts said of the sources.
+    """
 
     text: str
     share: float
     reader: Ranking
+    ratings: Ratings
 
 
 def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer) -> list[Hit]:
@@ -190,18 +199,19 @@ def _hits(kb: KnowledgeBase, fused: Sequence[Fused], limit: int, closer: _Closer
     hits: list[Hit] = []
     # Nearly all candidates are live, so a second look beyond the first few is rare.
     step = max(limit, CLOSER_LOOKED) if closer.share else limit
+    fused = fused if closer.share else _rated(fused, closer.ratings)
     for start in range(0, len(fused), step):
         part = fused[start : start + step]
         passages = kb.catalogue.live_passages([item.candidate.passage_id for item in part])
         if start == 0 and closer.share:
-            part = _closest_first(part, passages, closer)
+            part = _rated(_closest_first(part, passages, closer), closer.ratings)
         live = [item for item in part if item.candidate.passage_id in passages]
         live = live[: limit - len(hits)]
         facts = kb.catalogue.facts({item.candidate.document_id for item in live})
         for item in live:
             document = facts.get(item.candidate.document_id)
             if document and document.version == item.candidate.version:
-                hits.append(_hit(item, passages[item.candidate.passage_id], document))
+                hits.append(_hit(item, passages[item.candidate.passage_id], document, closer))
         if len(hits) >= limit:
             break
     return hits
@@ -242,11 +252,26 @@ def _closest_first(
     return [*best, *rest]
 
 
-def _hit(item: Fused, passage: Passage, document: DocumentFacts) -> Hit:
+def _rated(fused: Sequence[Fused], ratings: Ratings) -> list[Fused]:
+    """The candidates, best first, once experts' marks on their sources have changed the scores."""
+    if not ratings:
+        return list(fused)
+    weighed = [
+        replace(item, score=item.score * rating.factor)
+        if (rating := ratings.get(item.candidate.document_id))
+        else item
+        for item in fused
+    ]
+    return sorted(weighed, key=lambda item: (-item.score, item.candidate.passage_id))
+
+
+def _hit(item: Fused, passage: Passage, document: DocumentFacts, closer: _Closer) -> Hit:
+    rating = closer.ratings.get(document.id)
     return Hit(
         passage=passage,
         document=document,
         score=item.score,
         ranks=item.ranks,
         similarity=next((place.score for place in item.ranks if place.name == VECTOR), None),
+        marked=rating.label if rating else "",
     )

@@ -40,13 +40,17 @@ RECORD = "past"  # the key of the past question itself
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """The past answer, checked, with the evidence that it rests on and what to say of it."""
+    """The past answer, checked, with the evidence that it rests on and what to say of it.
+
+    ``own``: sentences by which an expert puts right what they flagged as harmful themselves.
+    """
 
     written: Written
     checked: Sequence[Checked]
     evidence: list[Evidence]
     sure: Confidence
     note: str
+    own: frozenset[str] = frozenset()
 
 
 def answered_before(kb: KnowledgeBase, analysis: Analysis) -> Before | None:
@@ -90,13 +94,15 @@ def sentences_of(past: PastQuestion, least: int) -> list[str]:
 def _evidence(kb: KnowledgeBase, filters: Filters, similar: SimilarQuestion) -> list[Evidence]:
     """What the sources of the past answer say that is nearest to it."""
     named = similar.sources
+    if similar.rated is not None and not named:
+        return []
     if filters.document_ids:
         named = tuple(known for known in named if known in filters.document_ids)
         if not named and similar.sources:
             return []
     limits = replace(
         filters,
-        collections=(similar.document.collection,),
+        collections=filters.collections or similar.collections,
         document_ids=named or filters.document_ids,
         kinds=tuple(kind for kind in filters.kinds if kind != "qa") or SOURCE_KINDS,
     )
@@ -156,13 +162,7 @@ def _before(
 ) -> Before:
     past = similar.past
     rating = past.score or 0
-    hits = search(
-        kb,
-        past.question,
-        Filters(collections=(similar.document.collection,), document_ids=(similar.document.id,)),
-        limit=1,
-    )
-    record = [replace(piece, key=RECORD) for piece in pack(kb, hits)]
+    record = _record(kb, similar)
     *others, last = held
     keys = (*last.claim.keys, *(piece.key for piece in record))
     held = [*others, replace(last, claim=replace(last.claim, keys=keys))]
@@ -178,6 +178,16 @@ def _before(
         ),
         note=f"answered before, rated {rating} of 100 by an expert: “{_line(past.question)}”",
     )
+
+
+def _record(kb: KnowledgeBase, similar: SimilarQuestion) -> list[Evidence]:
+    """The past question itself, where it is a document that can be cited."""
+    document = similar.document
+    if document is None:
+        return []
+    limits = Filters(collections=(document.collection,), document_ids=(document.id,))
+    hits = search(kb, similar.past.question, limits, limit=1)
+    return [replace(piece, key=RECORD) for piece in pack(kb, hits)]
 
 
 def _line(text: str) -> str:

@@ -172,6 +172,21 @@ def of_expert(rating: int, *, whole: bool, threshold: float) -> Confidence:
     )
 
 
+def of_correction(*, whole: bool, threshold: float) -> Confidence:
+    """What an expert put right, on the place that they gave, is as sure as what is counted.
+
+    Args:
+        whole: whether the checker finds each sentence at its place.
+    """
+    found = CATALOGUE_SURE if whole else HIGH
+    held = "its source says so" if whole else "its source has not changed since"
+    return Confidence(
+        score=found,
+        band=_band(found, threshold),
+        reasoning=f"an expert put the answer to the same question right, and {held}",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
     """A logistic regression: the log odds are ``bias`` and each feature times its weight."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from anyio import to_thread
 
 from wellread.answers import EXTRACTIVE, Claim, Conflict, Evidence, TokenEvent, Usage
+from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.write.extract import Material, extract
 from wellread.ask.write.parse_draft import VisibleStream, parse_draft
@@ -139,7 +140,8 @@ async def write(
                 continue
             name = model.identity
             about = await to_thread.run_sync(source_facts, kb, evidence)
-            asked = _Asked(analysis, evidence, how.similar_questions, about)
+            flagged = await to_thread.run_sync(flagged_sentences, kb)
+            asked = _Asked(analysis, evidence, how.similar_questions, about, flagged)
             async for event in _by_model(model, asked, drafting):
                 yield event
             break
@@ -170,6 +172,7 @@ class _Asked:
     evidence: Sequence[Evidence]
     similar: str
     about: SourceFacts
+    flagged: FlaggedSentences
 
 
 async def _by_model(
@@ -178,7 +181,8 @@ async def _by_model(
     analysis, evidence, similar, about = asked.analysis, asked.evidence, asked.similar, asked.about
     prompt = build_prompt(analysis, evidence, similar_questions=similar, about=about)
     guard = guard_of(analysis, evidence, similar_questions=similar, about=about)
-    visible = VisibleStream(guard)
+    # The draft itself keeps what is flagged, so that what is left out can be counted and told.
+    visible = VisibleStream(guard.also(asked.flagged.holds))
     reply: list[str] = []
     usage = ModelUsage(model=model.identity)
     async with aclosing(model.stream(prompt)) as pieces:

@@ -173,7 +173,8 @@ class StoryReport:
 
 
 def finish_run(kb: KnowledgeBase, collection: str) -> None:
-    """Bring what joins documents up to date: who names whom, and what belongs to one story.
+    """Bring what joins documents up to date: who names whom, what belongs to one story, and which
+    feedback counts still.
 
     Cheap when nothing changed; safe to kill, since the next run takes up what is left.
 
@@ -185,6 +186,7 @@ def finish_run(kb: KnowledgeBase, collection: str) -> None:
     stories = refresh(kb, collection)
     if linked.scanned or stories.documents or stories.told:
         kb.catalogue.answer_cache.joined(collection)  # answers before it knew less
+    kb.catalogue.expiry.sweep()
 
 
 def refresh(kb: KnowledgeBase, collection: str) -> StoryReport:

@@ -8,6 +8,7 @@ from wellread.serve.api import (
     gaps_api,
     material_api,
     metrics_api,
+    notices_api,
     query_api,
     research_api,
     stored_api,
@@ -24,5 +25,6 @@ API_ROUTERS = tuple(
         feedback_api,
         gaps_api,
         metrics_api,
+        notices_api,
     )
 )

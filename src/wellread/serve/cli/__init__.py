@@ -64,6 +64,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "sessions": "Conversations: list, show, remove.",
     },
     "learning.feedback_cli": {"feedback": "Rate answers and their sentences; lists and files."},
+    "learning.notices_cli": {
+        "notices": "Show what you should know: corrections expired, questions answered since."
+    },
     "graph_cli": {
         "entity": "Show an entity: facts, relations, and who names it.",
         "entities": "List entities by type.",

@@ -31,6 +31,7 @@ from wellread.serve.features.job_views import (
     print_jobs,
 )
 from wellread.serve.features.learning.gap_print import tell_reasked
+from wellread.serve.features.learning.notice_bodies import told_in_a_line
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
 
@@ -104,7 +105,10 @@ def stats(context: typer.Context) -> None:
     terminal = terminal_of(context)
     with terminal.open_current() as kb:
         body = reports.holdings_body(kb)
+        waiting = told_in_a_line(kb)
     terminal.show(body, reports.print_holdings)
+    if waiting and not terminal.json:
+        terminal.out.print(waiting, style="yellow")
 
 
 @app.command()

@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences, flagged_sentences
+from wellread.ask.retrieve.learned.question_lines import without_flagged
 from wellread.ask.retrieve.past_questions import (
     Comparison,
     Like,
@@ -223,9 +225,15 @@ class SentenceJudgementBody(Body):
 
 
 class SimilarQuestionBody(Body):
-    """A past question; ``expired`` says why its feedback counts no more, and is empty else."""
+    """A past question; ``expired`` says why its feedback counts no more, and is empty else.
+
+    It came in a document, or is an answer given here (``answer_id``), which an expert may have put
+    right (``correction``).
+    """
 
     document_id: str
+    answer_id: str
+    correction: str
     collection: str
     similarity: float
     question: str
@@ -278,17 +286,26 @@ def similar_body(kb: KnowledgeBase, question: str, wanted: Like) -> SimilarBody:
     """
     if not question.strip():
         raise RequestError("the question is empty", hint="give the question to compare with")
-    found = similar_questions(kb, question, wanted)
+    found, flagged = similar_questions(kb, question, wanted), flagged_sentences(kb)
     return SimilarBody.of(
         question=question,
-        results=[_similar_question(one) for one in found],
-        prompt=formatted(found),
+        results=[_similar_question(one, flagged) for one in found],
+        prompt=formatted(found, flagged),
     )
 
 
-def _similar_question(one: SimilarQuestion) -> SimilarQuestionBody:
+def _similar_question(one: SimilarQuestion, flagged: FlaggedSentences) -> SimilarQuestionBody:
+    document, rated = one.document, one.rated
     return SimilarQuestionBody.of(
-        one, one.past, one.document, document_id=one.document.id, feedback=one.past.sentences
+        one,
+        one.past,
+        document_id=document.id if document else "",
+        answer_id=rated.given.answer_id if rated else "",
+        collection=next(iter(one.collections), ""),
+        language=document.language if document else "",
+        answer=without_flagged(one.past.answer, flagged),
+        correction=without_flagged(one.correction, flagged),
+        feedback=one.past.sentences,
     )
 
 
@@ -314,5 +331,7 @@ def print_similar(console: Console, body: SimilarBody) -> None:
         link = one.expert_citation_url or one.citation_url
         if link:
             console.print(Text(f"  {harmless(link)}", style="dim"), soft_wrap=True)
+        if one.correction and not one.expired:
+            console.print(Text(f"Corrected: {harmless(one.correction)}", style="green"))
         if one.expired:
             console.print(Text(f"Expired: {harmless(one.expired)}", style="yellow"))

@@ -31,6 +31,7 @@ from wellread.store.catalogue.learning import gap_records
 from wellread.store.catalogue.learning.answer_figures import AnswerFigures
 from wellread.store.catalogue.learning.calibration_records import Calibrations
 from wellread.store.catalogue.learning.counter_records import CounterRecords
+from wellread.store.catalogue.learning.expiry import Expiry
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
 from wellread.store.catalogue.learning.notices import Notices
@@ -66,6 +67,7 @@ class Catalogue(CataloguePart):
         self.sessions = Sessions(database)
         self.research = ResearchRuns(database)
         self.feedback = FeedbackRecords(database)
+        self.expiry = Expiry(database)
         self.notices = Notices(database)
         self.facts_of_answers = AnswerFacts(database)
         self.figures = AnswerFigures(database)

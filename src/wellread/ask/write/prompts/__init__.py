@@ -79,7 +79,8 @@ def guard_of(
     fence = _fence(analysis, evidence, similar_questions)
     said = [*_named(analysis), *said_in(evidence, about)]
     # What was asked and answered before may be said again, what experts noted is for the model.
-    asked = [line for line in similar_questions.split("\n") if line.startswith(("Q: ", "A: "))]
+    free = ("Q: ", "A: ", "Correction: ")
+    asked = [line for line in similar_questions.split("\n") if line.startswith(free)]
     rules = _rules(analysis, fence, _safe(similar_questions, fence).strip())
     return Guard(rules, fence, [analysis.question, *asked, *said])
 

@@ -14,7 +14,8 @@ given:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from wellread.text.sentences import sentence_spans
@@ -55,6 +56,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = ".,;:!?)]}»”’*_"
+_MARKER = re.compile(r"\[[^\]\n]*\]")  # of a citation
 REMOVED = "(link removed)"
 
 
@@ -77,6 +79,7 @@ class Guard:
     """
 
     def __init__(self, rules: str, fence: str, given: Iterable[str]) -> None:
+        self._flagged: Callable[[str], bool] = lambda _: False
         self._fence = fence.casefold()
         self._given = "\n".join(given)
         self._secret = frozenset(_shingles(rules)) - frozenset(_shingles(self._given))
@@ -84,6 +87,12 @@ class Guard:
         self._lines = frozenset(line.strip() for line in rules.split("\n"))
         self._short = frozenset(part for part in map(_words, parts) if part.count(" ") > 1)
         self._addresses = frozenset(map(_bare, _ADDRESS.findall(self._given)))
+
+    def also(self, flagged: Callable[[str], bool]) -> Guard:
+        """The same, which also withholds sentences that an expert flagged as harmful."""
+        made = copy(self)
+        made._flagged = flagged
+        return made
 
     def shown(self, text: str, *, before: str = "") -> Shown:
         """``text`` without what must not reach a reader. Line breaks stay where they are.
@@ -120,7 +129,9 @@ class Guard:
         telling = [
             span
             for span in spans
-            if _words(span.of(line)) in self._short or self._tells(span.of(line))
+            if _words(span.of(line)) in self._short
+            or self._tells(span.of(line))
+            or self._flagged(_MARKER.sub(" ", span.of(line)))
         ]
         if not telling and not self._tells(line):
             return line, 0

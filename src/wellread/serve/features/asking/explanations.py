@@ -78,12 +78,16 @@ class SearchBody(Body):
 
 
 class UsedBody(Body):
-    """A passage that was used, with its place in every list."""
+    """A passage that was used, with its place in every list.
+
+    ``marked``: what experts said of its source, and what that does to the score.
+    """
 
     passage_id: str
     title: str
     score: float
     ranks: tuple[RankBody, ...]
+    marked: str
 
 
 class DroppedBody(Body):
@@ -247,7 +251,8 @@ def _print_used(console: Console, body: ExplanationBody) -> None:
     rows = []
     for used in body.used:
         ranks = {place.name: str(place.rank) for place in used.ranks}
-        rows.append((f"{used.score:.3f}", *(ranks.get(name, "–") for name in names), used.title))
+        title = f"{used.title}: {used.marked}" if used.marked else used.title
+        rows.append((f"{used.score:.3f}", *(ranks.get(name, "–") for name in names), title))
     columns = (*map(right, ("score", *names)), fold("used"))
     console.print(table(columns, rows, padding=(0, 2, 0, 0)))
 

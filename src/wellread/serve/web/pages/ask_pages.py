@@ -25,6 +25,7 @@ from wellread.serve.features.asking.answer_bodies import event_body
 from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import KindCountBody, holdings_body
+from wellread.serve.features.learning.notice_bodies import NoticeBody, notices_body
 from wellread.serve.web.answer_layout import inline_markdown
 from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
@@ -75,13 +76,14 @@ class AskQuery(DatedQuery, PageFormat):
 
 
 class HomeBody(Body):
-    """What there is to ask, and the conversations that were used last."""
+    """What there is to ask, the conversations that were used last, and what is to be known."""
 
     documents: int
     passages: int
     waiting: int
     collections: tuple[KindCountBody, ...]
     sessions: tuple[SessionBody, ...]
+    notices: tuple[NoticeBody, ...]
 
 
 class RunBody(Body):
@@ -132,6 +134,7 @@ def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
         waiting=held.waiting,
         collections=held.collections,
         sessions=tuple(SessionBody.of(one) for one in sessions),
+        notices=notices_body(kb, limit=NEWEST).notices,
     )
     template = "home.html" if held.documents else "first_run.html"
     turns = earlier_turns(kb, asked.session)

@@ -16,7 +16,12 @@ from wellread.serve.web.pages import (
     timeline_pages,
 )
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
-from wellread.serve.web.pages.learning import feedback_pages, gap_pages, metrics_pages
+from wellread.serve.web.pages.learning import (
+    feedback_pages,
+    gap_pages,
+    metrics_pages,
+    notice_pages,
+)
 
 PAGE_ROUTERS = tuple(
     one.router
@@ -35,6 +40,7 @@ PAGE_ROUTERS = tuple(
         media_pages,
         gap_pages,
         metrics_pages,
+        notice_pages,
         usage_pages,
         settings_pages,
         health_pages,

@@ -9,9 +9,18 @@ from typing import Any, Literal
 from sqlalchemy import delete, func, insert, select, update
 
 from wellread.codec import from_plain, to_plain
+from wellread.identity import sentence_hash
+from wellread.store.catalogue.asking.feedback_words import (
+    CHANGES,
+    forget_in_feedback,
+    note_change,
+)
+from wellread.store.catalogue.asking.redaction import RemovedWords
+from wellread.store.catalogue.documents.lookup import property_of
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.learning_tables import feedback, feedback_marks
+from wellread.store.schema.tables import answers
 
 MarkKind = Literal["harmful", "down", "up"]
 _COLUMNS = ("id", "answer_id", "author", "question", "created_at", "updated_at", "score", "expired")
@@ -63,6 +72,7 @@ class FeedbackRecords(CataloguePart):
             ]
             if rows:
                 connection.execute(insert(feedback_marks), rows)
+            note_change(connection)
 
     def get(self, feedback_id: str) -> Feedback | None:
         """The feedback of this id."""
@@ -88,13 +98,76 @@ class FeedbackRecords(CataloguePart):
         """Forget feedback; whether there was one of this id."""
         with self._database.write() as connection:
             done = connection.execute(delete(feedback).where(feedback.c.id == feedback_id))
+            note_change(connection)
             return done.rowcount > 0
 
     def expire(self, feedback_id: str, reason: str) -> None:
         """It counts no more, and why; an empty ``reason`` lets it count again."""
-        self._run(update(feedback).where(feedback.c.id == feedback_id).values(expired=reason))
+        with self._database.write() as connection:
+            mine = feedback.c.id == feedback_id
+            connection.execute(update(feedback).where(mine).values(expired=reason))
+            note_change(connection)
+
+    def forget(self, texts: Iterable[str]) -> None:
+        """Take what was quoted of removed texts out of all feedback and all notices."""
+        with self._database.write() as connection:
+            forget_in_feedback(connection, RemovedWords(texts))
 
     # --- what is looked up while a question is answered ---
+
+    def stamp(self) -> str:
+        """Another one after every change of what feedback says; one small query.
+
+        The count is part of it, since feedback goes with its answer.
+        """
+        with self._database.read() as connection:
+            changes = property_of(connection, CHANGES) or 0
+            count = connection.execute(select(func.count()).select_from(feedback)).scalar()
+        return f"{changes}/{count}"
+
+    def named(self, feedback_ids: Iterable[str]) -> dict[str, Feedback]:
+        """Feedback by its id; what is not there is left out."""
+        return {one.id: one for one in self._read(feedback.c.id.in_(sorted(feedback_ids)))}
+
+    def marked_by(self) -> dict[str, tuple[int, int]]:
+        """Document id to how many people marked it down, and how many up, by feedback that counts.
+
+        One person who says the same on many answers counts once.
+        """
+        statement = (
+            select(
+                feedback_marks.c.key,
+                feedback_marks.c.kind,
+                func.count(feedback.c.author.distinct()).label("people"),
+            )
+            .join_from(feedback_marks, feedback)
+            .where(feedback_marks.c.kind.in_(("down", "up")), feedback.c.expired == "")
+            .group_by(feedback_marks.c.key, feedback_marks.c.kind)
+        )
+        found: dict[str, tuple[int, int]] = {}
+        for row in self._rows(statement):
+            down, up = found.get(row.key, (0, 0))
+            found[row.key] = (row.people, up) if row.kind == "down" else (down, row.people)
+        return found
+
+    def harmful_sentences(self) -> dict[str, str]:
+        """The hash of each sentence that is flagged harmful, and the sentence.
+
+        The words are empty where the answer has them no more, since their source was removed.
+        """
+        said = answers.c.body["sentences"]
+        statement = (
+            select(feedback_marks.c.key, said.label("said"))
+            .join_from(feedback_marks, feedback)
+            .join(answers, answers.c.id == feedback.c.answer_id)
+            .where(feedback_marks.c.kind == "harmful")
+        )
+        found: dict[str, str] = {}
+        for row in self._rows(statement):
+            texts = (sentence["text"] for sentence in row.said or ())
+            known = next((text for text in texts if sentence_hash(text) == row.key), "")
+            found[row.key] = found.get(row.key) or known
+        return found
 
     def marked(self, kind: MarkKind, keys: Iterable[str] | None = None) -> dict[str, int]:
         """Each sentence or source that is marked so, by feedback that counts, and how often."""
@@ -131,10 +204,11 @@ class FeedbackRecords(CataloguePart):
         columns = [feedback.c[name] for name in (*_COLUMNS, "body")]
         order = (feedback.c.created_at, feedback.c.id)
         statement = select(*columns).where(*where).order_by(*order).limit(limit).offset(offset)
-        return [_made(row) for row in self._rows(statement)]
+        return [made_feedback(row) for row in self._rows(statement)]
 
 
-def _made(row: Any) -> Feedback:
+def made_feedback(row: Any) -> Feedback:
+    """The feedback that a row holds."""
     facts = {name: to_plain(getattr(row, name)) for name in _COLUMNS}
     plain = {**facts, **row.body}
     return from_plain(Feedback, plain)

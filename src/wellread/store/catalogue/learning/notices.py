@@ -45,6 +45,18 @@ class Notices(CataloguePart):
         statement = select(notices).where(*where).order_by(notices.c.id.desc()).limit(limit)
         return made_of(Notice, self._rows(statement))
 
+    def newest(self, *, unseen: bool = True, limit: int = 100) -> list[Notice]:
+        """The newest notices of everybody, newest first."""
+        statement = select(notices).order_by(notices.c.id.desc()).limit(limit)
+        if unseen:
+            statement = statement.where(notices.c.seen_at.is_(None))
+        return made_of(Notice, self._rows(statement))
+
+    def mark_seen(self, notice_ids: list[int]) -> None:
+        """These were seen, whoever they are for."""
+        mine = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))
+        self._run(update(notices).where(*mine).values(seen_at=datetime.now(UTC)))
+
     def seen(self, owner: str, notice_ids: list[int]) -> None:
         """The person has seen these."""
         which = (notices.c.owner == owner, notices.c.id.in_(notice_ids))

@@ -1,0 +1,69 @@
+"""Which delivered sentences say what an expert flagged as harmful, and which only look like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from wellread.ask.retrieve.learned.flagged_sentences import (
+    NOTHING_FLAGGED,
+    FlaggedSentences,
+    flagged_from,
+)
+from wellread.identity import sentence_hash
+
+HARMFUL = "It is safe to mix bleach and vinegar."
+
+
+def flagged(*sentences: str) -> FlaggedSentences:
+    return flagged_from({sentence_hash(one): one for one in sentences})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        HARMFUL,
+        "it is SAFE to mix bleach, and vinegar",
+        "Experts agree: it is safe to mix bleach and vinegar at home.",
+        "It is perfectly safe to mix strong bleach and white vinegar.",
+        "It may not smell nice, but it is safe to mix bleach and vinegar.",
+    ],
+)
+def test_it_is_found_whole_inside_and_with_words_between(said: str) -> None:
+    assert flagged(HARMFUL, "Lead is sweet to the taste.").holds(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It is not safe to mix bleach and vinegar.",
+        "It is never safe to mix bleach and vinegar.",
+        "Bleach and vinegar: it is safe to mix neither.",
+        "It is safe to mix bleach and water.",
+        "",
+    ],
+)
+def test_the_opposite_and_other_words_are_not_it(said: str) -> None:
+    assert not flagged(HARMFUL).holds(said)
+
+
+def test_what_neighbours_say_together_is_found() -> None:
+    found = flagged(HARMFUL).places(["Now.", "It is safe to mix", "bleach and vinegar.", "Done."])
+    assert found == {1, 2}
+
+
+def test_a_short_one_counts_only_as_a_whole() -> None:
+    short = flagged("Yes, it is.")
+    assert short.holds("Yes it is!")
+    assert not short.holds("Yes, it is on the north wall.")
+
+
+def test_without_its_words_the_hash_tells() -> None:
+    forgotten = flagged_from({sentence_hash(HARMFUL): ""})
+    assert forgotten.holds(HARMFUL.upper())
+    assert not forgotten.holds(f"So {HARMFUL}")
+
+
+def test_nothing_flagged_holds_nothing() -> None:
+    assert not NOTHING_FLAGGED
+    assert NOTHING_FLAGGED.places(["Anything."]) == frozenset()
+    assert NOTHING_FLAGGED.free(["Anything."]) == ("Anything.",)

@@ -1,0 +1,78 @@
+"""Notices on the command line, by REST and on the first page; and corrections beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.serve.cli import app
+from wellread.serve.server.app import create_app
+from wellread.testing.embedding import ReadableEmbedder
+
+TEXT = "Your correction of “What does a kayak cost?” counts no more."
+
+
+@pytest.fixture
+def told(home: Path, tmp_path: Path) -> Path:
+    (tmp_path / "note.md").write_text("# Note\n\nKayaks are lent.\n", encoding="utf-8")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        add(kb, [str(tmp_path / "note.md")], collection="boats")
+        kb.catalogue.notices.tell("mara", "correction_expired", "fbk_1", TEXT)
+    return home
+
+
+@pytest.fixture
+async def client(told: Path) -> AsyncIterator[tuple[httpx.AsyncClient, KnowledgeBase]]:
+    with open_kb(told, embedder=ReadableEmbedder()) as kb:
+        transport = httpx.ASGITransport(app=create_app(kb))
+        base = "http://127.0.0.1"
+        async with httpx.AsyncClient(transport=transport, base_url=base) as opened:
+            yield opened, kb
+
+
+def run(home: Path, *words: str) -> str:
+    done = CliRunner().invoke(app, ["--home", str(home), *words])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_command_shows_them_once(told: Path) -> None:
+    assert "1 notice for you" in run(told, "stats")
+    [kept] = json.loads(run(told, "notices", "--keep", "--json"))["notices"]
+    assert (kept["owner"], kept["kind"], kept["seenAt"]) == ("mara", "correction_expired", None)
+    assert f"mara: {TEXT}" in run(told, "notices")
+    assert "Nothing new" in run(told, "notices")
+    assert TEXT in run(told, "notices", "--all")
+    assert "notice" not in run(told, "stats")
+
+
+async def test_rest_lists_them_until_they_were_seen(
+    client: tuple[httpx.AsyncClient, KnowledgeBase],
+) -> None:
+    http, _ = client
+    [one] = (await http.get("/api/notices")).json()["notices"]
+    assert one["text"] == TEXT
+    done = await http.post("/api/notices/seen", json={"ids": [one["id"]]})
+    assert done.status_code == 204
+    assert (await http.get("/api/notices")).json()["notices"] == []
+    [seen] = (await http.get("/api/notices", params={"all": True})).json()["notices"]
+    assert seen["seenAt"]
+
+
+async def test_the_first_page_tells_and_forgets(
+    client: tuple[httpx.AsyncClient, KnowledgeBase],
+) -> None:
+    http, kb = client
+    assert TEXT in (await http.get("/")).text
+    [one] = kb.catalogue.notices.newest()
+    headers = {"origin": "http://127.0.0.1"}
+    done = await http.post("/notices/seen", data={"notice": [str(one.id)]}, headers=headers)
+    assert done.status_code == 303
+    assert TEXT not in (await http.get("/")).text
