@@ -22,7 +22,10 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
-SHAPELESS = {"sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"}
+SHAPELESS = {
+    *("sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"),
+    "coverage",
+}
 MARKS = " .?!…¿¡"
 
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from wellread.serve.api import ask_api, material_api, query_api, research_api, stored_api
+from wellread.serve.api import (
+    ask_api,
+    coverage_api,
+    material_api,
+    query_api,
+    research_api,
+    stored_api,
+)
 
 API_ROUTERS = tuple(
-    one.router for one in (ask_api, query_api, research_api, stored_api, material_api)
+    one.router for one in (ask_api, query_api, research_api, stored_api, material_api, coverage_api)
 )

@@ -74,6 +74,9 @@ COMMANDS: dict[str, dict[str, str]] = {
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
+    "learning.coverage_cli": {
+        "coverage": "Show what two dimensions cover, the share, and the gaps."
+    },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }

@@ -29,6 +29,7 @@ NAVIGATION = (
     ("/entities", "Entities"),
     ("/timeline", "Timeline"),
     ("/media", "Media"),
+    ("/coverage", "Coverage"),
     ("/usage", "Usage"),
     ("/settings", "Settings"),
     ("/health", "Health"),

@@ -26,6 +26,7 @@ from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
 from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.learning.coverage_reads import CoverageReads
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Calls, Jobs
@@ -60,6 +61,7 @@ class Catalogue(CataloguePart):
         self.research = ResearchRuns(database)
         self.feedback = FeedbackRecords(database)
         self.notices = Notices(database)
+        self.coverage = CoverageReads(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -16,6 +16,7 @@ from wellread.serve.web.pages import (
     timeline_pages,
 )
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
+from wellread.serve.web.pages.learning import coverage_pages
 
 PAGE_ROUTERS = tuple(
     one.router
@@ -31,6 +32,7 @@ PAGE_ROUTERS = tuple(
         entity_pages,
         timeline_pages,
         media_pages,
+        coverage_pages,
         usage_pages,
         settings_pages,
         health_pages,

@@ -1,0 +1,1 @@
+"""What is learned by being asked, as bodies: coverage, preferences."""
