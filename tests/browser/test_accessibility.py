@@ -32,6 +32,8 @@ PAGES = (
     "/entities/Skerrick%20microgrid",
     "/timeline?name=halden-sound",
     "/media",
+    "/coverage",
+    "/coverage?row=municipal&column=energy",
     "/usage",
     "/settings",
     "/health",

@@ -103,7 +103,7 @@ def test_cells_have_the_targets_of_the_settings_file(kb: KnowledgeBase) -> None:
         ("water", "national"): (0, 1),
     }
     # The likelier of two that lack as much comes first: its row and column have more documents.
-    assert [(c.row, c.column) for c in grid.gaps][0] == ("water", "local")
+    assert next((c.row, c.column) for c in grid.gaps) == ("water", "local")
     assert {(c.row, c.column) for c in grid.gaps} == {
         ("energy", "regional"),
         ("water", "local"),
@@ -143,7 +143,7 @@ def test_the_trend_counts_cells_from_the_month_in_which_they_were_reached(
 
 @pytest.mark.parametrize("by", [("sectors",), ("sectors", "sectors"), ("sectors", "nowhere")])
 def test_what_is_no_pair_of_dimensions_is_refused(kb: KnowledgeBase, by: tuple[str, ...]) -> None:
-    with pytest.raises(WellreadError, match="^by: "):
+    with pytest.raises(WellreadError, match=r"^by: "):
         coverage_grid(kb, RIVER, by)
 
 
