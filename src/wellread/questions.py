@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from wellread.preferences import Preferences
 from wellread.text.parsed import Text, parse
 from wellread.types import Filters, Mode, Span
 
@@ -84,6 +85,7 @@ class Analysis:
         respelt: which words were read in another spelling, in words.
         max_clusters: most stories that news is told from; None takes the setting.
         persona: whose views are asked for, as the material writes them, where they speak in it.
+        liking: what the asker prefers; it shapes ranking, length and prompt.
     """
 
     question: str
@@ -103,6 +105,7 @@ class Analysis:
     told: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     persona: tuple[str, ...] = ()
+    liking: Preferences = field(default_factory=Preferences)
 
     @property
     def voices(self) -> tuple[str, ...]:

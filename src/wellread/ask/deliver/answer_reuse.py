@@ -90,6 +90,7 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         normalised(question.text),
         turn.context,
         _asked(question),
+        json.dumps(to_plain(turn.liking), sort_keys=True),
         _shape(kb.settings),
         json.dumps(kb.stand_ins, sort_keys=True),
         _release(),

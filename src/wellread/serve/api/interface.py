@@ -6,11 +6,21 @@ from wellread.serve.api import (
     ask_api,
     coverage_api,
     material_api,
+    preferences_api,
     query_api,
     research_api,
     stored_api,
 )
 
 API_ROUTERS = tuple(
-    one.router for one in (ask_api, query_api, research_api, stored_api, material_api, coverage_api)
+    one.router
+    for one in (
+        ask_api,
+        query_api,
+        research_api,
+        stored_api,
+        material_api,
+        coverage_api,
+        preferences_api,
+    )
 )

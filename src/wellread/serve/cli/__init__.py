@@ -77,6 +77,9 @@ COMMANDS: dict[str, dict[str, str]] = {
     "learning.coverage_cli": {
         "coverage": "Show what two dimensions cover, the share, and the gaps."
     },
+    "learning.preferences_cli": {
+        "preferences": "Show or change what you prefer: sources, length, persona."
+    },
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }

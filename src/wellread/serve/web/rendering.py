@@ -31,6 +31,7 @@ NAVIGATION = (
     ("/media", "Media"),
     ("/coverage", "Coverage"),
     ("/usage", "Usage"),
+    ("/preferences", "Preferences"),
     ("/settings", "Settings"),
     ("/health", "Health"),
 )

@@ -29,6 +29,7 @@ from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning.coverage_reads import CoverageReads
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.notices import Notices
+from wellread.store.catalogue.learning.preference_records import PreferenceRecords
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
@@ -62,6 +63,7 @@ class Catalogue(CataloguePart):
         self.feedback = FeedbackRecords(database)
         self.notices = Notices(database)
         self.coverage = CoverageReads(database)
+        self.preferences = PreferenceRecords(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -16,7 +16,7 @@ from wellread.serve.web.pages import (
     timeline_pages,
 )
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
-from wellread.serve.web.pages.learning import coverage_pages
+from wellread.serve.web.pages.learning import coverage_pages, preference_pages
 
 PAGE_ROUTERS = tuple(
     one.router
@@ -33,6 +33,7 @@ PAGE_ROUTERS = tuple(
         timeline_pages,
         media_pages,
         coverage_pages,
+        preference_pages,
         usage_pages,
         settings_pages,
         health_pages,
