@@ -32,6 +32,7 @@ PAGES = (
     "/entities/Skerrick%20microgrid",
     "/timeline?name=halden-sound",
     "/media",
+    "/preferences",
     "/coverage",
     "/coverage?row=municipal&column=energy",
     "/usage",

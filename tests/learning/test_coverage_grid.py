@@ -81,6 +81,11 @@ def runner(monkeypatch: pytest.MonkeyPatch, made: Path) -> CliRunner:
     return CliRunner()
 
 
+def page_of(text: str) -> Any:
+    """The parsed page, whose types no stub describes."""
+    return lxml.html.fromstring(text)
+
+
 def over(kb: KnowledgeBase) -> httpx.AsyncClient:
     transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
     return httpx.AsyncClient(transport=transport, base_url=BASE_URL)
@@ -153,11 +158,11 @@ async def test_the_page_opens_documents_and_the_questions_of_its_owner(kb: Knowl
     assert done.citations
     await final(answer(kb, Question(text="Who rebuilt the mill in oak?", owner="else")))
     async with over(kb) as client:
-        page = lxml.html.fromstring((await client.get("/coverage?collection=river")).text)
+        page = page_of((await client.get("/coverage?collection=river")).text)
         links = {one.get("aria-label"): one for one in page.xpath("//table//td/a")}
         name = "water, local: 2 documents of 3 wanted, 1 question"
         assert links[name].getparent().get("class") == "shade-2 lacking"
-        cell = lxml.html.fromstring((await client.get(links[name].get("href"))).text)
+        cell = page_of((await client.get(links[name].get("href"))).text)
         words = cell.text_content()
         assert asked in words
         assert "Who rebuilt the mill" not in words

@@ -22,8 +22,7 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
-from wellread.preferences import Preferences, SourceRule
-from wellread.questions import Analysis
+from wellread.questions import Analysis, Preferences, SourceRule
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
 from wellread.store.schema.feedback_values import Feedback
@@ -57,6 +56,11 @@ def home(tmp_path: Path) -> Path:
 def kb(home: Path) -> Iterator[KnowledgeBase]:
     with open_kb(home, embedder=ReadableEmbedder()) as opened:
         yield opened
+
+
+def page_of(text: str) -> Any:
+    """The parsed page, whose types no stub describes."""
+    return lxml.html.fromstring(text)
 
 
 def rule(text: str) -> SourceRule:
@@ -227,7 +231,7 @@ async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(
         transport=transport, base_url=BASE_URL, follow_redirects=True
     ) as client:
         page = await client.post("/preferences/learned", data={"consent": "yes"})
-        words = " ".join(lxml.html.fromstring(page.text).text_content().split())
+        words = " ".join(page_of(page.text).text_content().split())
         assert "Ranked higher: Harbour notes because you rated 3 answers citing it" in words
         await client.post("/preferences/learned", data={"revoke": document})
         body = (await client.get("/api/preferences")).json()

@@ -27,7 +27,7 @@ from wellread.ask.retrieve.direct import compare, direct, guides, persona, synth
 from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
-from wellread.ask.retrieve.weights.preferred_sources import muted, muted_note
+from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
 from wellread.ask.understand.followups.conversation import respelt
@@ -251,7 +251,8 @@ def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found
     Counts and lists of the catalogue stay whole: they tell what there is.
     """
     kept = tuple(hit for hit in found.hits if not muted(analysis, hit))
-    note = muted_note(kb, analysis)
+    without = look(kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST)
+    note = muted_words(analysis, without.hits)
     return replace(found, hits=kept, notes=(*found.notes, *([note] if note else [])))
 
 

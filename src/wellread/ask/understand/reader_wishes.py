@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from wellread.answers import Question
 from wellread.errors import SettingsError
 from wellread.kb import KnowledgeBase
-from wellread.preferences import Length, Preferences
+from wellread.questions import Length, Preferences
 
 FOLDER = "personas"
 NAME = re.compile(r"[\w-]{1,60}")

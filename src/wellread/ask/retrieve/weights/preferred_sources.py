@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wellread.ask.retrieve.search import look
-from wellread.kb import KnowledgeBase
-from wellread.preferences import SourceRule, fitting
-from wellread.questions import Analysis
+from wellread.questions import Analysis, SourceRule, fitting
 from wellread.types import Filters, Hit, ListRank
 
 HIGHER, LOWER = 1.2, 0.8
@@ -34,20 +31,11 @@ def muted(analysis: Analysis, hit: Hit) -> bool:
     return fitting(rules, hit.document) is not None
 
 
-def muted_note(kb: KnowledgeBase, analysis: Analysis) -> str:
-    """What muting kept out, where it would have been among the best; else an empty string.
-
-    Raises:
-        UnknownCollectionError, FingerprintError, StoreError, ModelError: as ``search``.
-    """
-    if not analysis.liking.muted:
-        return ""
-    found = look(kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST)
-    titles = dict.fromkeys(hit.document.title for hit in found.hits if muted(analysis, hit))
-    if not titles:
-        return ""
+def muted_words(analysis: Analysis, best: Sequence[Hit]) -> str:
+    """What muting kept out of the ``best`` hits of a search without it; empty when nothing."""
+    titles = dict.fromkeys(hit.document.title for hit in best if muted(analysis, hit))
     named = ", ".join(f"“{title}”" for title in titles)
-    return f"muted by you and not used, though among the best: {named}"
+    return f"muted by you and not used, though among the best: {named}" if named else ""
 
 
 def _weighed(analysis: Analysis, hit: Hit) -> Hit:

@@ -38,8 +38,7 @@ from wellread.errors import ModelError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
-from wellread.preferences import Preferences
-from wellread.questions import Analysis
+from wellread.questions import Analysis, Preferences
 from wellread.store.base import Index
 from wellread.store.catalogue.asking.redaction import BLANK, REMOVED
 from wellread.text.english import STOP_WORDS

@@ -18,7 +18,7 @@ from wellread.learning.preferences_learned import (
     set_consent,
     set_preferences,
 )
-from wellread.preferences import Language, Length, Preferences, RuleKind, SourceRule
+from wellread.questions import Language, Length, Preferences, RuleKind, SourceRule
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import table
 from wellread.store.catalogue.learning.preference_records import KeptPreferences

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import delete, insert, select
 
 from wellread.codec import from_plain, to_plain
-from wellread.preferences import LearnedPreference, Preferences
+from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import preferences
