@@ -176,7 +176,11 @@ async def rated(kb: KnowledgeBase, scores: list[float], author: str = "") -> str
     """Answers that cite one document, with a rating each; the document's id."""
     document = ""
     for place, score in enumerate(scores):
-        how = {"filters": Filters(collections=("c0",)), "fresh": True, "owner": author}
+        how: dict[str, Any] = {
+            "filters": Filters(collections=("c0",)),
+            "fresh": True,
+            "owner": author,
+        }
         done = await ask(kb, **how)
         document = done.citations[0].document_id
         now = datetime.now(UTC)

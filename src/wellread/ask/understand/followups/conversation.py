@@ -78,8 +78,13 @@ class Opened:
 
     def read_as(self, analysis: Analysis, respelt: tuple[str, ...]) -> Analysis:
         """The analysis of its question, with what is known of the conversation and the asker."""
-        known = {"context": self.context, "told": self.told, "liking": self.liking}
-        return replace(analysis, respelt=respelt, **known)
+        return replace(
+            analysis,
+            respelt=respelt,
+            context=self.context,
+            told=self.told,
+            liking=self.liking,
+        )
 
     @property
     def rewritten(self) -> bool:

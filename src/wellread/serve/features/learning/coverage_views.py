@@ -7,6 +7,7 @@ from datetime import datetime
 
 from pydantic import Field
 from rich.console import Console
+from rich.table import Column
 from rich.text import Text
 
 from wellread.ask.aggregate.queries.result import amount
@@ -147,17 +148,19 @@ def print_coverage_report(console: Console, body: CoverageBody) -> None:
     console.print(harmless(coverage_sentence(body)), markup=False)
     rows, columns = most_filled(body)
     cells = {(one.row, one.column): one for one in body.cells}
-    lines = []
+    lines: list[list[str | Text]] = []
     for row in rows:
-        said = [cells[row, column] for column in columns]
-        styled = [Text(cell_words(one), style="" if one.covered else "bold red") for one in said]
+        held = [cells[row, column] for column in columns]
+        styled = [Text(cell_words(one), style="" if one.covered else "bold red") for one in held]
         lines.append([row, *styled])
     if lines and columns:
-        heads = [harmless(f"{body.by[0]} \\ {body.by[1]}"), *(right(harmless(c)) for c in columns)]
+        heads: list[str | Column] = [
+            harmless(f"{body.by[0]} \\ {body.by[1]}"),
+            *(right(harmless(c)) for c in columns),
+        ]
         console.print(table(heads, lines, header_style="bold"))
-    for said in (left_out(body, rows, columns),):
-        if said:
-            console.print(said, style="dim", markup=False)
+    if said := left_out(body, rows, columns):
+        console.print(said, style="dim", markup=False)
     if body.gaps:
         console.print(Text(f"Gaps ({len(body.gaps):,})", style="bold"))
         for one in body.gaps[:MOST_GAPS]:
