@@ -247,6 +247,11 @@ async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(
         await client.post("/preferences", data=form)
         given = kb.catalogue.preferences.of("").given
         assert [one.kind for one in given.muted] == ["document", "site"]
+        sent = page_of((await client.get("/preferences")).text)
+        shown = sent.xpath("//textarea[@name='muted']")[0].text
+        assert "# Bakery" in shown
+        await client.post("/preferences", data={"muted": shown, "length": "short"})
+        assert kb.catalogue.preferences.of("").given == given
         assert given.length == "short"
 
 

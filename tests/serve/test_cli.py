@@ -63,7 +63,8 @@ def test_the_list_of_commands_says_what_each_module_has(module: str) -> None:
 
 def test_every_module_of_commands_is_in_the_list() -> None:
     folder = Path(cli.__file__).parent
-    assert {path.stem for path in folder.glob("*_cli.py")} == set(COMMANDS)
+    paths = (path.relative_to(folder).with_suffix("") for path in folder.rglob("*_cli.py"))
+    assert {".".join(path.parts) for path in paths} == set(COMMANDS)
 
 
 # --- add -------------------------------------------------------------------------------------

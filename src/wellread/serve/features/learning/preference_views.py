@@ -172,7 +172,11 @@ def rules_of(kb: KnowledgeBase, given: Sequence[str]) -> tuple[SourceRule, ...]:
                 f"{text!r} names no sources",
                 hint=f"write KIND:VALUE, KIND one of {', '.join(KINDS)}",
             )
-        if kind == "document" and not kb.catalogue.facts({value}):
+        # The page writes the title behind the id, for whoever reads it.
+        first = value.partition(" # ")[0]
+        if kind == "document" and kb.catalogue.facts({first}):
+            value = first
+        elif kind == "document":
             named = [one.id for one in kb.catalogue.listings.titles(()) if one.title == value]
             if len(named) != 1:
                 why = "several documents are" if named else "no document is"
