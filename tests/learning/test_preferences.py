@@ -22,9 +22,10 @@ from wellread.ask.retrieve.retrieval import Found
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
-from wellread.questions import Analysis, Preferences, SourceRule
+from wellread.questions import Analysis, LearnedPreference, Preferences, SourceRule
 from wellread.serve.cli import app as cli
 from wellread.serve.server.app import create_app
+from wellread.store.catalogue.learning.preference_records import KeptPreferences
 from wellread.store.schema.feedback_values import Feedback
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
@@ -290,6 +291,10 @@ def test_the_command_shows_and_changes(home: Path, monkeypatch: pytest.MonkeyPat
     assert run(["preferences", "--length", "endless"]).exit_code == 1
 
 
-def test_what_was_set_stands_above_what_was_learned(kb: KnowledgeBase) -> None:
-    kept = kb.catalogue.preferences.of("")
-    assert replace(kept, consent=True).in_force == Preferences()
+def test_what_was_set_stands_above_what_was_learned_and_that_needs_consent() -> None:
+    one, other = rule("document:a"), rule("document:b")
+    learned = tuple(LearnedPreference(rule=r, effect="lowered", why="…") for r in (one, other))
+    kept = KeptPreferences(given=Preferences(preferred=(one,)), learned=learned)
+    assert kept.in_force == kept.given
+    agreed = replace(kept, consent=True).in_force
+    assert (agreed.preferred, agreed.lowered) == ((one,), (other,))
