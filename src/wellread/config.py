@@ -154,6 +154,15 @@ class StorySettings(Section):
     window_days: int = setting(730, "a story without news for longer is over; 0: it never is", ge=0)
 
 
+class CoverageSettings(Section):
+    target: int = setting(
+        1,
+        "documents that a cell of the coverage is to have, where the collection's settings file "
+        "gives no other target",
+        ge=0,
+    )
+
+
 class ServeSettings(Section):
     host: str = setting("127.0.0.1", "address to listen on")
     port: int = setting(8756, "port to listen on", ge=0, le=65535)
@@ -193,6 +202,7 @@ class Settings(Section):
     cache: CacheSettings = CacheSettings()
     research: ResearchSettings = ResearchSettings()
     gaps: GapSettings = GapSettings()
+    coverage: CoverageSettings = CoverageSettings()
     serve: ServeSettings = ServeSettings()
 
 

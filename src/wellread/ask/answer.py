@@ -50,12 +50,13 @@ from wellread.ask.retrieve.past_questions import corrections, verified_similar
 from wellread.ask.retrieve.ranking import pack
 from wellread.ask.retrieve.retrieval import Found
 from wellread.ask.understand.analyse import analyse
-from wellread.ask.understand.followups.conversation import Opened, opened, respelt
+from wellread.ask.understand.followups.conversation import Opened, respelt
+from wellread.ask.understand.followups.conversation import begun as in_conversation
 from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.turns import Turn
 from wellread.ask.understand.question_parts import goes_on, questions_in
 from wellread.ask.understand.question_type import guesser
-from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
+from wellread.ask.understand.vocabulary import Vocabulary
 from wellread.ask.verify.answered_before import Before, answered_before
 from wellread.ask.verify.confidence import (
     declined,
@@ -90,8 +91,7 @@ async def answer(
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = Clock()
-    known = await in_thread(vocabulary_of, kb, question.filters.collections)
-    turn = await opened(kb, question, known)
+    turn, known = await in_conversation(kb, question)
     place = await in_thread(partial(answer_reuse.look, kb, turn, again=explain is None))
     if place.answer is not None:
         yield clock.lap("cache", 1)
@@ -195,7 +195,7 @@ def _part_of(turn: Opened, text: str, before: Sequence[Part], known: Vocabulary)
 def _understand(kb: KnowledgeBase, turn: Opened, known: Vocabulary) -> Analysis:
     read, changed = respelt(kb, turn.question, known)
     analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    return replace(analysis, context=turn.context, told=turn.told, respelt=changed)
+    return turn.read_as(analysis, changed)
 
 
 def _writers(kb: KnowledgeBase, asked: Question, analysis: Analysis) -> Writers:

@@ -27,6 +27,7 @@ from wellread.ask.retrieve.direct import compare, direct, guides, persona, synth
 from wellread.ask.retrieve.news import news
 from wellread.ask.retrieve.retrieval import Found, Retrieval, SearchTrace
 from wellread.ask.retrieve.search import look
+from wellread.ask.retrieve.weights.preferred_sources import BEST, muted, muted_words
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.answer_kind import asks_amount
 from wellread.ask.understand.followups.conversation import respelt
@@ -239,7 +240,20 @@ def find(kb: KnowledgeBase, analysis: Analysis) -> Found:
             break
     else:
         found = direct(kb, analysis)
-    return with_asked_list(kb, analysis, found) if isinstance(found, Retrieval) else found
+    if isinstance(found, Retrieval):
+        found = with_asked_list(kb, analysis, found)
+    return _without_muted(kb, analysis, found) if analysis.liking.muted else found
+
+
+def _without_muted(kb: KnowledgeBase, analysis: Analysis, found: Found) -> Found:
+    """What was found without passages of muted sources; a note says where one would have helped.
+
+    Counts and lists of the catalogue stay whole: they tell what there is.
+    """
+    kept = tuple(hit for hit in found.hits if not muted(analysis, hit))
+    without = look(kb, analysis.searched, analysis.filters, purpose="what is muted", limit=BEST)
+    note = muted_words(analysis, without.hits)
+    return replace(found, hits=kept, notes=(*found.notes, *([note] if note else [])))
 
 
 # --- passages that tell of a relation ---

@@ -14,6 +14,7 @@ from wellread.ask.retrieve.relax import both
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.followups.conversation import Opened, opened, respelt
 from wellread.ask.understand.question_type import guesser
+from wellread.ask.understand.reader_wishes import preferences_for
 from wellread.ask.understand.vocabulary import vocabulary_of
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
@@ -92,7 +93,8 @@ def understood(kb: KnowledgeBase, turn: Opened) -> Analysis:
     known = vocabulary_of(kb, turn.question.filters.collections)
     read, changed = respelt(kb, turn.question, known)
     analysis = analyse(read, known, date.today(), guesser(kb.embedder))
-    return replace(analysis, mode="deep", context=turn.context, told=turn.told, respelt=changed)
+    turn = replace(turn, liking=preferences_for(kb, turn.question.owner))
+    return replace(turn.read_as(analysis, changed), mode="deep")
 
 
 def plan_of(kb: KnowledgeBase, analysis: Analysis, request: ResearchRequest) -> Planned:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
 from wellread.ask.aggregate.queries.holding import documents_about
@@ -16,9 +16,11 @@ MOST_LISTED = 20_000  # documents; of more, the rows have numbers only
 MOST_CELLS = 2_000  # of one pair of dimensions that are looked through for empty ones
 UNDATED = "without a date"
 DATES = ("year", "month")
+OTHER_PARTS = (*DATES, *FIELDS, "entity_types")  # documents divide by these and the taxonomy
 MOST_NAMED = 5  # empty cells in the sentence; the rows have all
 
 Taxonomy = dict[tuple[str, str], list[str]]
+Groups = Mapping[str, Sequence[str]]  # each value of a dimension to the documents that have it
 
 
 def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
@@ -27,7 +29,7 @@ def coverage(scope: Scope, query: CatalogueQuery) -> AggregateResult | None:
     None when no document is about the topic.
     """
     if query.by:
-        return _of_dimensions(scope, _taxonomy(scope), query.by)
+        return _of_dimensions(scope, query.by)
     if query.about is None:
         return _overview(scope, "", "")
     held = documents_about(scope, query.about)
@@ -59,7 +61,7 @@ def divided(scope: Scope, by: str) -> dict[str, list[str]]:
                 of_types.setdefault(node.type, {}).update(dict.fromkeys(ids))
         found = {name: list(ids) for name, ids in of_types.items()}
     else:
-        found = {value: ids for (name, value), ids in _taxonomy(scope).items() if name == by}
+        found = dict(_of(_taxonomy(scope), by))
     return found
 
 
@@ -68,7 +70,7 @@ def empty_cells(scope: Scope) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     taxonomy = _taxonomy(scope)
     found = []
     for pair in combinations(sorted({name for name, _ in taxonomy}), 2):
-        cells = _cells(taxonomy, pair)
+        cells = crossed(*(_of(taxonomy, name) for name in pair))
         if len(cells) <= MOST_CELLS:
             found += [(pair, values) for values, ids in cells.items() if not ids]
     return found
@@ -78,24 +80,31 @@ def _taxonomy(scope: Scope) -> Taxonomy:
     return scope.kb.catalogue.censuses.taxonomy(scope.limits)
 
 
-def _cells(taxonomy: Taxonomy, pair: tuple[str, str]) -> dict[tuple[str, str], list[str]]:
-    """Each pair of values of two dimensions to the documents that have both."""
-    rows, columns = (
-        {value: ids for (name, value), ids in taxonomy.items() if name == wanted} for wanted in pair
-    )
-    sets = {value: set(ids) for value, ids in columns.items()}
-    return {
-        (one, other): [known for known in rows[one] if known in sets[other]]
-        for one, other in product(rows, columns)
-    }
+def _of(taxonomy: Taxonomy, dimension: str) -> dict[str, list[str]]:
+    return {value: ids for (name, value), ids in taxonomy.items() if name == dimension}
 
 
-def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> AggregateResult:
+def crossed(rows: Groups, columns: Groups) -> dict[tuple[str, str], list[str]]:
+    """Each pair of a value of ``rows`` and one of ``columns`` to the documents that have both."""
+    of_document: dict[str, list[str]] = {}
+    for value, ids in columns.items():
+        for known in ids:
+            of_document.setdefault(known, []).append(value)
+    cells: dict[tuple[str, str], list[str]] = {pair: [] for pair in product(rows, columns)}
+    for row, ids in rows.items():
+        for known in ids:
+            for column in of_document.get(known, ()):
+                cells[row, column].append(known)
+    return cells
+
+
+def _of_dimensions(scope: Scope, asked: Sequence[str]) -> AggregateResult:
     limits = "".join(f", {part}" for part in scope.said)
-    placed = {known for (name, _), ids in taxonomy.items() if name in asked for known in ids}
+    groups = [divided(scope, name) for name in asked]
+    placed = {known for group in groups for ids in group.values() for known in ids}
     where = f"in {scope.where}{limits}"
     if len(asked) == 1:
-        values = divided(scope, asked[0])
+        values = groups[0]
         return AggregateResult(
             strategy=STRATEGY,
             kind="coverage",
@@ -116,7 +125,7 @@ def _of_dimensions(scope: Scope, taxonomy: Taxonomy, asked: Sequence[str]) -> Ag
             method=f"documents by their values of the dimension '{asked[0]}', {where}; a document "
             "with several values counts for each",
         )
-    cells = _cells(taxonomy, (asked[0], asked[1]))
+    cells = crossed(groups[0], groups[1])
     empty = [" · ".join(values) for values, ids in cells.items() if not ids]
     filled = len(cells) - len(empty)
     missing = f"; empty are {_some(empty)}" if empty else ""

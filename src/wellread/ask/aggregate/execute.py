@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.ask.aggregate.counts import counted
-from wellread.ask.aggregate.coverage import DATES, coverage
+from wellread.ask.aggregate.coverage import DATES, OTHER_PARTS, coverage
 from wellread.ask.aggregate.entity_lists import entity_list
 from wellread.ask.aggregate.gaps import exists, missing
 from wellread.ask.aggregate.newest import newest
@@ -162,7 +162,8 @@ def query_of(kb: KnowledgeBase, fields: QueryFields) -> CatalogueQuery:
     collections = scope_of(kb, (fields.where,)).collections
     vocabulary = vocabulary_of(kb, collections)
     dimensions = vocabulary.dimensions
-    divisions = [*([] if fields.form == "coverage" else [*DATES, *FIELDS]), *dimensions]
+    usual = OTHER_PARTS if fields.form == "coverage" else (*DATES, *FIELDS)
+    divisions = [*usual, *dimensions]
     _check("by", fields.by, PERIODS if fields.form == "trend" else divisions)
     _check("where", (name for name, _ in fields.where.taxonomy), dimensions)
     related = None

@@ -22,8 +22,9 @@ from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
-SHAPELESS = {"sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"} | {
-    "gaps"
+SHAPELESS = {
+    *("sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"),
+    *("coverage", "gaps"),
 }
 MARKS = " .?!…¿¡"
 
@@ -89,6 +90,7 @@ def _key(kb: KnowledgeBase, turn: Opened) -> str:
         normalised(question.text),
         turn.context,
         _asked(question),
+        json.dumps(to_plain(turn.liking), sort_keys=True),
         _shape(kb.settings),
         json.dumps(kb.stand_ins, sort_keys=True),
         _release(),

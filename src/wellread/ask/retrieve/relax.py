@@ -17,6 +17,7 @@ from wellread.ask.retrieve.ranking import reranked
 from wellread.ask.retrieve.reported_speech import told_of
 from wellread.ask.retrieve.retrieval import SearchTrace
 from wellread.ask.retrieve.search import Searched, look
+from wellread.ask.retrieve.weights.preferred_sources import by_preference
 from wellread.ask.understand.answer_kind import WRITTEN
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis, Constraint, ConstraintKind
@@ -154,6 +155,7 @@ def search_within(
             kept.remove(constraint)
             gone.append(constraint)
     hits, failure = _second_look(kb, text, hits)
+    hits = by_preference(analysis, hits)
     return Within(
         hits=hits,
         traces=tuple(traces),

@@ -155,7 +155,7 @@ async def write(
             reasons.append(f"{name} failed: {error}")
     written = drafting.written
     if written is None:
-        most = kb.settings.qa.max_sentences
+        most = analysis.liking.sentences(kb.settings.qa.max_sentences)
         reader: Reader = kb.reader if "answers" in kb.reader.heads else kb.lexical
         chooser = Chooser(sentences=reader, meaning=kb.lexical, readings=drafting.readings)
         written = await to_thread.run_sync(by_extraction, analysis, evidence, chooser, most)

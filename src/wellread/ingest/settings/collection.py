@@ -29,6 +29,7 @@ from pydantic import (
 )
 
 from wellread.errors import SettingsError
+from wellread.ingest.settings.coverage_targets import CoverageTargets
 from wellread.types import Kind
 
 SETTINGS_NAME = "wellread-collection.yaml"
@@ -210,6 +211,7 @@ class CollectionSettings(_Part):
     relations: dict[str, RelationType] = {}
     rules: tuple[Rule, ...] = ()
     hierarchies: tuple[Hierarchy, ...] = ()
+    coverage: CoverageTargets = CoverageTargets()
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:

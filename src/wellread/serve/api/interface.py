@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from wellread.serve.api import (
     ask_api,
+    coverage_api,
     feedback_api,
     gaps_api,
     material_api,
     metrics_api,
-    notices_api,
+    preferences_api,
     query_api,
     research_api,
     stored_api,
@@ -24,7 +25,8 @@ API_ROUTERS = tuple(
         material_api,
         feedback_api,
         gaps_api,
+        coverage_api,
         metrics_api,
-        notices_api,
+        preferences_api,
     )
 )

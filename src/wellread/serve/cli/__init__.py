@@ -78,6 +78,12 @@ COMMANDS: dict[str, dict[str, str]] = {
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
+    "learning.coverage_cli": {
+        "coverage": "Show what two dimensions cover, the share, and the gaps."
+    },
+    "learning.preferences_cli": {
+        "preferences": "Show or change what you prefer: sources, length, persona."
+    },
     "learning.metrics_cli": {
         "metrics": "Show how the base is asked and how it answers, for a period.",
         "calibrate": "Fit confidence on this base's rated answers, where that is better.",

@@ -31,7 +31,9 @@ NAVIGATION = (
     ("/media", "Media"),
     ("/gaps", "Gaps"),
     ("/figures", "Metrics"),
+    ("/coverage", "Coverage"),
     ("/usage", "Usage"),
+    ("/preferences", "Preferences"),
     ("/settings", "Settings"),
     ("/health", "Health"),
 )

@@ -31,10 +31,12 @@ from wellread.store.catalogue.learning import gap_records
 from wellread.store.catalogue.learning.answer_figures import AnswerFigures
 from wellread.store.catalogue.learning.calibration_records import Calibrations
 from wellread.store.catalogue.learning.counter_records import CounterRecords
+from wellread.store.catalogue.learning.coverage_reads import CoverageReads
 from wellread.store.catalogue.learning.expiry import Expiry
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
 from wellread.store.catalogue.learning.notices import Notices
+from wellread.store.catalogue.learning.preference_records import PreferenceRecords
 from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
@@ -75,6 +77,8 @@ class Catalogue(CataloguePart):
         self.counters = CounterRecords(database)
         self.gap_ledger = GapLedger(database)
         self.question_counts = QuestionCounts(database)
+        self.coverage = CoverageReads(database)
+        self.preferences = PreferenceRecords(database)
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:

@@ -31,12 +31,14 @@ from wellread.ask.understand.followups.rewrite import standalone
 from wellread.ask.understand.followups.rewrite_by_model import SECONDS, by_model, leans
 from wellread.ask.understand.followups.turns import Turn, context_of
 from wellread.ask.understand.planted_orders import planted_in
-from wellread.ask.understand.vocabulary import Vocabulary
+from wellread.ask.understand.reader_wishes import in_default_collection, preferences_for
+from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
+from wellread.questions import Analysis, Preferences
 from wellread.store.base import Index
 from wellread.store.catalogue.asking.redaction import BLANK, REMOVED
 from wellread.text.english import STOP_WORDS
@@ -62,6 +64,7 @@ class Opened:
         context: an earlier question that is searched with this one; it is part of nothing else.
         told: the sentences of the answer that it follows; none where it stands alone.
         usage: what it cost to rewrite the question.
+        liking: what its owner prefers.
     """
 
     question: Question
@@ -71,6 +74,17 @@ class Opened:
     context: str = ""
     told: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    liking: Preferences = field(default_factory=Preferences)
+
+    def read_as(self, analysis: Analysis, respelt: tuple[str, ...]) -> Analysis:
+        """The analysis of its question, with what is known of the conversation and the asker."""
+        return replace(
+            analysis,
+            respelt=respelt,
+            context=self.context,
+            told=self.told,
+            liking=self.liking,
+        )
 
     @property
     def rewritten(self) -> bool:
@@ -81,7 +95,22 @@ class Opened:
     def notes(self) -> tuple[str, ...]:
         """What an answer says of it."""
         read = (f"follow-up: {'; '.join(self.reasons)}",) if self.reasons else ()
-        return (*read, *self.failures)
+        usual = self.liking.collection
+        placed = usual and self.question.filters.collections == (usual,)
+        return (*read, *self.failures, *((f"asked of your collection {usual}",) if placed else ()))
+
+
+async def begun(kb: KnowledgeBase, question: Question) -> tuple[Opened, Vocabulary]:
+    """``opened`` with the preferences of its owner, and the words of where it is asked.
+
+    Raises:
+        SettingsError: the persona of its owner cannot be read.
+        StoreError: the catalogue cannot be read.
+    """
+    liked = await to_thread.run_sync(preferences_for, kb, question.owner)
+    asked = in_default_collection(question, liked)
+    known = await to_thread.run_sync(vocabulary_of, kb, asked.filters.collections)
+    return replace(await opened(kb, asked, known), liking=liked), known
 
 
 async def opened(kb: KnowledgeBase, question: Question, known: Vocabulary) -> Opened:

@@ -36,6 +36,12 @@ class Piece:
     text: str
 
 
+LENGTH_WORDS = {
+    "short": "in two or three sentences at most",
+    "long": "at length, with every detail that the evidence has",
+}
+
+
 def build_prompt(
     analysis: Analysis,
     evidence: Sequence[Evidence],
@@ -123,6 +129,8 @@ def _rules(analysis: Analysis, fence: str, similar_questions: str) -> str:
         wording=wordings()[analysis.type],
         voices=[_line(name, fence) for name in analysis.voices],
         similar_questions=similar_questions,
+        length=LENGTH_WORDS.get(analysis.liking.length, ""),
+        wish=_safe(analysis.liking.wish, fence).strip(),
     )
 
 

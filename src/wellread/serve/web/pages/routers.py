@@ -17,10 +17,12 @@ from wellread.serve.web.pages import (
 )
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
 from wellread.serve.web.pages.learning import (
+    coverage_pages,
     feedback_pages,
     gap_pages,
     metrics_pages,
     notice_pages,
+    preference_pages,
 )
 
 PAGE_ROUTERS = tuple(
@@ -38,8 +40,10 @@ PAGE_ROUTERS = tuple(
         entity_pages,
         timeline_pages,
         media_pages,
+        coverage_pages,
         gap_pages,
         metrics_pages,
+        preference_pages,
         notice_pages,
         usage_pages,
         settings_pages,

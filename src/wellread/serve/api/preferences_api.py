@@ -1,4 +1,4 @@
-"""``/api/notices``: what a person is told when they come back."""
+"""``/api/preferences`` and ``/api/notices``: what a person prefers, and is told."""
 
 from __future__ import annotations
 
@@ -8,9 +8,32 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.notice_bodies import NoticesBody, notices_body
+from wellread.serve.features.learning.preference_views import (
+    PreferencesBody,
+    PreferencesChange,
+    change_preferences,
+    preferences_body,
+)
 
 router = APIRouter(responses=REFUSED)
+
+
+@router.get("/api/preferences", response_model=PreferencesBody)
+def preferences(kb: Kb) -> PreferencesBody:
+    """What is set, what was learned and why, and the personas that can be chosen."""
+    return preferences_body(kb, OWNER)
+
+
+@router.patch("/api/preferences", response_model=PreferencesBody)
+def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
+    """Change what is given; give or withdraw consent; revoke what was learned."""
+    change_preferences(kb, OWNER, request)
+    return preferences_body(kb, OWNER)
+
+
+# --- notices ---------------------------------------------------------------------------------
 
 
 class NoticesQuery(StrictModel):

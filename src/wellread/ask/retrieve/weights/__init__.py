@@ -1,0 +1,1 @@
+"""What moves a hit up or down beside how well it fits the question."""

@@ -1,0 +1,300 @@
+"""Preferences by answers, REST, the command line and the page."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import lxml.html
+import pytest
+from typer.testing import CliRunner
+
+from wellread import kb as kb_module
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.ask.retrieve.retrieval import Found
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
+from wellread.questions import Analysis, LearnedPreference, Preferences, SourceRule
+from wellread.serve.cli import app as cli
+from wellread.serve.server.app import create_app
+from wellread.store.catalogue.learning.preference_records import KeptPreferences
+from wellread.store.schema.feedback_values import Feedback
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.testing.llm import ScriptedModel
+from wellread.types import Filters
+
+BASE_URL = "http://127.0.0.1"
+TEXTS = {
+    "Harbour notes": "The ferry Osprey carries ninety passengers across the sound.",
+    "Town letter": "The ferry Osprey carries ninety passengers on most days of the week.",
+    "Bakery": "The bakery sells rye bread with caraway seeds every morning.",
+}
+ASKED = "How many passengers does the ferry Osprey carry?"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    for place, (title, text) in enumerate(TEXTS.items()):
+        folder = tmp_path / f"c{place}"
+        folder.mkdir()
+        page = f"---\ntitle: {title}\nurl: https://www.site{place}.example/x\n---\n\n{text}\n"
+        (folder / "page.md").write_text(page, encoding="utf-8")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        for place in range(3):
+            add(kb, [str(tmp_path / f"c{place}")], collection=f"c{place}")
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with open_kb(home, embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+def page_of(text: str) -> Any:
+    """The parsed page, whose types no stub describes."""
+    return lxml.html.fromstring(text)
+
+
+def rule(text: str) -> SourceRule:
+    kind, _, value = text.partition(":")
+    return SourceRule(kind=kind, value=value)  # type: ignore[arg-type]
+
+
+async def ask(kb: KnowledgeBase, text: str = ASKED, **how: Any) -> Answer:
+    return await final(answer(kb, Question(text=text, **how)))
+
+
+async def found_for(kb: KnowledgeBase, **how: Any) -> Found:
+    seen: list[Found] = []
+
+    def explain(_analysis: Analysis, found: Found) -> None:
+        seen.append(found)
+
+    await final(answer(kb, Question(text=ASKED, **how), explain=explain))
+    return seen[0]
+
+
+def titles(done: Answer) -> set[str]:
+    return {one.title for one in done.citations}
+
+
+@pytest.mark.parametrize("text", ["collection:c0", "site:site0.example", "document:"])
+async def test_a_muted_source_is_not_used_and_the_answer_says_so(
+    kb: KnowledgeBase, text: str
+) -> None:
+    before = await found_for(kb)
+    known = {hit.document.title: hit.document for hit in before.hits}
+    full = f"document:{known['Harbour notes'].id}" if text == "document:" else text
+    set_preferences(kb, "", Preferences(muted=(rule(full),)))
+    after = await found_for(kb)
+    done = await ask(kb)
+    assert "Harbour notes" not in {hit.document.title for hit in after.hits}
+    assert titles(done) == {"Town letter"}
+    assert any("muted by you" in note and "Harbour notes" in note for note in done.notes)
+
+
+async def test_a_muted_source_is_used_when_it_is_asked_for(kb: KnowledgeBase) -> None:
+    set_preferences(kb, "", Preferences(muted=(rule("collection:c0"),)))
+    done = await ask(kb, filters=Filters(collections=("c0",)))
+    assert titles(done) == {"Harbour notes"}
+    assert not any("muted" in note for note in done.notes)
+
+
+async def test_what_would_not_have_mattered_is_not_noted(kb: KnowledgeBase) -> None:
+    set_preferences(kb, "", Preferences(muted=(rule("collection:c2"),)))
+    done = await ask(kb, filters=Filters(collections=("c0", "c1")))
+    assert not any("muted" in note for note in done.notes)
+
+
+@pytest.mark.parametrize("collection", ["c0", "c1"])
+async def test_a_preferred_source_comes_first_and_says_why(
+    kb: KnowledgeBase, collection: str
+) -> None:
+    before = {hit.document.collection: hit.score for hit in (await found_for(kb)).hits}
+    set_preferences(kb, "", Preferences(preferred=(rule(f"collection:{collection}"),)))
+    after = (await found_for(kb)).hits
+    best = next(hit for hit in after if hit.document.collection == collection)
+    assert best.score == pytest.approx(min(1.0, before[collection] * 1.2))
+    assert "preferred by you" in [rank.name for rank in best.ranks]
+    assert all(
+        "preferred by you" not in [rank.name for rank in hit.ranks]
+        for hit in after
+        if hit.document.collection != collection
+    )
+
+
+async def test_answers_of_one_person_never_come_back_to_another(kb: KnowledgeBase) -> None:
+    first = await ask(kb, owner="ana")
+    assert (await ask(kb, owner="ana")).cached
+    set_preferences(kb, "ana", Preferences(muted=(rule("collection:c0"),)))
+    second = await ask(kb, owner="ana")
+    assert not second.cached
+    assert titles(second) != titles(first) or titles(first) == {"Town letter"}
+    other = await ask(kb, owner="ben")
+    assert titles(other) == titles(first)
+    assert not any("muted" in note for note in other.notes)
+
+
+async def test_the_default_collection_is_asked_where_none_is_named(kb: KnowledgeBase) -> None:
+    set_preferences(kb, "", Preferences(collection="c1"))
+    done = await ask(kb)
+    assert titles(done) == {"Town letter"}
+    assert "asked of your collection c1" in done.notes
+    assert titles(await ask(kb, filters=Filters(collections=("c0",)))) == {"Harbour notes"}
+
+
+async def test_length_and_persona_go_into_the_prompt(home: Path) -> None:
+    (home / "personas").mkdir()
+    text = "name: Teacher\nprompt: Explain it to a class of ten-year-olds.\nlength: short\n"
+    (home / "personas" / "teacher.yaml").write_text(text, encoding="utf-8")
+    model = ScriptedModel(["It carries ninety passengers [e1]."] * 2)
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        set_preferences(kb, "", Preferences(persona="teacher"))
+        await ask(kb)
+        await ask(kb, owner="else")
+    mine, other = (prompt.system for prompt in model.prompts)
+    assert "a class of ten-year-olds" in mine
+    assert "in two or three sentences at most" in mine
+    assert "ten-year-olds" not in other
+    assert "sentences at most" not in other
+
+
+@pytest.mark.parametrize(("length", "most"), [("short", 3), ("normal", 6), ("long", 12)])
+def test_length_sets_the_most_sentences(length: Any, most: int) -> None:
+    assert Preferences(length=length).sentences(6) == most
+
+
+async def rated(kb: KnowledgeBase, scores: list[float], author: str = "") -> str:
+    """Answers that cite one document, with a rating each; the document's id."""
+    document = ""
+    for place, score in enumerate(scores):
+        how: dict[str, Any] = {
+            "filters": Filters(collections=("c0",)),
+            "fresh": True,
+            "owner": author,
+        }
+        done = await ask(kb, **how)
+        document = done.citations[0].document_id
+        now = datetime.now(UTC)
+        given = Feedback(
+            id=f"f{author}{place}",
+            answer_id=done.id,
+            author=author,
+            question=ASKED,
+            created_at=now,
+            updated_at=now,
+            score=score,
+        )
+        kb.catalogue.feedback.put(given)
+    return document
+
+
+async def test_nothing_is_learned_or_applied_before_consent(kb: KnowledgeBase) -> None:
+    document = await rated(kb, [10, 20, 0, 29])
+    assert refreshed(kb, "").learned == ()
+    assert refreshed(kb, "").in_force == Preferences()
+    kept = set_consent(kb, "", True)
+    assert [(one.rule.value, one.effect, one.why) for one in kept.learned] == [
+        (document, "lowered", "because you rated 4 answers citing it below 30")
+    ]
+    hit = next(h for h in (await found_for(kb)).hits if h.document.id == document)
+    assert "ranked lower by you" in [rank.name for rank in hit.ranks]
+    kept = set_consent(kb, "", False)
+    assert (kept.learned, kept.in_force) == ((), Preferences())
+    assert all("by you" not in r.name for h in (await found_for(kb)).hits for r in h.ranks)
+
+
+@pytest.mark.parametrize("scores", [[10.0, 20.0], [10.0, 20.0, 5.0, 90.0], [30.0, 40.0, 79.0]])
+async def test_too_few_or_mixed_ratings_suggest_nothing(
+    kb: KnowledgeBase, scores: list[float]
+) -> None:
+    await rated(kb, scores)
+    assert set_consent(kb, "", True).learned == ()
+
+
+async def test_ratings_of_others_suggest_nothing(kb: KnowledgeBase) -> None:
+    await rated(kb, [10, 10, 10], author="ben")
+    assert set_consent(kb, "", True).learned == ()
+    assert len(set_consent(kb, "ben", True).learned) == 1
+
+
+async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(
+    kb: KnowledgeBase,
+) -> None:
+    document = await rated(kb, [90, 80, 100])
+    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
+    async with httpx.AsyncClient(
+        transport=transport, base_url=BASE_URL, follow_redirects=True
+    ) as client:
+        page = await client.post("/preferences/learned", data={"consent": "yes"})
+        words = " ".join(page_of(page.text).text_content().split())
+        assert "Ranked higher: Harbour notes because you rated 3 answers citing it" in words
+        await client.post("/preferences/learned", data={"revoke": document})
+        body = (await client.get("/api/preferences")).json()
+        assert [one["revoked"] for one in body["learned"]] == [True]
+        assert kb.catalogue.preferences.of("").in_force == Preferences()
+        await client.post("/preferences/learned", data={"restore": document})
+        assert len(kb.catalogue.preferences.of("").in_force.preferred) == 1
+        form = {"muted": "document:Bakery\nsite:site1.example", "length": "short"}
+        await client.post("/preferences", data=form)
+        given = kb.catalogue.preferences.of("").given
+        assert [one.kind for one in given.muted] == ["document", "site"]
+        sent = page_of((await client.get("/preferences")).text)
+        shown = sent.xpath("//textarea[@name='muted']")[0].text
+        assert "# Bakery" in shown
+        await client.post("/preferences", data={"muted": shown, "length": "short"})
+        assert kb.catalogue.preferences.of("").given == given
+        assert given.length == "short"
+
+
+async def test_the_interface_changes_what_is_given_and_refuses_the_rest(kb: KnowledgeBase) -> None:
+    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as client:
+        body = (await client.patch("/api/preferences", json={"muted": ["collection:c2"]})).json()
+        assert body["muted"] == [{"kind": "collection", "value": "c2", "title": ""}]
+        body = (await client.patch("/api/preferences", json={"length": "long"})).json()
+        assert (body["length"], len(body["muted"])) == ("long", 1)
+        for wrong in (
+            {"length": "endless"},
+            {"language": "de"},
+            {"muted": ["nothing"]},
+            {"muted": ["document:Unknown"]},
+            {"persona": "../x"},
+            {"unknown": 1},
+        ):
+            assert (await client.patch("/api/preferences", json=wrong)).status_code == 400, wrong
+        missing = await client.patch("/api/preferences", json={"collection": "nowhere"})
+        assert missing.status_code == 404
+
+
+def test_the_command_shows_and_changes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opener = functools.partial(open_kb, embedder=ReadableEmbedder())
+    monkeypatch.setattr(kb_module, "open_kb", opener)
+    monkeypatch.setenv("WELLREAD_HOME", str(home))
+    run = functools.partial(CliRunner().invoke, cli)
+    done = run(["preferences", "--mute", "site:site0.example", "--length", "short", "--learn"])
+    assert done.exit_code == 0, done.output
+    assert "site:site0.example" in done.output
+    body = json.loads(run(["--json", "preferences"]).output)
+    assert (body["length"], body["consent"], body["languages"]) == ("short", True, ["en"])
+    assert json.loads(run(["--json", "preferences", "--mute", ""]).output)["muted"] == []
+    assert "no persona" in run(["preferences", "--personas"]).output
+    assert run(["preferences", "--length", "endless"]).exit_code == 1
+
+
+def test_what_was_set_stands_above_what_was_learned_and_that_needs_consent() -> None:
+    one, other = rule("document:a"), rule("document:b")
+    learned = tuple(LearnedPreference(rule=r, effect="lowered", why="…") for r in (one, other))
+    kept = KeptPreferences(given=Preferences(preferred=(one,)), learned=learned)
+    assert kept.in_force == kept.given
+    agreed = replace(kept, consent=True).in_force
+    assert (agreed.preferred, agreed.lowered) == ((one,), (other,))
