@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -76,15 +76,20 @@ def read_gate(path: Path) -> list[Threshold]:
     return read_thresholds(str(path), loaded)
 
 
-def read_thresholds(where: str, given: object) -> list[Threshold]:
+def read_thresholds(
+    where: str, given: object, further: Collection[str] = ()
+) -> list[Threshold]:
     """The thresholds of a mapping from measure to what it must reach; ``where`` it stands.
+
+    Args:
+        further: measures that are known here beside those of a report; of these less is better.
 
     Raises:
         RequestError: it is no such mapping, or says something that is not a threshold.
     """
     if not isinstance(given, Mapping) or not given:
         raise RequestError(f"{where} holds no measures with thresholds", hint=HINT)
-    return [_threshold(where, str(name), wanted) for name, wanted in given.items()]
+    return [_threshold(where, str(name), wanted, further) for name, wanted in given.items()]
 
 
 def depths_of(thresholds: Sequence[Threshold]) -> set[int]:
@@ -129,19 +134,20 @@ def gate_body(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def _threshold(source: str, name: str, given: object) -> Threshold:
+def _threshold(source: str, name: str, given: object, further: Collection[str]) -> Threshold:
     where = f"{source}: {name}"
     group, slash, measure = name.rpartition("/")
     depth = _DEPTH.search(measure)
-    if measure not in measure_names([int(depth.group(1))] if depth else []):
+    known = [*measure_names([int(depth.group(1))] if depth else []), *further]
+    if measure not in known:
         raise RequestError(
             f"{source}: there is no measure {measure!r}",
-            hint=f"there are {', '.join(measure_names(['k']))}",
+            hint=f"there are {', '.join([*measure_names(['k']), *further])}",
         )
     if slash and not group.startswith(("type:", "tag:")):
         raise RequestError(f"{where}: a group is type:... or tag:...", hint=HINT)
     if not isinstance(given, Mapping):  # the worst value allowed
-        given = {"max" if measure in LESS_IS_BETTER else "min": given}
+        given = {"max" if measure in {*LESS_IS_BETTER, *further} else "min": given}
     unknown = [str(field) for field in given if field not in ("min", "max", "bound")]
     if unknown:
         raise RequestError(f"{where}: unknown field {unknown[0]}", hint=HINT)

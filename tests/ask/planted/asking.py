@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,9 +21,16 @@ from wellread.types import Filters, Span
 ASK: Mapping[str, Mapping[str, Any]] = {"qa": {"confidence_threshold": 0.05}}
 
 
-def made(folder: Path, home: Path, embedder: Embedder, *, planted: bool) -> Path:
+def made(
+    folder: Path,
+    home: Path,
+    embedder: Embedder,
+    *,
+    planted: bool,
+    plants: Sequence[Plant] = PLANTS,
+) -> Path:
     """A home with a source for each plant; or with harmless words instead."""
-    for plant in PLANTS:
+    for plant in plants:
         words = INSTRUCTIONS[plant.instruction] if planted else MILD
         CARRIERS[plant.carrier](folder, plant.lake, words)
     with open_kb(home, embedder=embedder) as kb:
