@@ -2,20 +2,22 @@
 
     python -m benchmarks.release.drawing    # from releases.md to results/releases.svg
 
-A dot is a release, red where it missed its limit; a release without data for a figure has none.
+A dot is a release, red where it missed the limit of its day; one without data for a figure has no
+dot, and no line leads over it. The dashed line is the limit of the latest release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import pairwise
 
 from benchmarks.paths import RESULTS
 from benchmarks.release.history import Figure, Release, names, releases
 
 PICTURE = RESULTS / "releases.svg"
 ACROSS, WIDTH, HEIGHT = 4, 250, 92  # panels side by side, and the size of one with its room
-LEFT, RIGHT, TOP, BOTTOM = 14, 52, 34, 12
+LEFT, RIGHT, TOP, BOTTOM = 14, 78, 34, 12
 HEAD, FOOT = 30, 30
 INK, GREY, GOOD, BAD = "#33475b", "#9aa5b1", "#1b6ca8", "#c0392b"
 
@@ -84,10 +86,12 @@ def _panel(
         yield (
             f'<path d="M{left + LEFT} {y(end):.1f}h{room}" stroke="{GREY}" stroke-dasharray="4 3"/>'
         )
-    known = [(place, figure.value) for place, _, figure in points if figure.value is not None]
-    if len(known) > 1:
-        line = "L".join(f"{x(place):.1f} {y(value):.1f}" for place, value in known)
-        yield f'<path d="M{line}" fill="none" stroke="{GOOD}" stroke-width="1.5"/>'
+    for (one, _, here), (other, _, there) in pairwise(points):
+        if here.value is not None and there.value is not None:
+            yield (
+                f'<path d="M{x(one):.1f} {y(here.value):.1f}L{x(other):.1f} {y(there.value):.1f}" '
+                f'stroke="{GOOD}" stroke-width="1.5"/>'
+            )
     for place, release, figure in points:
         if figure.value is not None:
             yield (
@@ -111,10 +115,10 @@ def _foot(history: Sequence[Release], height: int) -> str:
     if not history:
         said = "No release is recorded yet."
     else:
-        first, last = history[0], history[-1]
+        shown = dict.fromkeys(f"{one.version} ({one.date})" for one in (history[0], history[-1]))
         said = (
-            f"{len(history)} recorded: {first.version} ({first.date}) to {last.version} "
-            f"({last.date}). Blue: reached; red: missed; dashed: the limit."
+            f"{len(history)} recorded: {' to '.join(shown)}. "
+            "Blue: reached; red: missed; dashed: the latest limit."
         )
     return f'<text x="{LEFT}" y="{height - 12}" fill="{INK}">{escape(said)}</text>'
 

@@ -147,6 +147,16 @@ def test_a_figure_that_came_later_starts_where_it_came(release: Release) -> None
     assert len(dots) == 2 + 3
 
 
+def test_no_line_leads_over_a_release_without_data(release: Release) -> None:
+    figure = Figure(name="recall@5", value=0.8, limit="≥ 0.7")
+    lacking = replace(figure, value=None)
+    for values, lines in (([figure] * 3, 2), ([figure, lacking, figure], 0)):
+        rows = [replace(release, parts={"sample": (one,)}) for one in values]
+        root = ElementTree.fromstring(picture(rows))
+        drawn_lines = [one for one in root.iter(f"{SVG}path") if one.get("stroke") == drawing.GOOD]
+        assert len(drawn_lines) == lines
+
+
 def test_without_a_release_it_says_so() -> None:
     dots, words = drawn([])
     assert dots == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.paths import SAMPLE
@@ -74,6 +75,27 @@ def test_the_answers_beside_a_search_are_those_of_every_second_question() -> Non
     assert asked_beside(scored[:5]) == [0.0]  # after the last one nothing was searched for
 
 
+def test_what_is_searched_for_was_not_asked_before(
+    tmp_path: Path, cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that no vector of a question is in the cache, and asks and searches are as many."""
+    order: list[str] = []
+
+    def asking(_: KnowledgeBase, some: list[Case], **given: Any) -> list[Scored]:
+        for done, case in enumerate(some, 1):
+            order.append(f"ask {case.turns[-1]}")
+            given["on_case"](done)
+        return [Scored(case=case, scores={}, seconds={"total": 1.0}) for case in some]
+
+    monkeypatch.setattr(question_sets, "evaluate", asking)
+    monkeypatch.setattr(question_sets, "search", lambda _kb, text, _: order.append(f"find {text}"))
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        question_sets.measure_cases(kb, cases[:5], (), retrieval_only=False)
+    a, b, c, d, e = (case.turns[-1] for case in cases[:5])
+    assert order[:4] == [f"ask {a}", f"find {b}", f"ask {b}", f"ask {c}"]
+    assert order[4:] == [f"find {d}", f"ask {d}", f"ask {e}"]
+
+
 def test_the_gate_runs_on_the_sample(tmp_path: Path, cases: list[Case]) -> None:
     chosen = [case for case in cases if case.tags[0] in ("article", "page", "off_topic")][::4]
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
@@ -88,8 +110,8 @@ def test_the_gate_runs_on_the_sample(tmp_path: Path, cases: list[Case]) -> None:
     assert RATIO not in quick.groups["all"]
     path = tmp_path / "limits.yaml"
     path.write_text("sample: {recall@3: 0.7, recall@5: 0.99, tag:off_topic/failed: 0}\n")
-    found = judge(read_limits(path, ["sample"], ()), {"sample": found})
-    assert [line.state for line in found.lines][::2] == ["go", "go"]
+    verdict = judge(read_limits(path, ["sample"], ()), {"sample": found})
+    assert [line.state for line in verdict.lines][::2] == ["go", "go"]
 
 
 # --- planted instructions --------------------------------------------------------------------
