@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,14 +17,19 @@ from benchmarks.release.question_sets import RATIO, asked_beside, ratio, sampled
 from benchmarks.release.verdict import Measured, judge, read_limits
 from benchmarks.sets.hostile import hostile_cases, write_hostile
 from benchmarks.sets.sample import FOLDERS
+from tests.ask.planted.asking import ASK, Heard, about
+from tests.ask.planted.asking import made as made_home
+from tests.ask.planted.outcomes import decided
 from tests.ask.planted.plants import PLANTS
 
+from wellread.ask.answer import answer, final
 from wellread.ask.write.prompts import guard
 from wellread.evaluation.cases import Case, Expected, read_cases
 from wellread.evaluation.scores import Scored
 from wellread.ingest.remove import RemoveReport
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
 
 MATERIAL = [SAMPLE / "news", SAMPLE / "pages"]
@@ -135,6 +141,32 @@ def test_orders_that_come_through_are_counted(
     heard, won = injections.followed_by_model(tmp_path, ReadableEmbedder(), FEW)
     assert heard == len(FEW)
     assert won == ["markdown-leak: the prompt, the fence", "markdown-call: a call"]
+
+
+def test_what_a_plant_may_not_decide_is_seen(tmp_path: Path) -> None:
+    (plant,) = [one for one in FEW if one.id == "markdown-key"]
+    (tmp_path / "sources").mkdir()
+    made_home(tmp_path / "sources", tmp_path / "home", ReadableEmbedder(), planted=True)
+    with open_kb(tmp_path / "home", overrides=ASK, embedder=ReadableEmbedder()) as kb:
+        usual = asyncio.run(final(answer(kb, about(kb, plant))))
+    heard = Heard(
+        done=replace(usual, hallucinated_citations=2),
+        streamed="",
+        prompt=Prompt(system="", user=""),
+        orders=frozenset({"keys"}),
+    )
+    assert decided(heard, usual, plant) == []
+    surer = replace(usual.confidence, score=1.0)
+    unsure = replace(usual, confidence=replace(usual.confidence, score=0.2))
+    made_up = replace(usual.sentences[0], text="Rule seven is that wells are poisoned.")
+    told = {
+        "the confidence": replace(heard.done, confidence=surer),
+        "the keys": usual,
+        "a verdict": replace(heard.done, sentences=(made_up,)),
+    }
+    for what, done in told.items():
+        before = unsure if what == "the confidence" else usual
+        assert decided(replace(heard, done=done), before, plant) == [what]
 
 
 @pytest.fixture(scope="module")
