@@ -76,9 +76,7 @@ def read_gate(path: Path) -> list[Threshold]:
     return read_thresholds(str(path), loaded)
 
 
-def read_thresholds(
-    where: str, given: object, further: Collection[str] = ()
-) -> list[Threshold]:
+def read_thresholds(where: str, given: object, further: Collection[str] = ()) -> list[Threshold]:
     """The thresholds of a mapping from measure to what it must reach; ``where`` it stands.
 
     Args:
