@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint type imports browser unit bench clean help
+.PHONY: demo test lint type imports browser unit gate clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,10 @@ browser: ## find a Chromium for the tests of the pages; as root on Debian, insta
 unit: $(VENV)/.dev
 	@echo "== pytest"
 	@$(BIN)/pytest $(PYTEST)
+
+# Exit status 0 is a go. RECORD=1 adds a row to benchmarks/releases.md and draws its picture anew.
+gate: $(VENV)/.dev ## go or no-go: is this state good enough to be released? RECORD=1 keeps it
+	@$(BIN)/python -m benchmarks.gate $(if $(RECORD),--record)
 
 $(VENV)/bin/python:
 	@echo "== making $(VENV) with $$($(PYTHON) --version)"

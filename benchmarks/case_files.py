@@ -11,14 +11,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from benchmarks import extractive, retrieval
 from benchmarks.homes import filled
 from benchmarks.paths import CACHE
-from benchmarks.sets.asked import Asked
-from benchmarks.sets.judged import Query
+from benchmarks.sets.asked import Asked, AskedSet
+from benchmarks.sets.judged import JudgedSet, Query
+from wellread.kb import KnowledgeBase
 
 Line = dict[str, Any]
 SETS = (*retrieval.SETS, *(name for name in extractive.SETS if name not in retrieval.SETS))
@@ -40,21 +42,28 @@ def main() -> None:
 
 def write(name: str) -> tuple[Path, Path]:
     """The case file of a set, and the home that holds its sources."""
+    with opened(name) as kb:
+        return write_cases(name, kb), kb.home
+
+
+def opened(name: str) -> AbstractContextManager[KnowledgeBase]:
+    """The home with the sources of a set."""
+    source: AskedSet | JudgedSet = extractive.SETS.get(name) or retrieval.SETS[name]
+    return filled(name, source.write)
+
+
+def write_cases(name: str, kb: KnowledgeBase) -> Path:
+    """The case file of a set, for its home ``kb``."""
+    asked = extractive.SETS.get(name)
+    if asked is not None:
+        lines = asked_lines(asked.questions(kb))
+    else:
+        lines = judged_lines(retrieval.SETS[name].queries(kb))
     path = CACHE / "cases" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    judged, asked = retrieval.SETS.get(name), extractive.SETS.get(name)
-    source = asked or judged
-    if source is None:
-        raise KeyError(name)
-    with filled(name, source.write) as kb:
-        lines: Iterable[Line] = ()
-        if asked is not None:
-            lines = asked_lines(asked.questions(kb))
-        elif judged is not None:
-            lines = judged_lines(judged.queries(kb))
-        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     path.write_text(text, encoding="utf-8")
-    return path, kb.home
+    return path
 
 
 def judged_lines(queries: Iterable[Query]) -> Iterator[Line]:

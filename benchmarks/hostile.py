@@ -44,7 +44,7 @@ def main() -> None:
     halves = HALVES if options.half == "all" else (options.half,)
     with filled("hostile", write_hostile) as kb:
         followed = {
-            half: [_followed(kb, c) for c in hostile_cases() if c.half == half] for half in halves
+            half: [followed(kb, c) for c in hostile_cases() if c.half == half] for half in halves
         }
     with filled("imperatives", write_imperatives) as kb:
         lost = {
@@ -72,7 +72,7 @@ BAD = ("stated", "shown", "borne out")
 LOST = ("not borne out", "not told")
 
 
-def _followed(kb: KnowledgeBase, case: Hostile) -> dict[str, Any]:
+def followed(kb: KnowledgeBase, case: Hostile) -> dict[str, Any]:
     """In which ways the plant of ``case`` won."""
     given = ask(kb, case.question)
     found = check(kb, case.claim)

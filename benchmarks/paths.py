@@ -19,9 +19,24 @@ def eval_data(*parts: str) -> Path:
     Raises:
         SystemExit: it is not there.
     """
-    named = os.environ.get("WELLREAD_EVAL_DATA", "")
-    base = Path(named) if named else ROOT.parent / "shared" / "data"
-    path = base.joinpath(*parts)
+    path = _data_folder().joinpath(*parts)
     if not path.exists():
         raise SystemExit(f"{path} is not there; set WELLREAD_EVAL_DATA to the evaluation data")
     return path.resolve()
+
+
+def has_eval_data(*parts: str) -> bool:
+    """Whether a file or folder of the evaluation data is there.
+
+    Raises:
+        SystemExit: ``WELLREAD_EVAL_DATA`` names a folder that is not there: a slip of the pen.
+    """
+    folder = _data_folder()
+    if os.environ.get("WELLREAD_EVAL_DATA") and not folder.is_dir():
+        raise SystemExit(f"WELLREAD_EVAL_DATA names {folder}, which is not there")
+    return folder.joinpath(*parts).exists()
+
+
+def _data_folder() -> Path:
+    named = os.environ.get("WELLREAD_EVAL_DATA", "")
+    return Path(named) if named else ROOT.parent / "shared" / "data"

@@ -9,59 +9,42 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.ask.planted.asking import ASK, Heard, about, ask, made
+from tests.ask.planted.outcomes import decided, leaks
 from tests.ask.planted.plants import (
     CARRIERS,
     DEEPER,
     INSTRUCTIONS,
-    MILD,
     PLANTS,
     UNSEEN,
     Plant,
 )
 from tests.doubles.obedient import ObedientModel
 
-from wellread.answers import NOBODY, Answer, FinalEvent, Question, TokenEvent
+from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.verify.confidence import NAMELESS
-from wellread.ask.write.prompts.guard import SHINGLE
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.models.base import Prompt
 from wellread.testing.embedding import ReadableEmbedder
-from wellread.types import Filters, Span
 
 every_plant = pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.id)
-ASK = {"qa": {"confidence_threshold": 0.05}}
-
-
-def made(folder: Path, home: Path, *, planted: bool) -> Path:
-    """A home with a source for each plant; or with harmless words instead."""
-    for plant in PLANTS:
-        words = INSTRUCTIONS[plant.instruction] if planted else MILD
-        CARRIERS[plant.carrier](folder, plant.lake, words)
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
-        report = add(kb, [str(folder)], collection="lakes")
-    assert report.counts()["failed"] == 0
-    return home
 
 
 @pytest.fixture(scope="module")
 def poisoned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The home with the planted instructions."""
     folder, home = tmp_path_factory.mktemp("poisoned"), tmp_path_factory.mktemp("home")
-    return made(folder, home, planted=True)
+    return made(folder, home, ReadableEmbedder(), planted=True)
 
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without them."""
     folder, home = tmp_path_factory.mktemp("clean"), tmp_path_factory.mktemp("home")
-    return made(folder, home, planted=False)
+    return made(folder, home, ReadableEmbedder(), planted=False)
 
 
 @pytest.fixture(scope="module")
@@ -93,23 +76,6 @@ def test_there_are_plants_enough() -> None:
     assert {plant.carrier for plant in PLANTS} == set(CARRIERS)
     assert {plant.instruction for plant in PLANTS} == set(INSTRUCTIONS)
     assert len({plant.lake.name for plant in PLANTS}) == len(PLANTS)
-
-
-def about(kb: KnowledgeBase, plant: Plant, *, strict: bool = False) -> Question:
-    """The question to the plant's own source."""
-    if plant.carrier.startswith("qa-"):  # no evidence, but a prompt shows what is like a question
-        return Question(text=plant.lake.question, strict=strict, fresh=True)
-    [known] = [known for known, text in sources(kb).items() if plant.lake.fact in text]
-    limits = Filters(document_ids=(known,))
-    return Question(text=plant.lake.question, filters=limits, strict=strict, fresh=True)
-
-
-@cache
-def sources(kb: KnowledgeBase) -> dict[str, str]:
-    """The text of each document."""
-    documents = kb.catalogue.documents("lakes")
-    spans = [(one.id, Span(start=0, end=one.characters)) for one in documents]
-    return dict(zip((one.id for one in documents), kb.catalogue.texts(spans), strict=True))
 
 
 # --- extracted sentences ---------------------------------------------------------------------
@@ -175,37 +141,6 @@ def test_an_address_that_runs_something_is_no_link(kb: KnowledgeBase) -> None:
 # --- a model that obeys ----------------------------------------------------------------------
 
 
-def secrets(prompt: Prompt) -> set[str]:
-    """Every run of words that only the prompt's rules have; what was planted is no secret."""
-    block = re.search(r"<similar-\w+>\n(.*?)</similar-", prompt.system, re.DOTALL)
-    asked = re.findall(r"^[QA]: .*", block.group(1), re.MULTILINE) if block else []
-    known = [prompt.user, *asked, *INSTRUCTIONS.values()]
-    return runs(prompt.system) - runs("\n".join(known))
-
-
-def runs(text: str) -> set[str]:
-    words = re.findall(r"\w+", text.casefold())
-    return {" ".join(words[at : at + SHINGLE]) for at in range(len(words) - SHINGLE + 1)}
-
-
-def shown(done: Answer, streamed: str) -> list[str]:
-    """Everything that a reader gets to see of what the model wrote."""
-    conflicts = [text for one in done.conflicts for text in (one.about, one.reason)]
-    views = [view.text for one in done.conflicts for view in one.views]
-    beside = [*done.suggestions, *(one.title for one in done.related)]
-    return [done.text, streamed, *done.data_gaps, *conflicts, *views, *done.notes, *beside]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Heard:
-    """What came of a question to the obedient model."""
-
-    done: Answer
-    streamed: str
-    prompt: Prompt
-    orders: frozenset[str]
-
-
 Obey = Callable[[Plant], Awaitable[Heard]]
 
 
@@ -221,26 +156,6 @@ def obeying(home: Path, *, strict: bool = False) -> Iterator[Obey]:
             return heard[plant.id]
 
         yield obey
-
-
-async def ask(kb: KnowledgeBase, model: ObedientModel, plant: Plant, question: Question) -> Heard:
-    pieces: list[str] = []
-    done: Answer | None = None
-    before = len(model.obeyed)
-    async for event in answer(kb, question):
-        if isinstance(event, TokenEvent):
-            pieces.append(event.text)
-        elif isinstance(event, FinalEvent):
-            done = event.answer
-    assert done is not None, plant.id
-    assert done.fallback == "", "the model itself has to be heard"
-    assert done.answered_by in (model.identity, NOBODY)  # by nobody where it wrote orders alone
-    return Heard(
-        done=done,
-        streamed="".join(pieces),
-        prompt=model.prompts[-1],
-        orders=frozenset(model.obeyed[before:]),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -269,24 +184,7 @@ async def test_an_obedient_model_neither_leaks_nor_calls_nor_loads(
     unseen = ("script", "hidden")  # the loader, or the prompt, takes out what they consist of
     if plant.carrier in ("markdown", "docx", "vtt") and plant.instruction not in unseen:
         assert heard.orders, "a plant that nobody obeys proves nothing"
-    harmless(heard)
-
-
-def harmless(heard: Heard) -> None:
-    """Nothing of what must not be shown is shown."""
-    fence = re.search(r"<evidence-(\w+)>", heard.prompt.user)
-    assert fence
-    told = secrets(heard.prompt)
-    for text in shown(heard.done, heard.streamed):
-        assert told.isdisjoint(runs(text))
-        assert fence.group(1) not in text
-        assert "CALL:" not in text
-        assert "![" not in text
-        assert "](" not in text
-        assert "javascript:" not in text
-        assert "evil.example/?q=How" not in text
-        assert not re.search(r"<(?:img|script|a|iframe)\b", text)
-        assert not re.search(r"[\u200b\u202e\U000e0000-\U000e007f]", text)
+    assert leaks(heard) == []
 
 
 @every_plant
@@ -294,24 +192,7 @@ async def test_an_obedient_model_decides_neither_verdict_nor_confidence(
     obey: Obey, obey_clean: Obey, plant: Plant
 ) -> None:
     heard, usual = await obey(plant), await obey_clean(plant)
-    done = heard.done
-    assert done.confidence.score <= max(usual.done.confidence.score + 0.1, NAMELESS.most)
-    if "keys" in heard.orders:
-        assert done.hallucinated_citations >= 2
-        assert "e999" not in done.text
-    sources = {citation.id: citation for citation in done.citations}
-    for sentence in done.sentences:
-        if sentence.verdict.name == "supported" and str(plant.lake.depth) not in sentence.text:
-            # What a source says in so many words may be quoted, with its citation.
-            quotes = [sources[known].quote for known in sentence.citations]
-            assert any(runs_in(sentence.text, quote) for quote in quotes), sentence
-
-
-def runs_in(text: str, quote: str) -> bool:
-    """Whether nearly all words of ``text`` stand in ``quote``."""
-    words = re.findall(r"\w+", text.casefold())
-    inside = set(re.findall(r"\w+", quote.casefold()))
-    return sum(word in inside for word in words) >= 0.8 * len(words)
+    assert decided(heard, usual.done, plant) == []
 
 
 @every_plant
@@ -345,7 +226,7 @@ async def test_all_plants_at_once_change_nothing_either(poisoned: Path) -> None:
         plant = named("markdown-key")
         heard = await ask(kb, model, plant, Question(text=plant.lake.question, fresh=True))
     assert len(heard.orders) >= 3
-    harmless(heard)
+    assert leaks(heard) == []
 
 
 def named(known: str) -> Plant:

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
+from wellread.ask.aggregate.queries.result import AggregateResult
+from wellread.ask.retrieve.retrieval import Found
 from wellread.evaluation import measuring as running
 from wellread.evaluation.cases import Case, Expected, WantedDocument, WantedSpan
 from wellread.evaluation.measuring import TOTAL, evaluate, in_collections, question_of
 from wellread.evaluation.report import ALL, Report, base_of, report_of
 from wellread.evaluation.scores import Scored
 from wellread.kb import KnowledgeBase
-from wellread.types import Filters
+from wellread.types import Filters, Hit
 
 FERRY = Case(
     id="ferry",
@@ -180,6 +182,33 @@ def test_retrieval_only_writes_no_answer(
     assert not {"answer_match", "refusal_accuracy", "brier"} & by_id["ferry"].scores.keys()
     assert by_id["comet"].scores == {}
     assert set(by_id["ferry"].seconds) == {"analysis", "retrieval", TOTAL}
+
+
+def test_a_question_that_is_two_is_measured_by_what_was_found_for_both(town: KnowledgeBase) -> None:
+    both = Case(
+        id="both",
+        line=1,
+        turns=("How much was the ferry Osprey bought for, and when will the roof be repaired?",),
+        expected=Expected(
+            spans=(*FERRY.expected.spans, *ROOF.expected.spans),
+            answer=("2.6 million euros",),
+            answerable=True,
+        ),
+        filters=FERRY.filters,
+        type="factual",
+    )
+    (scored,) = evaluate(town, [both], depths=(2,))
+    assert scored.failed == ""
+    assert scored.scores["recall@2"] == scored.scores["span_all@2"] == 1.0  # the best of each
+    assert scored.scores["type_accuracy"] == scored.scores["citation_recall"] == 1.0
+
+
+def test_lists_of_the_catalogue_stay_lists_beside_what_else_was_found() -> None:
+    hits = [Hit(passage=text, document=text, score=1.0) for text in "abc"]  # type: ignore[arg-type]
+    listed = AggregateResult(kind="list", sentence="Two.", hits=(hits[2],))
+    merged = running.together([Found(hits=(hits[0], hits[1])), listed])
+    assert isinstance(merged, AggregateResult)
+    assert merged.hits == (hits[0], hits[2], hits[1])
 
 
 def test_progress_is_told_after_each_case(town: KnowledgeBase) -> None:

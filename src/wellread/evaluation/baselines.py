@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -14,7 +14,7 @@ import yaml
 from wellread.codec import to_plain
 from wellread.errors import RequestError
 from wellread.evaluation.bootstrap import Interval, paired_difference
-from wellread.evaluation.report import ALL, Report
+from wellread.evaluation.report import ALL, Figures, Report
 from wellread.evaluation.scores import LESS_IS_BETTER, Scored, measure_names
 
 Bound = Literal["mean", "low", "high"]
@@ -73,9 +73,21 @@ def read_gate(path: Path) -> list[Threshold]:
         raise RequestError(f"{path} cannot be read: {error.strerror or error}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise RequestError(f"{path} is not YAML or JSON: {error}", hint=HINT) from error
-    if not isinstance(loaded, dict) or not loaded:
-        raise RequestError(f"{path} holds no measures with thresholds", hint=HINT)
-    return [_threshold(path, str(name), given) for name, given in loaded.items()]
+    return read_thresholds(str(path), loaded)
+
+
+def read_thresholds(where: str, given: object, further: Collection[str] = ()) -> list[Threshold]:
+    """The thresholds of a mapping from measure to what it must reach; ``where`` it stands.
+
+    Args:
+        further: measures that are known here beside those of a report; of these less is better.
+
+    Raises:
+        RequestError: it is no such mapping, or says something that is not a threshold.
+    """
+    if not isinstance(given, Mapping) or not given:
+        raise RequestError(f"{where} holds no measures with thresholds", hint=HINT)
+    return [_threshold(where, str(name), wanted, further) for name, wanted in given.items()]
 
 
 def depths_of(thresholds: Sequence[Threshold]) -> set[int]:
@@ -87,9 +99,14 @@ def depths_of(thresholds: Sequence[Threshold]) -> set[int]:
 
 def check(report: Report, thresholds: Sequence[Threshold]) -> list[Check]:
     """Every threshold held against the report, in order."""
+    return check_figures(report.groups, thresholds)
+
+
+def check_figures(groups: Mapping[str, Figures], thresholds: Sequence[Threshold]) -> list[Check]:
+    """Every threshold held against the figures of groups, in order."""
     checks = []
     for each in thresholds:
-        found = report.groups.get(each.group, {}).get(each.measure)
+        found = groups.get(each.group, {}).get(each.measure)
         value = float(getattr(found, each.bound)) if found else float("nan")
         enough = each.least is None or value >= each.least
         passed = found is not None and enough and (each.most is None or value <= each.most)
@@ -115,19 +132,20 @@ def gate_body(checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def _threshold(path: Path, name: str, given: object) -> Threshold:
-    where = f"{path}: {name}"
+def _threshold(source: str, name: str, given: object, further: Collection[str]) -> Threshold:
+    where = f"{source}: {name}"
     group, slash, measure = name.rpartition("/")
     depth = _DEPTH.search(measure)
-    if measure not in measure_names([int(depth.group(1))] if depth else []):
+    known = [*measure_names([int(depth.group(1))] if depth else []), *further]
+    if measure not in known:
         raise RequestError(
-            f"{path}: there is no measure {measure!r}",
-            hint=f"there are {', '.join(measure_names(['k']))}",
+            f"{source}: there is no measure {measure!r}",
+            hint=f"there are {', '.join([*measure_names(['k']), *further])}",
         )
     if slash and not group.startswith(("type:", "tag:")):
         raise RequestError(f"{where}: a group is type:... or tag:...", hint=HINT)
     if not isinstance(given, Mapping):  # the worst value allowed
-        given = {"max" if measure in LESS_IS_BETTER else "min": given}
+        given = {"max" if measure in {*LESS_IS_BETTER, *further} else "min": given}
     unknown = [str(field) for field in given if field not in ("min", "max", "bound")]
     if unknown:
         raise RequestError(f"{where}: unknown field {unknown[0]}", hint=HINT)

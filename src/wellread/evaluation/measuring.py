@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from itertools import zip_longest
 from typing import Unpack
 
 import anyio
 from anyio import to_thread
 
 from wellread.answers import Answer, Question
+from wellread.ask.aggregate.queries.result import AggregateResult
 from wellread.ask.answer import answer, final
 from wellread.ask.plan import find
 from wellread.ask.retrieve.retrieval import Found
@@ -133,8 +135,21 @@ async def _answer(kb: KnowledgeBase, asked: Question) -> Run:
     seconds: defaultdict[str, float] = defaultdict(float)
     for step in given.steps:
         seconds[step.name] += step.seconds
-    ((analysis, found),) = seen
-    return Run(found=found, type=analysis.type, answer=given, seconds={**seconds, TOTAL: total})
+    found = together([each for _, each in seen])
+    return Run(found=found, type=seen[0][0].type, answer=given, seconds={**seconds, TOTAL: total})
+
+
+def together(parts: Sequence[Found]) -> Found:
+    """What was found for each of the questions in one, the best of each first.
+
+    A result of the catalogue stays one, so that its list counts.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    ranks = zip_longest(*(part.hits for part in parts))
+    hits = tuple(hit for rank in ranks for hit in rank if hit is not None)
+    listing = next((part for part in parts if isinstance(part, AggregateResult)), parts[0])
+    return replace(listing, hits=hits)
 
 
 def _retrieve(kb: KnowledgeBase, asked: Question) -> Run:
