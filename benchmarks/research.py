@@ -64,7 +64,7 @@ class Pair:
 
 
 def main() -> None:
-    """Measure, print, write ``results/research.json``."""
+    """Measure, print, write ``results/research.json``, of some sets ``research-SETS.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--sets", default="optech,hotpot,qmsum")
     parser.add_argument("--step", type=int, default=1, help="every so many questions of each set")
@@ -79,7 +79,10 @@ def main() -> None:
         figures[name] = summed(list(makers[name](chosen.step)))
         print(name, json.dumps(figures[name]), flush=True)
     if chosen.step == 1:
-        save("research", figures)
+        save(
+            "research" if figures.keys() == makers.keys() else f"research-{'-'.join(figures)}",
+            figures,
+        )
 
 
 def summed(pairs: Sequence[Pair]) -> dict[str, Any]:
