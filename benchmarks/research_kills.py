@@ -100,12 +100,17 @@ def home_to_copy(folder: Path) -> tuple[Path, str, Sequence[str]]:
     try:
         eval_data("bitcoin_optech")
     except SystemExit:
-        with filled("sample", lambda place: shutil.copytree(SAMPLE, place / "sample")) as kb:
+        with filled("shipped", write_sample) as kb:
             home = kb.home
         return shutil.copytree(home, folder / "source"), "the sample", SHIPPED
     with filled(MENTIONS.name, MENTIONS.write) as kb:
         home = kb.home
     return shutil.copytree(home, folder / "source"), "Optech's newsletters", OPTECH
+
+
+def write_sample(folder: Path) -> None:
+    """The files that come with the program."""
+    shutil.copytree(SAMPLE, folder, dirs_exist_ok=True)
 
 
 def all_of(source: Path, questions: Sequence[str], folder: Path, kills: int) -> dict[str, Told]:
