@@ -5,8 +5,10 @@
 ``optech``: "Tell me everything about X" for every topic of the index with at least eight mentions:
 the share of the newsletters listed there that are cited, and the characters of text for each
 newsletter that is. ``hotpot``: whether both supporting pages are among the first ten documents.
-``qmsum``: the general question of each development meeting, within that meeting: the share of its
-topics of which a turn is cited.
+``qmsum``: the general questions of each development meeting, within that meeting: the share of its
+topics of which a turn is cited, and of its gold turns that are. The set marks no turns for general
+questions; gold are all turns that lie in a ``relevant_text_span`` of one of the meeting's specific
+questions, and one is covered where a citation overlaps it.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -28,7 +30,7 @@ from benchmarks.paths import eval_data
 from benchmarks.record import save
 from benchmarks.sets.items import HOTPOT
 from benchmarks.sets.meetings import MENTIONS, QMSUM
-from benchmarks.sets.reading import read_lines
+from benchmarks.sets.reading import Record, read_lines
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.bridge import led_on
@@ -45,7 +47,11 @@ FIRST = 10  # documents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """One question both ways: what each reached (0-1), and what it took."""
+    """One question both ways: what each reached (0-1), and what it took.
+
+    Attributes:
+        more: further measures of the same two answers, name to what each reached.
+    """
 
     quick: float
     deep: float
@@ -54,10 +60,11 @@ class Pair:
     searches: int
     quick_text: float = 0.0
     deep_text: float = 0.0
+    more: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def main() -> None:
-    """Measure, print, write ``results/research.json``."""
+    """Measure, print, write ``results/research.json``, of some sets ``research-SETS.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--sets", default="optech,hotpot,qmsum")
     parser.add_argument("--step", type=int, default=1, help="every so many questions of each set")
@@ -72,17 +79,18 @@ def main() -> None:
         figures[name] = summed(list(makers[name](chosen.step)))
         print(name, json.dumps(figures[name]), flush=True)
     if chosen.step == 1:
-        save("research", figures)
+        save(
+            "research" if figures.keys() == makers.keys() else f"research-{'-'.join(figures)}",
+            figures,
+        )
 
 
 def summed(pairs: Sequence[Pair]) -> dict[str, Any]:
     """Means, the difference with its interval, and medians of what it took."""
-    gain = paired_difference([one.deep for one in pairs], [one.quick for one in pairs])
     return {
         "questions": len(pairs),
-        "quick": round(mean(one.quick for one in pairs), 3),
-        "deep": round(mean(one.deep for one in pairs), 3),
-        "difference": str(gain),
+        **compared([(one.quick, one.deep) for one in pairs]),
+        **{name: compared([one.more[name] for one in pairs]) for name in pairs[0].more},
         "seconds quick, deep": [
             round(median(one.quick_seconds for one in pairs), 2),
             round(median(one.deep_seconds for one in pairs), 2),
@@ -92,6 +100,16 @@ def summed(pairs: Sequence[Pair]) -> dict[str, Any]:
             round(mean(one.quick_text for one in pairs)),
             round(mean(one.deep_text for one in pairs)),
         ],
+    }
+
+
+def compared(reached: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """The means of quick and deep, and the difference with its interval."""
+    quick, deep = [one for one, _ in reached], [one for _, one in reached]
+    return {
+        "quick": round(mean(quick), 3),
+        "deep": round(mean(deep), 3),
+        "difference": str(paired_difference(deep, quick)),
     }
 
 
@@ -174,7 +192,7 @@ def hotpot(step: int) -> Iterator[Pair]:
 
 
 def qmsum(step: int) -> Iterator[Pair]:
-    """The topics of a meeting that a turn is cited of."""
+    """The topics of a meeting that a turn is cited of, and its gold turns that are cited."""
     with filled(QMSUM.name, QMSUM.write) as kb:
         facts = by_file_name(kb)
         meetings = read_lines(eval_data("qmsum", "val.jsonl"))
@@ -182,6 +200,7 @@ def qmsum(step: int) -> Iterator[Pair]:
             fact = facts[f"meeting-{number:02}"]
             marks = kb.catalogue.marks([fact.id])[fact.id]
             turns = [mark for mark in marks if isinstance(mark, SpeakerMark)]
+            gold = gold_turns(meeting)
             topics = [
                 [_span(turns, first, last) for first, last in topic["relevant_text_span"]]
                 for topic in meeting["topic_list"]
@@ -197,7 +216,64 @@ def qmsum(step: int) -> Iterator[Pair]:
                     searches=report.searches,
                     quick_text=float(sum(len(one.text) for one in quick.sentences)),
                     deep_text=float(sum(len(one.text) for one in report.answer.sentences)),
+                    more={
+                        name: (measure(quick, turns, gold), measure(report.answer, turns, gold))
+                        for name, measure in OF_TURNS.items()
+                    },
                 )
+
+
+def gold_turns(meeting: Record) -> list[list[int]]:
+    """The turns of each marked span of the meeting's specific questions, by number."""
+    last_turn = len(meeting["meeting_transcripts"]) - 1
+    return [
+        list(range(int(first), min(int(last), last_turn) + 1))
+        for asked in meeting["specific_query_list"]
+        for first, last in asked["relevant_text_span"]
+    ]
+
+
+def covered(given: Answer, turns: Sequence[SpeakerMark], gold: Sequence[Sequence[int]]) -> float:
+    """The share of the gold turns that are cited."""
+    wanted = {turn for span in gold for turn in span}
+    return len(wanted & _cited_turns(given, turns)) / len(wanted) if wanted else 0.0
+
+
+def on_target(given: Answer, turns: Sequence[SpeakerMark], gold: Sequence[Sequence[int]]) -> float:
+    """The share of the cited turns that are gold; 0 where none is cited."""
+    cited = _cited_turns(given, turns)
+    return len(cited & {turn for span in gold for turn in span}) / len(cited) if cited else 0.0
+
+
+def touched(given: Answer, turns: Sequence[SpeakerMark], gold: Sequence[Sequence[int]]) -> float:
+    """The share of the marked spans of which a turn is cited."""
+    cited = _cited_turns(given, turns)
+    return sum(bool(cited & set(span)) for span in gold) / len(gold) if gold else 0.0
+
+
+def cited_turns(given: Answer, turns: Sequence[SpeakerMark], _: Sequence[Sequence[int]]) -> float:
+    """How many turns are cited."""
+    return float(len(_cited_turns(given, turns)))
+
+
+def gold_share(_: Answer, turns: Sequence[SpeakerMark], gold: Sequence[Sequence[int]]) -> float:
+    """The share of all turns that are gold: what citing at random would reach."""
+    return len({turn for span in gold for turn in span}) / len(turns)
+
+
+def _cited_turns(given: Answer, turns: Sequence[SpeakerMark]) -> set[int]:
+    cited = [one.source_span for one in given.citations]
+    spans = [Span(start=turn.start, end=turn.end) for turn in turns]
+    return {place for place, span in enumerate(spans) if any(span.overlaps(one) for one in cited)}
+
+
+OF_TURNS: dict[str, Callable[[Answer, Sequence[SpeakerMark], Sequence[Sequence[int]]], float]] = {
+    "gold turns cited": covered,
+    "cited turns that are gold": on_target,
+    "gold spans of which a turn is cited": touched,
+    "turns cited": cited_turns,
+    "turns of the meeting that are gold": gold_share,
+}
 
 
 def _span(turns: Sequence[SpeakerMark], first: str, last: str) -> Span:
