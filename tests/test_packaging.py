@@ -31,6 +31,7 @@ PROVIDERS = ("anthropic", "google", "openai")
 WITH_RERANK = {"models/readers/onnx_reader.py"}
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
+WITH_MCP = "serve/mcp/"
 TESTING = "testing/"
 
 
@@ -133,6 +134,8 @@ def test_every_import_is_declared() -> None:
             declared |= required(frozenset(extra("llm")), PROVIDERS)
         if name_of(path) in WITH_RERANK:
             declared |= extra("rerank")
+        if name_of(path).startswith(WITH_MCP):
+            declared |= extra("mcp")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):

@@ -136,7 +136,7 @@ def rare_names(trail: Trail) -> list[Bridge]:
         count, titled = _held(trail, spelt[key], key)
         rarity = math.log((COUNTED_TO + 1) / (1 + min(count, COUNTED_TO)))
         frequent = len(seen[key]) > 1 or titled
-        if frequent and count > len(seen[key]):
+        if rarity > 0 and frequent and count > len(seen[key]):
             scored.append((worth[key] * rarity * (TITLE if titled else 1.0), key))
     scored.sort(key=lambda one: (-one[0], one[1]))
     return [

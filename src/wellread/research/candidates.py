@@ -26,6 +26,7 @@ OF_A_DOCUMENT = 3  # of these, from one document
 EMBEDDED, EMBEDDED_BESIDE = 64, 12  # sentences whose meaning is compared: of the question, a facet
 NAMING = ("side", "entity", "bridge")  # kinds of facets that are called by a name
 NEAR = 0.5  # cosine, from which a passage is about the question whatever its words
+FITTING, NAMED = 0.3, 0.5  # cosine, or share of the terms, of a sentence that fits what is asked
 TELLING_WORDS = 3  # of a sentence of a document that is told as a whole
 SHORT = 10  # words that count on top of a sentence's length, so that short ones win nothing by it
 LONGEST = 45  # words of a sentence
@@ -93,7 +94,8 @@ def candidates_of(
             own = sorted(
                 (rank, one.id)
                 for one in group
-                if (rank := found.get(one.id)) and (not text or is_about(one, text, hit))
+                if (rank := found.get(one.id))
+                and (not text or (is_about(one, text, hit) and stays_with(one, topic, hit)))
             )
             if not own:
                 continue
@@ -121,6 +123,20 @@ def is_about(facet: Facet, text: str, hit: Hit) -> bool:
         return len(wanted & held) >= (1.0 if facet.kind == "side" else ABOUT) * len(wanted)
     wanted = frozenset(parse(text).topic_stems)
     return len(wanted & held) >= ABOUT * len(wanted) or (hit.similarity or 0.0) >= NEAR
+
+
+def stays_with(facet: Facet, topic: str, hit: Hit) -> bool:
+    """Whether a passage that a bridge led to still has to do with the question.
+
+    A page on the name that led there has; elsewhere the name alone says little, since a person is
+    named for much that was not asked about.
+    """
+    if facet.kind != "bridge":
+        return True
+    titled = parse(hit.document.title).stem_set >= parse(facet.title).stem_set
+    wanted = frozenset(parse(topic).topic_stems)
+    held = parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set
+    return titled or len(wanted & held) >= ABOUT * len(wanted)
 
 
 def _joined(one: Candidate, other: Candidate) -> Candidate:
@@ -183,7 +199,12 @@ def _scored(
             places.append(place)
     chooser = Chooser(sentences=kb.lexical)
     scored = score(asked, evidence, readable, features, places[:most], chooser)
-    return [(one.option, one.score) for one in scored]
+    # The best sentence of a document that is about it may be about something else.
+    return [
+        (one.option, one.score)
+        for one in scored
+        if one.similarity >= FITTING or one.features.terms >= NAMED
+    ]
 
 
 def _central(
