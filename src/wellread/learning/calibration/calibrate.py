@@ -71,7 +71,7 @@ def tried(rated: Sequence[RatedAnswer], live: Calibration | None = None) -> Tria
     """Fit on ``rated`` and judge it against what is shipped, and against ``live``."""
     if len(rated) < LEAST:
         missing = LEAST - len(rated)
-        why = f"{len(rated):,} answers are rated, {missing:,} more are needed"
+        why = f"rated answers: {len(rated):,}; {missing:,} more are needed"
         return Trial(rated=len(rated), missing=missing, why=why)
     right = [one.score >= RIGHT_FROM for one in rated]
     shipped = [one.shipped for one in rated]

@@ -151,7 +151,7 @@ def print_feedback_list(console: Console, body: FeedbackListBody) -> None:
 
 def print_imported(console: Console, body: ImportedBody) -> None:
     """How much was taken, and why what was refused."""
-    console.print(f"Took the feedback on {len(body.answers):,} answers.")
+    console.print(f"Answers whose feedback was taken: {len(body.answers):,}")
     for one in body.refused:
         console.print(Text(f"Line {one.line}: {harmless(one.reason)}", style="yellow"))
 

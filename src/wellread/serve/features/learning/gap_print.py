@@ -62,7 +62,7 @@ def print_cluster(console: Console, body: GapClusterDetailBody) -> None:
         f"  {harmless(body.name)}",
     )
     console.print(head)
-    if body.missing:
+    if body.missing and body.status != "closed":
         console.print(f"The material lacks: {harmless(', '.join(body.missing))}")
     for gap in body.gaps:
         _print_gap(console, gap)

@@ -209,4 +209,4 @@ def _print_fitted(console: Console, fitted: CalibrationBody) -> None:
 def _enough(rated: int, needed: int) -> str:
     if rated >= needed:
         return f"{rated:,} answers are rated: 'wellread calibrate' fits it anew."
-    return f"{rated:,} answers are rated; {needed - rated:,} more are needed to calibrate."
+    return f"Rated answers: {rated:,}; to calibrate {needed - rated:,} more are needed."
