@@ -21,7 +21,8 @@ from wellread.reports import (
     ResearchRequest,
     RunState,
 )
-from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.catalogue.asking.answer_records import find_answer, record_answer
+from wellread.store.catalogue.learning.gap_records import Filing, record_gap
 from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.research_tables import (
     research_events,
@@ -105,8 +106,14 @@ class ResearchRuns(CataloguePart):
         """The run has ended without a report."""
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
 
-    def finish(self, run_id: str, report: Report) -> None:
-        """Keep the report; its steps are not needed any more."""
+    def finish(self, run_id: str, report: Report, lacks: Filing) -> None:
+        """Keep the report, its answer and what that lacks; its steps are not needed any more.
+
+        All of it or nothing: whoever goes on with a run that died files its gap once.
+
+        Args:
+            lacks: what is known of the gap, where the answer has one.
+        """
         values = {
             "state": "cancelled" if report.stopped == "cancelled" else "done",
             "report": _without_answer(report),
@@ -116,6 +123,10 @@ class ResearchRuns(CataloguePart):
         }
         mine = research_runs.c.id == run_id
         with self._database.write() as connection:
+            record_answer(connection, report.answer)
+            if report.answer.data_gaps:
+                reason = "; ".join(report.answer.data_gaps)
+                record_gap(connection, report.plan.question, reason, **lacks)
             connection.execute(update(research_runs).where(mine).values(**values))
             steps = research_steps.c.run_id == run_id
             connection.execute(delete(research_steps).where(steps))
