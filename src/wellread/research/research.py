@@ -204,4 +204,4 @@ def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) 
         answer_id=report.answer.id,
         owner=question.owner,
     )
-    kb.catalogue.research.finish(run_id, report, lacks)
+    kb.catalogue.finish_research(run_id, report, lacks)
