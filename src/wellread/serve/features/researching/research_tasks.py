@@ -91,8 +91,11 @@ class ResearchTasks:
 
     async def close(self) -> None:
         """Stop working on all of them; the next server takes them up."""
-        for run_id in list(self._tasks):
-            await self.stop(run_id)
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()  # all at once, so that none begins where another made room
+        if tasks:
+            await asyncio.wait(tasks)
 
     async def _work(self, run_id: str, request: ResearchRequest, noted: asyncio.Event) -> None:
         try:
