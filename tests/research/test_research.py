@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.event import listen
+from sqlalchemy.event import remove as unlisten
 from tests.doubles.research_run import Killed
 
 from wellread.answers import Question, VerdictName
@@ -408,6 +410,41 @@ def test_a_run_that_died_ends_with_the_same_report_and_does_nothing_twice(
     assert not set(made) & set(again)
     numbers = [one.number for one in kb.catalogue.research.events(run_id)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("dies_after", range(20))
+def test_a_run_that_dies_while_its_report_is_filed_files_its_gap_once(
+    kb: KnowledgeBase, dies_after: int
+) -> None:
+    """The process dies after so many statements that write, wherever in filing that is."""
+    asked = request("Compare the ferry Osprey and the zeppelin Borealis")
+    run_id = asyncio.run(begin(kb, asked))
+    written = 0
+
+    def dying(connection: object, cursor: object, statement: str, *_: object) -> None:
+        nonlocal written
+        if not statement.startswith(("INSERT", "UPDATE", "DELETE", "COMMIT")):
+            return
+        if written == dies_after:
+            raise Killed
+        written += 1
+
+    async def told() -> None:
+        async for event in research(kb, asked, run_id=run_id):
+            if isinstance(event, ProgressEvent) and event.stage == "verify":
+                listen(engine, "before_cursor_execute", dying)
+
+    engine = kb.catalogue._database.engine
+    with suppress(Killed, BaseExceptionGroup):
+        asyncio.run(told())
+    unlisten(engine, "before_cursor_execute", dying)
+    kept = kb.catalogue.research.get(run_id)
+    assert kept is not None
+    if kept.state == "running":
+        run(kb, asked, run_id)
+    (gap,) = [one for one in kb.catalogue.gaps() if "zeppelin Borealis" in one.reason]
+    assert (gap.asked, gap.answer_id) == (1, kb.catalogue.answers()[0].id)
+    assert len(kb.catalogue.answers()) == 1
 
 
 def test_a_run_that_has_ended_or_is_not_there_is_not_taken_up(kb: KnowledgeBase) -> None:

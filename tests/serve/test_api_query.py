@@ -185,6 +185,47 @@ async def test_deep_says_how_many_rounds_it_took(client: httpx.AsyncClient) -> N
     assert "[Talk @ 01:10]" in body["answer"]
 
 
+async def test_every_marker_of_a_deep_answer_has_the_form_of_the_archive(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    """Those of its timeline, its table and its disagreements, not only those of its sentences."""
+    files = [_recorded(tmp_path, day, price) for day, price in enumerate(("70", "80", "90"), 1)]
+    add(kb, list(map(str, files)), collection="barge")
+    told = {
+        "What is the price of the barge Gannet?": ("Timeline", "What the sources disagree on"),
+        "Compare the barge Gannet and the ferry Osprey": ("What was looked for",),
+    }
+    for style in ("number", "time"):
+        for question, parts in told.items():
+            async for client in opened(kb, citations={"style": style}):
+                text = (await asked(client, "/api/query/deep", question=question))["answer"]
+            for title in parts:
+                part = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+                assert MARKER.search(part), title
+            assert not re.search(r"\[\d+\]", text)
+
+
+def _recorded(folder: Path, day: int, price: str) -> Path:
+    """A recording of May 2025 that tells another price than the others."""
+    file = folder / f"gannet-{day}.vtt"
+    file.write_text(
+        f"""WEBVTT
+
+NOTE
+title: Gannet {day}
+date: 2025-05-0{day}
+
+00:00:01.000 --> 00:00:05.000
+<v Ana>Welcome to the news about the barge Gannet.
+
+00:0{day}:03.000 --> 00:0{day}:09.000
+<v Ben>The price of the barge Gannet is {price} thousand euros.
+""",
+        encoding="utf-8",
+    )
+    return file
+
+
 # --- errors ----------------------------------------------------------------------------------
 
 

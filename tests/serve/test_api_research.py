@@ -408,6 +408,49 @@ async def test_a_server_that_ends_leaves_runs_for_the_next(
     await following.close()
 
 
+async def test_a_run_that_waited_for_its_turn_is_taken_up_and_a_mere_plan_is_not(
+    client: httpx.AsyncClient, app: FastAPI, kb: KnowledgeBase, gate: SearchGate
+) -> None:
+    tasks: ResearchTasks = app.state.research
+    for _ in range(MOST_RUNNING):
+        await begun(client)
+    await waiting(gate)
+    planned = await begun(client, planOnly=True)
+    asked = ResearchRequest(question=Question(text=ASKED))
+    queued = await begin(kb, asked)
+    await tasks.start(queued, asked)
+    assert (await got(client, queued))["state"] == "planned"
+    assert await ResearchTasks(kb).take_up() == []  # this one's turn is still to come
+    closing = asyncio.create_task(tasks.close())
+    await asyncio.sleep(0)
+    gate.open()
+    await closing
+    assert (await got(client, queued))["state"] == "interrupted"
+    assert (await got(client, planned["id"]))["state"] == "planned"
+    started = await client.post(f"/api/research/{queued}/start")
+    assert started.status_code == 409
+    following = ResearchTasks(kb)
+    assert (await following.take_up())[-1] == queued
+    assert (await events(client, queued))[-1][2]["state"] == "done"
+    assert (await got(client, planned["id"]))["state"] == "planned"
+    await following.close()
+
+
+async def test_a_resumed_run_that_waits_for_its_turn_is_planned_and_can_be_cancelled(
+    client: httpx.AsyncClient, app: FastAPI, kb: KnowledgeBase, gate: SearchGate
+) -> None:
+    for _ in range(MOST_RUNNING):
+        await begun(client)
+    await waiting(gate)
+    run_id = await left_behind(kb, platform.node())
+    assert (await got(client, run_id))["state"] == "interrupted"
+    assert run_id in await app.state.research.take_up()
+    assert (await got(client, run_id))["state"] == "planned"
+    cancelled = await client.post(f"/api/research/{run_id}/cancel")
+    assert cancelled.json()["state"] == "cancelled"
+    gate.open()
+
+
 async def test_a_report_that_was_written_and_not_told_is_told(
     client: httpx.AsyncClient, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,18 @@ def test_the_plan_comes_first_and_the_report_has_signs_sources_and_an_end(
     assert (only.state, only.request.question.text) == ("done", ASKED)
 
 
+def test_links_of_a_report_are_shown_unless_the_settings_say_otherwise(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "file://" in run(runner, ASKED)[1]
+    assert "file://" in run(runner, "--show", "last")[1]
+    monkeypatch.setenv("WELLREAD_CITATIONS_INCLUDE_LINKS", "false")
+    assert "file://" not in run(runner, "--show", "last")[1]
+    assert "file://" not in run(runner, ASKED)[1]
+    body = json.loads(run(runner, "--show", "last", "--json")[1])
+    assert body["report"]["answer"]["citations"][0]["link"].startswith("file://")
+
+
 def test_where_nobody_can_be_asked_a_plan_over_the_limit_is_refused(
     runner: CliRunner, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from wellread.answers import EXTRACTIVE, NOBODY, Answer, Claim, Conflict, Evidence
-from wellread.ask.deliver.cite import CitedText, add_draft, styled
+from wellread.ask.deliver.cite import CitedText, add_draft, flat, styled
 from wellread.ask.deliver.prune_draft import pruned, unflagged
 from wellread.ask.write.candidate_sentences import Option, in_order, plain_label
 from wellread.kb import KnowledgeBase
@@ -199,10 +199,12 @@ def disagreements(report: ReportPage, quick: Answer | None) -> tuple[Conflict, .
     report.heading("What the sources disagree on")
     lines = []
     for conflict in told:
-        lines.append(f"- {conflict.about}{f' ({conflict.reason})' if conflict.reason else ''}")
+        # Only markers stand in square brackets there, whatever a source or a question writes.
+        reason = f" ({conflict.reason})" if conflict.reason else ""
+        lines.append(f"- {flat(conflict.about + reason)}")
         for view in conflict.views:
             marks = report.markers([by_number[one] for one in view.citations])
-            lines.append(f"  - {' '.join(view.text.split())} {marks}".rstrip())
+            lines.append(f"  - {flat(view.text)} {marks}".rstrip())
     report.page.text += "\n".join(lines)
     return told
 

@@ -42,6 +42,7 @@ from wellread.research.report_making import Material, deliver
 from wellread.research.rounds import search_bridges, search_plan
 from wellread.research.run_state import RunState, held, here
 from wellread.store.catalogue.asking.research_records import ResearchRun
+from wellread.store.catalogue.learning.gap_records import Filing
 
 in_thread = to_thread.run_sync
 
@@ -196,15 +197,11 @@ async def _checked(kb: KnowledgeBase, request: ResearchRequest) -> None:
 
 
 def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) -> None:
-    kb.catalogue.record_answer(report.answer)
-    if report.answer.data_gaps:
-        kb.catalogue.record_gap(
-            report.plan.question,
-            "; ".join(report.answer.data_gaps),
-            kind="hedged" if report.answer.citations else "unanswered",
-            scope=question.filters.collections,
-            limits=limits_of_gap(question.filters),
-            answer_id=report.answer.id,
-            owner=question.owner,
-        )
-    kb.catalogue.research.finish(run_id, report)
+    lacks = Filing(
+        kind="hedged" if report.answer.citations else "unanswered",
+        scope=question.filters.collections,
+        limits=limits_of_gap(question.filters),
+        answer_id=report.answer.id,
+        owner=question.owner,
+    )
+    kb.catalogue.finish_research(run_id, report, lacks)

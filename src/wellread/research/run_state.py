@@ -25,7 +25,8 @@ from wellread.reports import MOST_FACETS, Facet, Limits, StopReason
 from wellread.research.pool import Pool
 from wellread.types import Filters, Hit
 
-RUNS_FOLDER = "research"  # of the home; a locked file for each run that is worked on
+RUNS_FOLDER = "research"  # of the home; locked files of each run at work or in a queue
+_WORK, _QUEUE = ".lock", ".queue.lock"
 LOCK_SECONDS = 1.0  # who only looks whether somebody works on a run is quicker than that
 STOPPED = "stopped"  # how the keys of the places begin where a limit was reached
 
@@ -221,9 +222,38 @@ def held(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
     Raises:
         RequestError: somebody works on it already.
     """
+    with _alone(kb, run_id, _WORK):
+        yield
+
+
+@contextmanager
+def queued(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
+    """Have a run wait for its turn in this process, which is to work on it inside.
+
+    Raises:
+        RequestError: it waits for its turn already.
+    """
+    with _alone(kb, run_id, _QUEUE):
+        yield
+
+
+def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
+    """Whether a process works on a run that is noted as running on ``host``."""
+    if host != platform.node():
+        return True  # another machine's; its lock says nothing here
+    return _taken(kb, run_id, _WORK)
+
+
+def waits(kb: KnowledgeBase, run_id: str) -> bool:
+    """Whether a process of this machine has the run wait for its turn."""
+    return _taken(kb, run_id, _QUEUE)
+
+
+@contextmanager
+def _alone(kb: KnowledgeBase, run_id: str, what: str) -> Iterator[None]:
     folder = kb.home / RUNS_FOLDER
     folder.mkdir(exist_ok=True)
-    path = folder / f"{run_id}.lock"
+    path = folder / f"{run_id}{what}"
     with locked(path, LOCK_SECONDS) as ours:
         if not ours:
             raise RequestError(
@@ -235,11 +265,8 @@ def held(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
-def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
-    """Whether a process works on a run that is noted as running on ``host``."""
-    if host != platform.node():
-        return True  # another machine's; its lock says nothing here
-    path = kb.home / RUNS_FOLDER / f"{run_id}.lock"
+def _taken(kb: KnowledgeBase, run_id: str, what: str) -> bool:
+    path = kb.home / RUNS_FOLDER / f"{run_id}{what}"
     if not path.exists():
         return False
     with locked(path) as ours:

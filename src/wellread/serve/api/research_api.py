@@ -158,7 +158,7 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked, response: Response)
     if asked.plan_only:
         response.status_code = 201
     else:
-        tasks.start(run_id, request)
+        await tasks.start(run_id, request)
     return await in_thread(_body, kb, run_id)
 
 
@@ -185,7 +185,10 @@ def show(kb: Kb, run_id: str) -> RunBody:
 async def start(kb: Kb, tasks: Tasks, run_id: str, asked: StartRequest | None = None) -> RunBody:
     """Begin a run that was planned, with its plan as it was shown or changed."""
     run = await in_thread(_run, kb, run_id)
-    if run.state != "planned" or tasks.works_on(run_id):
+    state = await in_thread(state_of, kb, run)
+    if state == "interrupted":
+        raise _conflict(run_id, "was begun and left", "resume it")
+    if state != "planned" or tasks.works_on(run_id):
         raise _conflict(run_id, "has begun already", "follow its events")
     if tasks.full:
         raise ProblemError(TOO_MANY)
@@ -195,7 +198,7 @@ async def start(kb: Kb, tasks: Tasks, run_id: str, asked: StartRequest | None = 
         request, plan = await _as_wanted(kb, request, plan, asked.facets)
         await in_thread(kb.catalogue.research.edit, run_id, request)
         await in_thread(kb.catalogue.research.planned, run_id, plan)
-    tasks.start(run_id, request)
+    await tasks.start(run_id, request)
     return await in_thread(_body, kb, run_id)
 
 
@@ -247,7 +250,7 @@ async def resume(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
         raise _conflict(run_id, "has ended", "its report is kept; read that")
     if tasks.full:
         raise ProblemError(TOO_MANY)
-    tasks.start(run_id, run.request)
+    await tasks.start(run_id, run.request)
     return await in_thread(_body, kb, run_id)
 
 

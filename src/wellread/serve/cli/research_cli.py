@@ -13,6 +13,7 @@ import anyio
 import typer
 from rich.text import Text
 
+from wellread.answer_text import as_rendered
 from wellread.answers import Question
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
@@ -209,7 +210,7 @@ class ResearchFace:
         elif report is None:
             print_run(self.terminal.out, run_facts(self.kb, run))
         else:
-            print_report(self.terminal.out, report)
+            self._print(report)
         if report is not None:
             self._write_out(report)
 
@@ -235,6 +236,10 @@ class ResearchFace:
         else:
             print_plan(self.terminal.out, plan)
 
+    def _print(self, report: Report) -> None:
+        shown = as_rendered(report.answer, self.kb.settings.citations)
+        print_report(self.terminal.out, replace(report, answer=shown))
+
     def _follow(self, run_id: str, request: ResearchRequest) -> None:
         """Work on a run and write its report."""
         self._tell("begun", {"id": run_id})
@@ -250,7 +255,7 @@ class ResearchFace:
         if self.terminal.json and not self.events:
             self.terminal.write_json(report_body(report))
         elif not self.events:
-            print_report(self.terminal.out, report)
+            self._print(report)
         self._write_out(report)
 
     async def _work(self, run_id: str, request: ResearchRequest) -> Report:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from sqlalchemy import inspect, text
 
+from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
-from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking import answer_records, research_records
 from wellread.store.catalogue.asking.answer_facts_records import AnswerFacts
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
@@ -169,3 +170,19 @@ class Catalogue(CataloguePart):
     answers = reading(answer_records.list_answers)
     record_gap = writing(gap_records.record_gap)
     gaps = reading(gap_records.list_gaps)
+
+    def finish_research(self, run_id: str, report: Report, lacks: gap_records.Filing) -> None:
+        """Keep the report of a run, its answer and what that lacks, all or nothing.
+
+        So whoever goes on with a run that died here files its gap once.
+
+        Args:
+            lacks: what is known of the gap, where the answer has one.
+        """
+        answer = report.answer
+        with self._database.write() as connection:
+            answer_records.record_answer(connection, answer)
+            if answer.data_gaps:
+                reason = "; ".join(answer.data_gaps)
+                gap_records.record_gap(connection, report.plan.question, reason, **lacks)
+            research_records.finish_run(connection, run_id, report)

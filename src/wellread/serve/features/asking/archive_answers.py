@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
-from wellread.answer_text import with_markers
+from wellread.answer_text import markers_after, with_markers
 from wellread.answers import Answer, Citation, Question, VerdictName
 from wellread.ask.deliver.cite import flat, of_one_speaker, sources_of, styled
 from wellread.ask.plan import find, reading
@@ -30,6 +31,9 @@ from wellread.types import Span
 LIMITED = "based on limited information"
 MOST_PARTIAL = 5  # places that are named when the time is up
 MOST_TOLD = 20  # steps of research that are told of then
+# The markers at the end of a line or of a row: those of a report outside its sentences.
+CLOSING = re.compile(r"(?: \[[^\[\]\n]*\])+(?=(?: \|)?$)", re.MULTILINE)
+ONE_MARKER = re.compile(r"\[[^\[\]\n]*\]")
 # A place in a recording, as the text of an answer names it; titles hold no square brackets.
 PLACE = re.compile(r"\[(?P<title>[^\[\]\n]+) @ (?P<time>(?:\d+:)?\d\d:\d\d)\]")
 
@@ -94,7 +98,7 @@ def query_body(
     if answer.notes:
         optional["notes"] = answer.notes
     return QueryResponse(
-        answer=with_markers(answer, lambda one: _marker(kb, one), said=_unmarked),
+        answer=_text(kb, answer),
         session_id=answer.session_id,
         sources=tuple(map(_source, answer.citations)),
         citations=tuple(map(_citation, answer.citations)),
@@ -202,6 +206,28 @@ def _time(begin: float | None) -> str | None:
 
 def _marker(kb: KnowledgeBase, citation: Citation) -> str:
     return styled(kb, citation, "auto" if citation.locator.begin is None else "time")
+
+
+def _text(kb: KnowledgeBase, answer: Answer) -> str:
+    """The text with each marker in the form of the archive, those of a report's tables too."""
+    ends = [markers_after(answer.text, one).end for one in answer.sentences]
+    end = max(ends, default=len(answer.text))
+    sentences = replace(answer, text=answer.text[:end])
+    told = with_markers(sentences, lambda one: _marker(kb, one), said=_unmarked)
+    return told + _tables(kb, answer, answer.text[end:])
+
+
+def _tables(kb: KnowledgeBase, answer: Answer, text: str) -> str:
+    """What follows the last sentence: timeline, table and disagreements of a report."""
+    style = kb.settings.citations.style
+    known = {styled(kb, one, style): _marker(kb, one) for one in reversed(answer.citations)}
+    pieces: list[str] = []
+    place = 0
+    for run in CLOSING.finditer(text):
+        pieces.append(_unmarked(text[place : run.start()]))
+        pieces.append(ONE_MARKER.sub(lambda one: known.get(one[0], _unmarked(one[0])), run[0]))
+        place = run.end()
+    return "".join([*pieces, _unmarked(text[place:])])
 
 
 def _unmarked(text: str) -> str:

@@ -18,13 +18,14 @@ from wellread.reports import (
     ResearchPlan,
     StopReason,
 )
-from wellread.research.run_state import worked_on
+from wellread.research.run_state import waits, worked_on
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body, SpanBody
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 
-# ``interrupted``: its process is gone, and it can be resumed.
+# ``planned``: it waits to be started, or for its turn. ``interrupted``: its process is gone, and it
+# can be resumed.
 State = Literal["planned", "running", "interrupted", "done", "failed", "cancelled"]
 OPEN: tuple[State, ...] = ("planned", "running")  # more may happen by itself
 RESUMABLE: tuple[State, ...] = ("interrupted", "failed")
@@ -222,11 +223,13 @@ def state_of(kb: KnowledgeBase, run: ResearchRun) -> State:
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    if run.state != "running" or worked_on(kb, run.id, run.host):
+    if run.state not in OPEN or not run.pid or worked_on(kb, run.id, run.host):
         return run.state
-    # It may have ended between the two looks.
+    if waits(kb, run.id):
+        return "planned"
+    # It may have ended between the looks.
     now = kb.catalogue.research.get(run.id, run.owner)
-    return "interrupted" if now is None or now.state == "running" else now.state
+    return "interrupted" if now is None or now.state in OPEN else now.state
 
 
 def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:

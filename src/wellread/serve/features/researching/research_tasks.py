@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 
 import anyio
 from anyio import to_thread
 
-from wellread.errors import WellreadError
+from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.reports import NumberedEvent, ReportEvent, ResearchRequest
 from wellread.research.research import research
+from wellread.research.run_state import here, queued
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.researching.research_bodies import OPEN, EndedBody, State, state_of
@@ -46,17 +48,39 @@ class ResearchTasks:
         """Whether the run is being worked on here, or waits for its turn."""
         return run_id in self._tasks
 
-    def start(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run that was begun."""
-        if run_id not in self._tasks:
-            self._tasks[run_id] = asyncio.create_task(self._work(run_id, request))
+    async def start(self, run_id: str, request: ResearchRequest) -> None:
+        """Work on a run that was begun, when it is its turn; the next server does if this one ends.
+
+        Raises:
+            RequestError: another process has it wait for its turn.
+        """
+        if run_id in self._tasks:
+            return
+        turn, noted = ExitStack(), asyncio.Event()
+        # In this thread, which has to be the one that lets go again.
+        turn.enter_context(queued(self._kb, run_id))
+
+        def over(_: asyncio.Task[None]) -> None:
+            del self._tasks[run_id]
+            turn.close()
+            noted.set()
+
+        task = asyncio.create_task(self._work(run_id, request, noted))
+        self._tasks[run_id] = task
+        task.add_done_callback(over)
+        await noted.wait()
 
     async def take_up(self) -> list[str]:
         """Work on the runs that a process of this machine left behind; their ids."""
-        left = await in_thread(_left_behind, self._kb)
-        for run in left:
-            self.start(run.id, run.request)
-        return [run.id for run in left]
+        taken = []
+        for run in await in_thread(_left_behind, self._kb):
+            try:
+                await self.start(run.id, run.request)
+            except RequestError as error:  # another server was quicker
+                logger.info("research %s is not taken up: %s", run.id, error)
+            else:
+                taken.append(run.id)
+        return taken
 
     async def stop(self, run_id: str) -> None:
         """Stop working on a run, which stays as it is."""
@@ -67,11 +91,16 @@ class ResearchTasks:
 
     async def close(self) -> None:
         """Stop working on all of them; the next server takes them up."""
-        for run_id in list(self._tasks):
-            await self.stop(run_id)
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()  # all at once, so that none begins where another made room
+        if tasks:
+            await asyncio.wait(tasks)
 
-    async def _work(self, run_id: str, request: ResearchRequest) -> None:
+    async def _work(self, run_id: str, request: ResearchRequest, noted: asyncio.Event) -> None:
         try:
+            await in_thread(self._kb.catalogue.research.queue, run_id, *here())
+            noted.set()
             async with self._room:
                 async for _ in research(self._kb, request, run_id=run_id):
                     pass
@@ -80,8 +109,6 @@ class ResearchTasks:
         except Exception:
             logger.exception("research failed")
             await in_thread(self._kb.catalogue.research.fail, run_id, INTERNAL.detail)
-        finally:
-            del self._tasks[run_id]
 
 
 async def follow(kb: KnowledgeBase, run_id: str, after: int = 0) -> AsyncIterator[NumberedEvent]:

@@ -42,7 +42,8 @@ class ResearchRun:
     Attributes:
         reason: why it failed; empty otherwise.
         seconds: that it has worked so far.
-        host, pid: the process that works on it, or did.
+        host, pid: the process that works on it or has it wait for its turn, or did; empty and 0
+            where nobody was told to begin it.
         cancel: whether it was asked to stop.
     """
 
@@ -89,6 +90,13 @@ class ResearchRuns(CataloguePart):
                 connection.execute(delete(research_runs).where(*ended))
             connection.execute(insert(research_runs), row)
 
+    def queue(self, run_id: str, host: str, pid: int) -> None:
+        """A process works on the run as soon as it is its turn."""
+        runs = research_runs.c
+        mine = (runs.id == run_id, runs.state.not_in(("done", "cancelled")))
+        values = {"state": "planned", "host": host, "pid": pid, "reason": ""}
+        self._run(update(research_runs).where(*mine).values(**values))
+
     def work(self, run_id: str, host: str, pid: int) -> None:
         """A process works on the run from now on."""
         self._set(run_id, state="running", host=host, pid=pid, reason="")
@@ -104,21 +112,6 @@ class ResearchRuns(CataloguePart):
     def fail(self, run_id: str, reason: str, state: RunState = "failed") -> None:
         """The run has ended without a report."""
         self._set(run_id, state=state, reason=reason, finished_at=datetime.now(UTC))
-
-    def finish(self, run_id: str, report: Report) -> None:
-        """Keep the report; its steps are not needed any more."""
-        values = {
-            "state": "cancelled" if report.stopped == "cancelled" else "done",
-            "report": _without_answer(report),
-            "answer_id": report.answer.id,
-            "finished_at": datetime.now(UTC),
-            "seconds": report.seconds,
-        }
-        mine = research_runs.c.id == run_id
-        with self._database.write() as connection:
-            connection.execute(update(research_runs).where(mine).values(**values))
-            steps = research_steps.c.run_id == run_id
-            connection.execute(delete(research_steps).where(steps))
 
     def cancel(self, run_id: str) -> bool:
         """Ask a run to stop; whether there is one that has not ended."""
@@ -220,6 +213,20 @@ class ResearchRuns(CataloguePart):
 
     def _set(self, run_id: str, **values: Any) -> None:
         self._run(update(research_runs).where(research_runs.c.id == run_id).values(**values))
+
+
+def finish_run(connection: Connection, run_id: str, report: Report) -> None:
+    """Keep the report of a run; its steps are not needed any more."""
+    values = {
+        "state": "cancelled" if report.stopped == "cancelled" else "done",
+        "report": _without_answer(report),
+        "answer_id": report.answer.id,
+        "finished_at": datetime.now(UTC),
+        "seconds": report.seconds,
+    }
+    mine = research_runs.c.id == run_id
+    connection.execute(update(research_runs).where(mine).values(**values))
+    connection.execute(delete(research_steps).where(research_steps.c.run_id == run_id))
 
 
 def forget_research(connection: Connection, document_ids: Iterable[str]) -> None:
