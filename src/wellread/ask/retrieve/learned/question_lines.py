@@ -20,7 +20,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     lines = [f"Q: {_flat(past.question)}"]
     if past.flow:
         lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
-    lines.append(f"A: {_cut(_flat(without_flagged(past.answer, flagged)))}")
+    lines.append(f"A: {shown_text(past.answer, flagged)}")
     if past.score is not None:
         lines.append(f"Score: {past.score}/100")
     judged = [
@@ -31,7 +31,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     if judged:
         lines += ["Feedback:", *judged]
     if correction:
-        lines.append(f"Correction: {_cut(_flat(without_flagged(correction, flagged)))}")
+        lines.append(f"Correction: {shown_text(correction, flagged)}")
     link = past.expert_citation_url or past.citation_url
     if link:
         lines.append(f"Citation: {_flat(link)}")
@@ -45,6 +45,11 @@ def judgement(sentence: SentenceFeedback) -> str:
     parts += ["harmful: true"] if sentence.harmful else []
     parts += ["content issue: true"] if sentence.content_issue else []
     return "; ".join(parts)
+
+
+def shown_text(text: str, flagged: FlaggedSentences) -> str:
+    """``text`` on one line, cut at about 400 characters, without what is flagged."""
+    return _cut(_flat(without_flagged(text, flagged)))
 
 
 def without_flagged(text: str, flagged: FlaggedSentences) -> str:
