@@ -14,15 +14,18 @@ from typer.testing import CliRunner
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
+from wellread.identity import sentence_hash
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.serve.cli import app
 from wellread.serve.server.app import create_app
+from wellread.store.catalogue.learning.feedback_records import FeedbackMark
 from wellread.store.schema.feedback_values import Feedback, SentenceRating
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 
-RULES = "# Rules\n\nA drill can be kept for seven days. Saws are lent to members only.\n"
+KEPT = "A drill can be kept for seven days."
+RULES = f"# Rules\n\n{KEPT} Saws are lent to members only.\n"
 ASKED = "How many days can a drill from the tool library be kept?"
 TURNED = "How many days can a drill from the tool library not be kept?"
 SURE = {"qa": {"confidence_threshold": 0}}
@@ -80,7 +83,9 @@ async def told(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
     return body
 
 
-async def judged(kb: KnowledgeBase, question: str = ASKED, **said: Any) -> str:
+async def judged(
+    kb: KnowledgeBase, question: str = ASKED, marks: tuple[FeedbackMark, ...] = (), **said: Any
+) -> str:
     """The id of a new answer that an expert said something about."""
     asked = Question(text=question, fresh=True)
     answered = await final(answer(kb, asked))
@@ -94,7 +99,7 @@ async def judged(kb: KnowledgeBase, question: str = ASKED, **said: Any) -> str:
         updated_at=now,
         **said,
     )
-    kb.catalogue.feedback.put(given)
+    kb.catalogue.feedback.put(given, marks)
     return answered.id
 
 
@@ -137,7 +142,7 @@ async def test_a_count_has_none(client: httpx.AsyncClient) -> None:
 
 
 async def test_what_an_expert_put_right_is_the_answer_and_has_none(kb: KnowledgeBase) -> None:
-    await judged(kb, correction="A drill can be kept for seven days.")
+    await judged(kb, correction=KEPT)
     async with reaching(kb) as client:
         body = await told(client)
     assert body["answeredBy"] == "past answer"
@@ -161,12 +166,28 @@ async def test_switched_off_there_are_none(filled: Path) -> None:
 
 
 async def test_what_is_flagged_is_left_out(kb: KnowledgeBase) -> None:
-    harmful = (SentenceRating(sentence=0, content="More than a week.", harmful=True),)
-    await judged(kb, TURNED, sentences=harmful)
+    said = sentence_hash(KEPT)
+    rating = SentenceRating(sentence=0, content=said, harmful=True)
+    marks = (FeedbackMark(kind="harmful", key=said),)
+    known = await judged(kb, TURNED, marks, sentences=(rating,))
     async with reaching(kb) as client:
-        text = json.dumps((await told(client))["similar"])
-    assert "More than a week" not in text
-    assert "left out: an expert flagged it as harmful" in text
+        similar = (await told(client))["similar"]
+    [one] = [each for each in similar if each["answerId"] == known]
+    assert KEPT not in json.dumps(similar)
+    assert "left out: an expert flagged it as harmful" in one["answer"]
+
+
+async def test_what_a_file_of_past_questions_calls_harmful_is_left_out(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    said = {"score": 10, "sentences": [{"explanation": "No."}, {"harmful": True}]}
+    line = past(ASKED, "Ask first. Keep it for ever.", feedback=said)
+    (tmp_path / "bad.jsonl").write_text(line, encoding="utf-8")
+    add(kb, [str(tmp_path / "bad.jsonl")], collection="bad")
+    async with reaching(kb) as client:
+        similar = (await client.post("/api/ask", json={"question": ASKED})).json()["similar"]
+    [one] = [each for each in similar if each["score"] == 10]
+    assert one["answer"] == "Ask first. [left out: an expert flagged it as harmful]"
 
 
 async def test_an_expired_one_is_shown_as_expired_and_never_as_verified(

@@ -89,7 +89,7 @@ def _body(question: str, one: SimilarQuestion, flagged: FlaggedSentences) -> Pas
     return PastQuestionBody.of(
         one,
         past,
-        answer=shown_text(past.answer, flagged),
+        answer=shown_text(past.answer, flagged, past.sentences),
         correction=shown_text(one.correction, flagged),
         verified=agrees and not one.expired,
         why_not="" if agrees else differs(question, asked) or OTHER_WORDS,
