@@ -135,8 +135,12 @@ async def test_a_collection_is_a_border_and_another_limit_shows_none(
     assert (await told(client, options={"kinds": ["page"]}))["similar"] == []
 
 
-async def test_a_count_has_none(client: httpx.AsyncClient) -> None:
-    body = await told(client, question="How many documents are there?")
+async def test_a_count_has_none(kb: KnowledgeBase, tmp_path: Path) -> None:
+    counted = "How many documents are there?"
+    (tmp_path / "count.jsonl").write_text(past(counted, "Two."), encoding="utf-8")
+    add(kb, [str(tmp_path / "count.jsonl")], collection="library")
+    async with reaching(kb) as client:
+        body = await told(client, question=counted)
     assert body["answeredBy"] == "catalogue"
     assert body["similar"] == []
 
