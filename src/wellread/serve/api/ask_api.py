@@ -30,7 +30,7 @@ from wellread.serve.features.asking.explanations import (
     ExplanationBody,
     explanation,
 )
-from wellread.serve.features.asking.past_beside import past_beside
+from wellread.serve.features.asking.past_beside import PastQuestionBody, past_beside
 from wellread.serve.features.asking.text_checks import CheckResponse, check_body
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.catalogue_queries import (
@@ -242,8 +242,9 @@ async def _stream(
 
 
 async def _sent(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
-    last = isinstance(event, FinalEvent)
-    similar = await to_thread.run_sync(past_beside, kb, event.answer) if last else ()
+    similar: tuple[PastQuestionBody, ...] = ()
+    if isinstance(event, FinalEvent):
+        similar = await to_thread.run_sync(past_beside, kb, event.answer)
     name, body = event_body(event, similar)
     return ServerSentEvent(event=name, data=body.model_dump_json())
 
