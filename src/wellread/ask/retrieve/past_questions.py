@@ -67,6 +67,7 @@ class SimilarQuestion:
         similarity: cosine of the two questions.
         expired: why its feedback counts no more, in words; empty while it does.
         sources: the documents that its citations name, as far as they are there.
+        alone: a past follow-up in words that need no earlier turn; else empty, or the question.
         document: that it came in; None when it was asked here.
         rated: the answer that was given here, with an expert's word; None when it came with a
             document.
@@ -76,6 +77,7 @@ class SimilarQuestion:
     similarity: float
     expired: str = ""
     sources: tuple[str, ...] = ()
+    alone: str = ""
     document: DocumentFacts | None = None
     rated: RatedAnswer | None = None
 
@@ -262,6 +264,7 @@ def _compared(kb: KnowledgeBase, question: str, near: Sequence[_Near]) -> Iterat
             similarity=round(similarity, 4),
             expired=expired,
             sources=sources,
+            alone=one.alone,
         )
 
 

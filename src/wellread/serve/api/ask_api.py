@@ -30,6 +30,7 @@ from wellread.serve.features.asking.explanations import (
     ExplanationBody,
     explanation,
 )
+from wellread.serve.features.asking.past_beside import PastQuestionBody, past_beside
 from wellread.serve.features.asking.text_checks import CheckResponse, check_body
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.catalogue_queries import (
@@ -146,7 +147,8 @@ async def ask(kb: Kb, request: AskRequest) -> Response | AskResponse:
     tell = (lambda *both: told.append(both)) if request.options.explain else None
     events = answer(kb, question, explain=tell)
     if not request.stream:
-        body = answer_body(await final(events))
+        done = await final(events)
+        body = answer_body(done, await to_thread.run_sync(past_beside, kb, done))
         if not request.options.explain:
             return body
         return ExplainedResponse(**dict(body), explanation=await _explaining(kb, told)())
@@ -154,7 +156,7 @@ async def ask(kb: Kb, request: AskRequest) -> Response | AskResponse:
     # itself still ends in an HTTP status.
     first = await anext(events)
     why = _explaining(kb, told) if request.options.explain else None
-    return EventSourceResponse(_stream(first, events, why))
+    return EventSourceResponse(_stream(kb, first, events, why))
 
 
 @router.post(
@@ -221,16 +223,16 @@ def _explaining(kb: KnowledgeBase, told: list[tuple[Analysis, Found]]) -> Explai
 
 
 async def _stream(
-    first: Event, events: AsyncIterator[Event], explain: Explaining | None
+    kb: KnowledgeBase, first: Event, events: AsyncIterator[Event], explain: Explaining | None
 ) -> AsyncIterator[ServerSentEvent]:
     """The events as server-sent ones; an error on the way is the last of them."""
     try:
-        yield _sent(first)
+        yield await _sent(kb, first)
         async for event in events:
             if explain is not None and isinstance(event, FinalEvent):
                 why = await explain()
                 yield ServerSentEvent(event="explanation", data=why.model_dump_json())
-            yield _sent(event)
+            yield await _sent(kb, event)
     except WellreadError as error:
         yield _failed(problem_of(error))
     except Exception:
@@ -239,8 +241,11 @@ async def _stream(
         yield _failed(INTERNAL)
 
 
-def _sent(event: Event) -> ServerSentEvent:
-    name, body = event_body(event)
+async def _sent(kb: KnowledgeBase, event: Event) -> ServerSentEvent:
+    similar: tuple[PastQuestionBody, ...] = ()
+    if isinstance(event, FinalEvent):
+        similar = await to_thread.run_sync(past_beside, kb, event.answer)
+    name, body = event_body(event, similar)
     return ServerSentEvent(event=name, data=body.model_dump_json())
 
 

@@ -49,6 +49,7 @@ from wellread.serve.features.asking.explanations import (
     explanation,
     print_explanation,
 )
+from wellread.serve.features.asking.past_beside import past_beside, print_past
 from wellread.serve.features.home_reports import print_report, report_body
 from wellread.serve.features.researching.research_plans import short_limits
 from wellread.serve.progress import shown, status_line
@@ -171,8 +172,9 @@ def show_answer(
     why = explanation(kb, *told[0]) if shown.explain else None
     contexts = quote_contexts(kb, answered) if shown.detailed else ()
     covered = scope_coverage(kb, question.filters) if shown.coverage else ()
+    similar = past_beside(kb, answered)
     if terminal.json:
-        body = answer_body(answered)
+        body = answer_body(answered, similar)
         whole = ExplainedResponse.of(body, explanation=why) if why else body
         beside: dict[str, object] = {"contexts": contexts} if shown.detailed else {}
         beside |= {"coverage": covered} if shown.coverage else {}
@@ -183,6 +185,7 @@ def show_answer(
     rendered = as_rendered(answered, kb.settings.citations)
     detailed = shown.detailed
     print_answer(terminal.out, rendered, seconds=seconds, detailed=detailed, contexts=contexts)
+    print_past(terminal.out, similar)
     if shown.coverage:
         print_coverage(terminal.out, covered)
     return answered

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from wellread.answers import Answer, Citation
+from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.serve.features.asking.past_beside import past_beside, standing
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import view_url
 from wellread.serve.web.answer_layout import answer_blocks
@@ -67,7 +69,22 @@ def answer_values(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str
             if one.document_id not in facts or facts[one.document_id].version != one.version
         },
         "stale": stale,
+        "similar": (),
+        "not_looked_up": "",
     }
+
+
+def values_beside(kb: KnowledgeBase, answer: Answer, *, stale: bool) -> dict[str, Any]:
+    """What ``parts/answer.html`` shows of an answer on its own: the past questions like it too.
+
+    A kept answer can be read without an embedder; that these cannot be looked up is then said.
+    """
+    values = answer_values(kb, answer, stale=stale)
+    try:
+        found = past_beside(kb, answer)
+    except WellreadError as error:
+        return values | {"not_looked_up": str(error)}
+    return values | {"similar": [(one, standing(one)) for one in found]}
 
 
 def place_of(answer: Answer, citation: Citation) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wellread.ask.retrieve.learned.flagged_sentences import FlaggedSentences
 from wellread.text.sentences import sentence_spans
 from wellread.types import PastQuestion, SentenceFeedback
@@ -20,7 +22,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     lines = [f"Q: {_flat(past.question)}"]
     if past.flow:
         lines.append(f"Flow: {' | '.join(map(_flat, past.flow))}")
-    lines.append(f"A: {_cut(_flat(without_flagged(past.answer, flagged)))}")
+    lines.append(f"A: {shown_text(past.answer, flagged)}")
     if past.score is not None:
         lines.append(f"Score: {past.score}/100")
     judged = [
@@ -31,7 +33,7 @@ def question_lines(past: PastQuestion, correction: str, flagged: FlaggedSentence
     if judged:
         lines += ["Feedback:", *judged]
     if correction:
-        lines.append(f"Correction: {_cut(_flat(without_flagged(correction, flagged)))}")
+        lines.append(f"Correction: {shown_text(correction, flagged)}")
     link = past.expert_citation_url or past.citation_url
     if link:
         lines.append(f"Citation: {_flat(link)}")
@@ -47,12 +49,26 @@ def judgement(sentence: SentenceFeedback) -> str:
     return "; ".join(parts)
 
 
-def without_flagged(text: str, flagged: FlaggedSentences) -> str:
-    """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged."""
-    if not flagged:
+def shown_text(
+    text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
+) -> str:
+    """``text`` on one line, cut at about 400 characters, without what is flagged."""
+    return _cut(_flat(without_flagged(text, flagged, judged)))
+
+
+def without_flagged(
+    text: str, flagged: FlaggedSentences, judged: Sequence[SentenceFeedback] = ()
+) -> str:
+    """``text`` with ``LEFT_OUT`` in place of each sentence that is flagged.
+
+    Args:
+        judged: what was said of the sentences of ``text`` itself, where that is not shown beside.
+    """
+    own = {at for at, one in enumerate(judged) if one.harmful}
+    if not flagged and not own:
         return text
     said = [span.of(text) for span in sentence_spans(text)]
-    harmful = flagged.places(said)
+    harmful = flagged.places(said) | own
     return " ".join(LEFT_OUT if at in harmful else one for at, one in enumerate(said))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -18,6 +19,7 @@ from wellread.answers import (
     VerdictName,
 )
 from wellread.ask.deliver.relevance import relevances
+from wellread.serve.features.asking.past_beside import PastQuestionBody
 from wellread.serve.features.bodies import Body, SourceBody, SpanBody, view_url
 from wellread.types import Mode
 
@@ -162,6 +164,10 @@ class AskResponse(Body):
     sentences: tuple[SentenceBody, ...]
     usage: UsageBody
     steps: tuple[StepBody, ...]
+    similar: tuple[PastQuestionBody, ...] = Field(
+        default=(),
+        description="past questions like it, beside a new answer that no model wrote",
+    )
 
 
 class TokenBody(Body):
@@ -170,8 +176,8 @@ class TokenBody(Body):
     text: str
 
 
-def answer_body(answer: Answer) -> AskResponse:
-    """The whole answer."""
+def answer_body(answer: Answer, similar: Sequence[PastQuestionBody] = ()) -> AskResponse:
+    """The whole answer; ``similar``: past questions to show beside it."""
     usage = answer.usage
     tokens = TokensBody(input=usage.input_tokens, output=usage.output_tokens)
     why = relevances(answer)
@@ -181,6 +187,7 @@ def answer_body(answer: Answer) -> AskResponse:
         citations=[citation_body(citation, why[citation.id]) for citation in answer.citations],
         sentences=[sentence_body(sentence) for sentence in answer.sentences],
         usage=UsageBody.of(usage, clusters_retrieved=usage.clusters, tokens_used=tokens),
+        similar=tuple(similar),
     )
 
 
@@ -212,8 +219,10 @@ def sentence_body(sentence: Sentence) -> SentenceBody:
     return SentenceBody.of(sentence, sentence.span, verdict, verdict=verdict.name)
 
 
-def event_body(event: Event) -> tuple[str, StepBody | TokenBody | SentenceBody | AskResponse]:
-    """The name and the data of a server-sent event."""
+def event_body(
+    event: Event, similar: Sequence[PastQuestionBody] = ()
+) -> tuple[str, StepBody | TokenBody | SentenceBody | AskResponse]:
+    """The name and the data of a server-sent event; ``similar`` goes with the final one."""
     match event:
         case StepEvent(step=step):
             return "step", StepBody.of(step)
@@ -221,4 +230,4 @@ def event_body(event: Event) -> tuple[str, StepBody | TokenBody | SentenceBody |
             return "token", TokenBody.of(event)
         case SentenceEvent(sentence=sentence):
             return "sentence", sentence_body(sentence)
-    return "final", answer_body(event.answer)
+    return "final", answer_body(event.answer, similar)

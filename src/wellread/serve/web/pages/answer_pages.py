@@ -15,7 +15,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer, verify_again
 from wellread.serve.api.queries import Kb
 from wellread.serve.features.asking.stored_answers import OWNER, recheck_body, whole_body
-from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
+from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
 from wellread.serve.web.feedback_form import feedback_values
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, shown
@@ -74,7 +74,7 @@ def _page(
     kb: KnowledgeBase, request: Request, answer_id: str, recheck: object | None = None
 ) -> Response:
     stored, answer = stored_answer(kb, answer_id, OWNER)
-    values = answer_values(kb, answer, stale=stored.stale)
+    values = values_beside(kb, answer, stale=stored.stale)
     return shown(
         request,
         "answer_page.html",

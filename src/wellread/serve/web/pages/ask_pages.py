@@ -27,7 +27,7 @@ from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import KindCountBody, holdings_body
 from wellread.serve.features.learning.notice_bodies import NoticeBody, notices_body
 from wellread.serve.web.answer_layout import inline_markdown
-from wellread.serve.web.answer_parts import answer_values, earlier_turns, limit_choices
+from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
 from wellread.serve.web.runs import TOO_MANY, AskRun, AskRuns
 from wellread.types import Mode
@@ -243,7 +243,7 @@ def _html_of(kb: KnowledgeBase, event: Event, run: AskRun) -> dict[str, object]:
             values = {"sentence": sentence, "html": said, "number": number + 1}
             return {"html": fragment("parts/streamed_sentence.html", **values)}
         case FinalEvent(answer=answer):
-            html = fragment("parts/answer.html", **answer_values(kb, answer, stale=False))
+            html = fragment("parts/answer.html", **values_beside(kb, answer, stale=False))
             return {"html": html, "id": answer.id, "session": answer.session_id}
     return {"text": event.text}
 
