@@ -62,7 +62,8 @@ def _signed(part: AnswerPart) -> str:
         pieces.append(f" {sentence.verdict.name.symbol}")
         place = max(place, after)
     rest = f"{answer.text[place:end]}\n"  # a bracket that ends it begins no link
-    pieces.append(escaped(rest) if literal and not part.sentences else without_links(rest))
+    bare = literal and not part.sentences and answer.mode != "deep"  # a report has headings
+    pieces.append(escaped(rest) if bare else without_links(rest))
     return "".join(pieces).strip()
 
 
