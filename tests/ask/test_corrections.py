@@ -342,7 +342,9 @@ async def test_nor_in_a_report_nor_in_a_prompt(home: Home) -> None:
     home.give(told, harmful(said), author="ida", score=50)
     with home.opened() as kb:
         report = await last_report(
-            research(kb, ResearchRequest(question=Question(text="kayak crowns paddles dawn")))
+            research(
+                kb, ResearchRequest(question=Question(text="Tell me everything about a kayak"))
+            )
         )
         shown = verified_similar(kb, ASKED, ())
     assert report.answer.sentences

@@ -142,6 +142,7 @@ ANSWER_BODY = {
     "type": "factual",
     "standalone": "who is she?",
     "cached": True,
+    "similar": [],
     "repairedCitations": 4,
     "droppedSentences": 5,
     "notes": ["note"],
