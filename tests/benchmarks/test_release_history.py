@@ -117,7 +117,7 @@ def test_every_figure_has_a_panel_with_a_dot_for_each_release(release: Release) 
 
 def test_what_was_missed_is_red(release: Release) -> None:
     dots, _ = drawn([release])
-    told = {dot.find(f"{SVG}title").text: dot.get("fill") for dot in dots}  # type: ignore[union-attr]
+    told = {dot.findtext(f"{SVG}title"): dot.get("fill") for dot in dots}
     assert told == {
         "0.2.0, 2026-03-01, abc1234: 0.757": drawing.GOOD,
         "0.2.0, 2026-03-01, abc1234: 0.5": drawing.BAD,

@@ -204,7 +204,8 @@ def test_a_question_that_is_two_is_measured_by_what_was_found_for_both(town: Kno
 
 
 def test_lists_of_the_catalogue_stay_lists_beside_what_else_was_found() -> None:
-    hits = [Hit(passage=text, document=text, score=1.0) for text in "abc"]  # type: ignore[arg-type]
+    of: tuple[Any, ...] = ("a", "b", "c")  # of what a hit is, is not looked at
+    hits = [Hit(passage=one, document=one, score=1.0) for one in of]
     listed = AggregateResult(kind="list", sentence="Two.", hits=(hits[2],))
     merged = running.together([Found(hits=(hits[0], hits[1])), listed])
     assert isinstance(merged, AggregateResult)

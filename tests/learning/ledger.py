@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from wellread.answers import (
     Answer,
@@ -52,10 +52,10 @@ def citation(document: str = "doc_1", version: str = "ver_1") -> Citation:
     )
 
 
-def cited(name: str, score: float = 0.8, **changed: object) -> Answer:
+def cited(name: str, score: float = 0.8, **changed: Any) -> Answer:
     """An answer with one supported and one partly supported sentence."""
     band: Band = "high" if score >= 0.75 else "medium" if score >= 0.5 else "low"
-    values: dict[str, object] = {
+    values: dict[str, Any] = {
         "id": name,
         "question": "When does the ferry leave?",
         "text": "So",
@@ -72,7 +72,7 @@ def cited(name: str, score: float = 0.8, **changed: object) -> Answer:
             Step(name="draft", seconds=0.3),
         ),
     }
-    return Answer(**{**values, **changed})  # type: ignore[arg-type]
+    return Answer(**{**values, **changed})
 
 
 def unanswered(name: str) -> Answer:

@@ -6,8 +6,10 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from anyio.from_thread import BlockingPortal
 
 from wellread.answers import Answer, Conflict, Question, VerdictName
 from wellread.ask.answer import answer, final
@@ -17,7 +19,7 @@ from wellread.ingest.remove import remove_named
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning import intake
 from wellread.learning.gaps import arrival_screening, asking_again
-from wellread.learning.gaps.asking_again import Reasked, ask_again, ask_these
+from wellread.learning.gaps.asking_again import Reasked, Retried, ask_again, ask_these
 from wellread.learning.gaps.entry_suggestion import suggest_entry
 from wellread.learning.gaps.gap_closing import why_open
 from wellread.learning.gaps.gap_clusters import cluster_named, clusters_of, with_missing
@@ -64,8 +66,8 @@ def kb(tmp_path: Path, material: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-async def ask(kb: KnowledgeBase, text: str, **how: object) -> Answer:
-    return await final(answer(kb, Question(text=text, **how)))  # type: ignore[arg-type]
+async def ask(kb: KnowledgeBase, text: str, **how: Any) -> Answer:
+    return await final(answer(kb, Question(text=text, **how)))
 
 
 def more(kb: KnowledgeBase, material: Path, text: str = LIGHTHOUSE) -> list[Reasked]:
@@ -179,11 +181,11 @@ async def test_a_killed_run_goes_on_next_time(
     whole = asking_again._ask
     asked: list[str] = []
 
-    def dies(kb: KnowledgeBase, gap: object, portal: object) -> object:
+    def dies(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> Retried:
         if asked:
             raise KeyboardInterrupt
         asked.append("one")
-        return whole(kb, gap, portal)  # type: ignore[arg-type]
+        return whole(kb, gap, portal)
 
     with monkeypatch.context() as patched:
         patched.setattr(asking_again, "_ask", dies)
@@ -243,10 +245,10 @@ async def test_a_question_that_cannot_be_asked_does_not_stop_the_others(
     await ask(kb, BUILT)
     whole = asking_again._answer
 
-    async def one_fails(kb: KnowledgeBase, gap: object) -> Answer:
-        if gap.question == KEEPER:  # type: ignore[attr-defined]
+    async def one_fails(kb: KnowledgeBase, gap: Gap) -> Answer:
+        if gap.question == KEEPER:
             raise ModelError("no answer from the model")
-        return await whole(kb, gap)  # type: ignore[arg-type]
+        return await whole(kb, gap)
 
     monkeypatch.setattr(asking_again, "_answer", one_fails)
     more(kb, material)

@@ -159,8 +159,9 @@ async def test_a_bad_answer_files_one_gap(
     assert [gap.kind for gap in kb.catalogue.gaps()] == ["hedged"]  # it was not sure of it
     await client.patch(place, json={"score": 49.5, "comment": "too short"})
     await client.patch(place, json={"score": 20})
-    (gap,) = (one for one in kb.catalogue.gaps() if one.kind == "badly_rated")
+    (gap,) = kb.catalogue.gaps()
     assert (gap.question, gap.reason, gap.answer_id) == (asked.question, "too short", asked.id)
+    assert (gap.kind, gap.asked) == ("badly_rated", 1)
 
 
 async def test_on_the_page(client: httpx.AsyncClient, kb: KnowledgeBase, asked: Answer) -> None:

@@ -243,7 +243,6 @@ def _take_out(
         rows = index.remove(gone)
         kb.catalogue.settle(gone)
         kb.catalogue.forgetting.words(texts)
-        kb.catalogue.feedback.forget(texts)
     return len(gone), rows
 
 

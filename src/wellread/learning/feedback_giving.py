@@ -204,12 +204,12 @@ def score_of(given: Any) -> Score | None:
     """
     if given is None:
         return None
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not number or not 0 <= given <= BEST:
+    score: Score | None = given if isinstance(given, int | float) else None
+    if score is None or isinstance(score, bool) or not 0 <= score <= BEST:
         raise RequestError(
             f"{given!r} is no score", hint=f"give a number of 0 to {BEST}, or null for not rated"
         )
-    return given  # type: ignore[no-any-return]  # a number, as was just seen
+    return score
 
 
 def _place(given: Any, answer: Answer) -> int:

@@ -70,6 +70,7 @@ def period_of(
     the one that runs; ``all`` begins with ``first``, when the first answer was given.
     """
     end = until or now + timedelta(microseconds=1)
+    named: PeriodName | Literal["given"]
     if since or until:
         begin, named = since or first, "given"
     elif name == "all":
@@ -85,7 +86,7 @@ def period_of(
         start = (begin - length).replace(second=0, microsecond=0)
         before = Within(since=start, until=begin)
     return Period(
-        name=named,  # type: ignore[arg-type]  # one of the names above
+        name=named,
         since=begin,
         until=end,
         part=part,

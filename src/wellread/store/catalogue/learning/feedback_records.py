@@ -12,10 +12,8 @@ from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash
 from wellread.store.catalogue.asking.feedback_words import (
     CHANGES,
-    forget_in_feedback,
     note_change,
 )
-from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.catalogue.documents.lookup import property_of
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
@@ -107,11 +105,6 @@ class FeedbackRecords(CataloguePart):
             mine = feedback.c.id == feedback_id
             connection.execute(update(feedback).where(mine).values(expired=reason))
             note_change(connection)
-
-    def forget(self, texts: Iterable[str]) -> None:
-        """Take what was quoted of removed texts out of all feedback and all notices."""
-        with self._database.write() as connection:
-            forget_in_feedback(connection, RemovedWords(texts))
 
     # --- what is looked up while a question is answered ---
 

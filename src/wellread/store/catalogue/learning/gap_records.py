@@ -11,7 +11,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 
 from wellread.answers import Answer
 from wellread.codec import storable
@@ -27,6 +27,9 @@ FACTS = [gaps.c[one.name] for one in fields(Gap)]
 OUTDATED = "what the answer rested on that closed it has changed or gone"
 LOOKED = "gaps/looked"  # the property that holds up to when new documents were looked at
 MOST = 5_000  # gaps that are read at once, the newest
+
+
+JUDGED = ("badly_rated", "expired")  # kinds that say something of an answer given before
 
 
 class Filing(TypedDict, total=False):
@@ -45,6 +48,7 @@ def record_gap(connection: Connection, question: str, reason: str, **known: Unpa
     Args:
         reason: what the material lacks, in words.
     """
+    # A rating of an answer, or its correction that expired, is about its gap and no new asking.
     question, reason = " ".join(storable(question).split()), storable(reason)
     scope, owner = sorted(set(known.get("scope", ()))), known.get("owner", "")
     limits = dict(known.get("limits", {}))
@@ -57,13 +61,19 @@ def record_gap(connection: Connection, question: str, reason: str, **known: Unpa
         "answer_id": known.get("answer_id", ""),
         "asked_at": now,
     }
-    same = connection.execute(select(gaps.c.id, gaps.c.status).where(gaps.c.key == key)).first()
+    judged = said["kind"] in JUDGED and said["answer_id"]
+    which = or_(gaps.c.key == key, gaps.c.answer_id == judged) if judged else gaps.c.key == key
+    found = select(gaps.c.id, gaps.c.status).where(which).order_by(gaps.c.key != key, gaps.c.id)
+    same = connection.execute(found).first()
     if same is None:
         row = {"key": key, "scope": scope, "limits": limits, "owner": owner, "created_at": now}
         made = connection.execute(insert(gaps), {**row, **said}).inserted_primary_key
         return int(made[0]) if made else 0
-    again = update(gaps).where(gaps.c.id == same.id).values(asked=gaps.c.asked + 1, **said)
-    connection.execute(again)
+    if judged:
+        changed = {"kind": said["kind"], "reason": reason}
+    else:
+        changed = {"asked": gaps.c.asked + 1, **said}
+    connection.execute(update(gaps).where(gaps.c.id == same.id).values(**changed))
     if same.status == "closed":
         _set_status(connection, [same.id], "open")
     return int(same.id)

@@ -56,8 +56,3 @@ class Notices(CataloguePart):
         """These were seen, whoever they are for."""
         mine = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))
         self._run(update(notices).where(*mine).values(seen_at=datetime.now(UTC)))
-
-    def seen(self, owner: str, notice_ids: list[int]) -> None:
-        """The person has seen these."""
-        which = (notices.c.owner == owner, notices.c.id.in_(notice_ids))
-        self._run(update(notices).where(*which).values(seen_at=datetime.now(UTC)))
