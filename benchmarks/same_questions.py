@@ -7,7 +7,8 @@ Two data sets: questions of people about web applications with paraphrases that 
 something else: negated, with its sides swapped, with another number, name or year, the same
 without capitals, with an opposite word, with one thing for another of its kind, with a limit more.
 All of these are tried as if their vectors were one: the gate alone decides.
-How often it takes one for the same question is the first figure. The second is how many
+How often it takes one for the same question is the first figure; beside it, how often the cosine
+of the two vectors alone would (at least .8), for every tenth source. The second is how many
 paraphrases it keeps: all of StackFAQ's with a cosine of .8 or more were read and judged
 (``sets/same_questions.json`` holds the lines: true, false, or unclear, which are not counted; many
 paraphrases of the set ask something else). Of the true ones many differ in a capital or a mark
@@ -85,6 +86,7 @@ def main() -> None:
 
     figures: dict[str, Any] = {"half": options.half}
     figures |= {"turned round": turned_round(options.half, options.show)}
+    figures |= {"by their vectors alone": near_by_vectors(options.half, embed)}
     figures |= {"paraphrases": kept(options.half, embed, options.show)}
     figures |= {"real": real(options.half, embed, options.show)}
     save(f"same_questions-{options.half}", figures)
@@ -95,6 +97,10 @@ def table(figures: dict[str, Any]) -> list[str]:
     """The tables of one half."""
     rows = [f"| taken for the same, half {figures['half']} | share |", "|---|---|"]
     rows += [f"| made: {kind} | {share} |" for kind, share in figures["turned round"].items()]
+    rows += [
+        f"| made: {kind}, by vectors alone | {share} |"
+        for kind, share in figures["by their vectors alone"].items()
+    ]
     rows += [f"| paraphrases, {kind} | {share} |" for kind, share in figures["paraphrases"].items()]
     real = figures["real"]["bank"]
     rows += [
@@ -129,9 +135,8 @@ def bank() -> dict[str, str]:
 
 def turned_round(half: str, show: int) -> dict[str, str]:
     """The share of made questions that are taken for the one they were made from, by kind."""
-    questions = dict.fromkeys([*(text for row in stackfaq() for text in row), *bank()])
     taken: dict[str, list[float]] = {}
-    for question in (each for each in questions if half_of(each) == half):
+    for question in sources(half):
         for kind, one, other in made(question):
             wrong = same(one, other, 1.0)
             taken.setdefault(kind, []).append(float(wrong))
@@ -139,6 +144,23 @@ def turned_round(half: str, show: int) -> dict[str, str]:
                 print(f"{kind}: {one} | {other}")
     everything = [each for found in taken.values() for each in found]
     return {kind: _share(found) for kind, found in (*taken.items(), ("all", everything))}
+
+
+def near_by_vectors(half: str, embed: Embed) -> dict[str, str]:
+    """The share of made questions that the cosine alone takes for theirs, of every tenth source."""
+    pairs = [each for question in sources(half)[::10] for each in made(question)]
+    ones, others = (np.asarray(embed([pair[place] for pair in pairs])) for place in (1, 2))
+    taken: dict[str, list[float]] = {}
+    for (kind, _, _), cosine in zip(pairs, np.sum(ones * others, axis=1), strict=True):
+        taken.setdefault(kind, []).append(float(cosine >= LEAST))
+    everything = [each for found in taken.values() for each in found]
+    return {kind: _share(found) for kind, found in (*taken.items(), ("all", everything))}
+
+
+def sources(half: str) -> list[str]:
+    """The questions of a half that others are made from."""
+    questions = dict.fromkeys([*(text for row in stackfaq() for text in row), *bank()])
+    return [each for each in questions if half_of(each) == half]
 
 
 def made(question: str) -> Iterator[tuple[str, str, str]]:

@@ -123,3 +123,15 @@ def test_a_question_left_open_does_not_outweigh_a_denial() -> None:
     verdict = checked("The new bridge raises the rents in the old town.", TOWN)
     assert verdict.name == VerdictName.UNSUPPORTED
     assert "opposite" in verdict.reason
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_denial_beside_another_one_turns_a_sentence_over(turned: bool) -> None:
+    """Each denial alone stands near one of the other sentence; only their number tells."""
+    plain = "The ferry does not sail when the steady wind is above 22 metres per second."
+    twice = plain.replace("is above", "is not above")
+    claim, source = (twice, plain) if turned else (plain, twice)
+    verdict = checked(claim, source)
+    assert verdict.name == VerdictName.UNSUPPORTED
+    assert "opposite" in verdict.reason
+    assert checked(source, source).name == VerdictName.SUPPORTED

@@ -164,6 +164,25 @@ def test_a_document_is_told_part_by_part_when_it_is_asked_about_as_a_whole(
     assert report.stopped == "complete"
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "What did Ana and Ben say about the boathouse roof?",
+        "Compare what Ana and Ben say about the boathouse roof",
+    ],
+)
+def test_two_speakers_get_a_section_each_with_their_own_words_alone(
+    kb: KnowledgeBase, asked: str
+) -> None:
+    report = report_of(run(kb, request(asked)))
+    kinds = {facet.title: facet.kind for facet in report.plan.facets}
+    assert kinds["Ana"] == kinds["Ben"] == "speaker"
+    sections = {one.title: one.span.of(report.answer.text) for one in report.sections}
+    assert "repaired in March" in sections["Ben"]
+    assert "repaired in March" not in sections["Ana"]
+    assert sections["Ana"].count("- ") == 1
+
+
 def test_nothing_beyond_the_collection_is_read(kb: KnowledgeBase) -> None:
     report = report_of(run(kb, request("Tell me everything about the secret ledger")))
     assert "bribes" not in report.answer.text
@@ -516,6 +535,24 @@ def test_sections_are_written_by_the_model_and_keep_what_is_borne_out(home: Path
     assert not sections["Captain"].found, "the model found nothing, and nothing takes its place"
     assert all(one.verdict.name == VerdictName.SUPPORTED for one in report.answer.sentences)
     assert report.calls == 4
+
+
+def test_a_model_may_tell_of_a_speaker_only_what_that_speaker_says(home: Path) -> None:
+    cited = " ".join(f"[e{number}]" for number in range(1, 9))
+    repaired = f"The boathouse roof will be repaired in March. {cited}"
+    ana = Facet(
+        id="f1",
+        kind="speaker",
+        title="Ana",
+        query="boathouse roof",
+        filters=Filters(collections=("town",), speakers=("Ana",)),
+    )
+    model = ScriptedModel(["DONE", repaired, "NOT FOUND", *["NOT FOUND"] * 3])
+    with open_kb(home, embedder=ReadableEmbedder(), model=model) as kb:
+        asked = replace(request("What is said about the boathouse roof?"), facets=(ana,))
+        report = asyncio.run(last_report(research(kb, asked)))
+    (section,) = (one.span.of(report.answer.text) for one in report.sections)
+    assert "Nothing was found" in section, "it is said by somebody else"
 
 
 def test_made_up_keys_are_taken_out_and_counted(home: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wellread.answers import Evidence
+from wellread.ask.retrieve.reported_speech import is_theirs
 from wellread.ask.write.candidate_sentences import Option, is_sentence, options_of
 from wellread.ask.write.passage_reading import Chooser
 from wellread.ask.write.sentence_score import features_of, promising, score
@@ -89,12 +90,14 @@ def candidates_of(
         else:
             rated = _central(pool, evidence, sentences)
         for option, value in rated:
-            hit = evidence[option.evidence].hit
+            piece = evidence[option.evidence]
+            hit = piece.hit
             found = pool.ranks[hit.passage.id]
             own = sorted(
                 (rank, one.id)
                 for one in group
                 if (rank := found.get(one.id))
+                and is_said_by(one, piece, option)
                 and (not text or (is_about(one, text, hit) and stays_with(one, topic, hit)))
             )
             if not own:
@@ -123,6 +126,15 @@ def is_about(facet: Facet, text: str, hit: Hit) -> bool:
         return len(wanted & held) >= (1.0 if facet.kind == "side" else ABOUT) * len(wanted)
     wanted = frozenset(parse(text).topic_stems)
     return len(wanted & held) >= ABOUT * len(wanted) or (hit.similarity or 0.0) >= NEAR
+
+
+def is_said_by(facet: Facet, piece: Evidence, option: Option) -> bool:
+    """Whether one of the facet's speakers says the sentence, where it is limited to some.
+
+    A passage in which one of them speaks holds the words of others too.
+    """
+    speakers = facet.filters.speakers
+    return not speakers or is_theirs(piece, option.speaker, option.text, speakers)
 
 
 def stays_with(facet: Facet, topic: str, hit: Hit) -> bool:

@@ -119,12 +119,18 @@ def facets_of(kb: KnowledgeBase, analysis: Analysis, first: FirstLook) -> tuple[
             _sections(kb, made, document, len(first.whole))
         return tuple(made.facets)
     made.add("question", "In general", analysis.searched, why="the question as it was asked")
-    _sides(made, analysis)
+    voices = analysis.voices
+    for name in voices if len(voices) > 1 else ():
+        why = "one of those whose words are asked for"
+        made.add("speaker", name, analysis.searched, why=why, limits=Filters(speakers=(name,)))
+    if len(voices) < 2:
+        _sides(made, analysis)
     _neighbours(kb, made, analysis)
     about = _about(analysis, first.hits)
     if len(analysis.sides) < 2:
         _periods(made, analysis, about)
-        _speakers(made, analysis, about)
+        if not voices:
+            _speakers(made, analysis, about)
         _values(kb, made, analysis, about)
         _best_document(kb, made, analysis, first.hits)
     return tuple(made.facets[:MOST_FACETS])
@@ -208,8 +214,6 @@ def _periods(made: _Made, analysis: Analysis, about: Sequence[Hit]) -> None:
 
 
 def _speakers(made: _Made, analysis: Analysis, about: Sequence[Hit]) -> None:
-    if analysis.voices:
-        return
     said = Counter(name for hit in about for name in dict.fromkeys(hit.passage.speakers))
     known = [
         (name, count) for name, count in said.most_common(MOST_SPEAKERS) if count >= LEAST_SAID

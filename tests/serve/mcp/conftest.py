@@ -52,6 +52,13 @@ def client(kb: KnowledgeBase, mode: str) -> Client:
     return Client(mcp_server(Served(kb=kb)), mode=mode)
 
 
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """A home to which nothing was added."""
+    with open_kb(tmp_path / "empty", embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def long_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with one long document and one hundred and fifty short ones."""

@@ -431,3 +431,32 @@ async def test_a_cancelled_call_stops_the_work(
         with anyio.fail_after(20):
             await ended.wait()
         assert (await client.call_tool("list_documents", {})).structured_content["total"] == 4
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("ask", {"question": "When does the ferry leave?"}),
+        ("research", {"question": "Tell me everything about the ferry"}),
+        ("search", {"query": "ferry"}),
+        ("check_text", {"text": "The ferry leaves at six."}),
+    ],
+)
+async def test_an_empty_library_is_said_to_be_empty_instead_of_having_no_answer(
+    empty: KnowledgeBase, tool: str, arguments: dict[str, Any]
+) -> None:
+    async with Client(mcp_server(Served(kb=empty))) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert "the library is empty" in text_of(result)
+    assert "wellread add PATH" in text_of(result)
+
+
+async def test_an_empty_library_can_be_listed_and_texts_checked_beside_it(
+    empty: KnowledgeBase,
+) -> None:
+    sources = [{"title": "Timetable", "text": "The ferry leaves at six."}]
+    checked = {"text": "The ferry leaves at six.", "sources": sources}
+    async with Client(mcp_server(Served(kb=empty))) as client:
+        assert "wellread add PATH" in text_of(await client.call_tool("list_documents", {}))
+        assert not (await client.call_tool("check_text", checked)).is_error

@@ -15,7 +15,14 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from wellread.ask.verify.clauses import SLOTS, Unit, units_of
-from wellread.ask.verify.unit_matches import one_kind, one_thing, same_unit, told_by
+from wellread.ask.verify.denials import denied, turned_over
+from wellread.ask.verify.unit_matches import (
+    one_kind,
+    one_thing,
+    same_unit,
+    share_held,
+    told_by,
+)
 from wellread.models.reader import Excerpt
 from wellread.models.readers.support_score import Line, compare
 from wellread.text.english import ARTICLES, MONTHS, POINTING, STOP_WORDS, UNSETTLED
@@ -32,7 +39,6 @@ LEAST_MATCHED, NEAR_QUOTED = 0.55, 0.75  # of the claim's units in order: a sent
 LEAST_SHARED = 0.4  # of a sentence's units, that a claim in its words has
 LONGEST_SWAP = 5  # units that stand in place of others
 OPENING = 2  # units in which a claim names what the whole passage is about
-REACH = 3  # units that a denial reaches
 LEAST_REST = 3  # units beside the subject
 WHOLE_REST = 0.75  # of the words beside the subject, that a sentence holds which has another one
 
@@ -48,6 +54,9 @@ class Objection:
     kind: Literal["number", "name", "subject", "negation"]
     words: str
     doubt: bool = False
+
+
+OPPOSITE = Objection(kind="negation", words="the passage says the opposite")
 
 
 def objection(claim: str, sources: Sequence[Excerpt]) -> Objection | None:
@@ -84,20 +93,16 @@ def _against(claim: str, line: Line, title: str, elsewhere: frozenset[str]) -> O
         return found
     at = _shared_start(mine, theirs)
     quoted = at is not None and len(mine) - at[0] >= LEAST_REST
-    if _held(mine, theirs) >= NEAR_QUOTED or (
-        at is not None and quoted and _held(mine[at[0] :], theirs[at[1] :]) >= NEAR_QUOTED
+    if share_held(mine, theirs) >= NEAR_QUOTED or (
+        at is not None and quoted and share_held(mine[at[0] :], theirs[at[1] :]) >= NEAR_QUOTED
     ):
         found = _absent(mine, theirs) or _other_words(
             mine, theirs, elsewhere | known, definite=_definite(line.text)
         )
     elif not (_points(claim) or _points(line.text)):
         found = _other_subject(mine, theirs, known, definite=_definite(line.text))
-    return found or _denied(mine, theirs)
-
-
-def _held(mine: Sequence[Unit], theirs: Sequence[Unit]) -> float:
-    """The share of the claim's units that the sentence has, in whatever order."""
-    return sum(any(same_unit(unit, other) for other in theirs) for unit in mine) / max(1, len(mine))
+    opposed = denied(mine, theirs) or turned_over((claim, mine), (line.text, theirs))
+    return found or (OPPOSITE if opposed else None)
 
 
 def _definite(sentence: str) -> bool:
@@ -306,37 +311,3 @@ def _shared_start(mine: Sequence[Unit], theirs: Sequence[Unit]) -> tuple[int, in
             if same_unit(unit, other):
                 return at, place
     return None
-
-
-# --- denials ---------------------------------------------------------------------------------
-
-
-def _denied(mine: Sequence[Unit], theirs: Sequence[Unit]) -> Objection | None:
-    """Where one of the two denies what the other says."""
-    for one, other in ((mine, theirs), (theirs, mine)):
-        for place, unit in enumerate(one):
-            if not unit.denied:
-                continue
-            same = _places(unit, other)
-            if not same and _goes_on(one, place):
-                same = _places(one[place + 1], other)
-            if same and not any(_reached(other, at) for at in same):
-                return Objection(kind="negation", words="the passage says the opposite")
-    return None
-
-
-def _places(unit: Unit, units: Sequence[Unit]) -> list[int]:
-    return [at for at, each in enumerate(units) if same_unit(unit, each)]
-
-
-def _goes_on(units: Sequence[Unit], at: int) -> bool:
-    """Whether a denial reaches over its word: "not linked with a rise", "no clear rise"."""
-    after = units[at + 1] if at + 1 < len(units) else None
-    if after is None or after.clause != units[at].clause or after.kind != "word":
-        return False
-    return bool(after.led) or units[at].denied == "no"
-
-
-def _reached(units: Sequence[Unit], at: int) -> bool:
-    """Whether a denial stands at the unit, or shortly before it."""
-    return any(unit.denied for unit in units[max(0, at - REACH) : at + 1])

@@ -74,3 +74,8 @@ def _name_end(words: Sequence[str]) -> str:
 def told_by(one: Unit, other: Unit) -> bool:
     """Whether ``other`` tells of ``one``, all of its name included."""
     return same_unit(one, other) and (one.kind != "name" or one.keys <= other.keys)
+
+
+def share_held(mine: Sequence[Unit], theirs: Sequence[Unit]) -> float:
+    """The share (0-1) of the units of ``mine`` that ``theirs`` has, in whatever order."""
+    return sum(any(same_unit(unit, other) for other in theirs) for unit in mine) / max(1, len(mine))

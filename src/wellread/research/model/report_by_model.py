@@ -54,7 +54,10 @@ async def write_report(
         pieces = report.pieces.get(facet.id, ())
         if not pieces:
             continue
-        asked = replace(report.analysis, question=facet.query, sides=())
+        # Of a speaker's facet the words of that speaker alone are asked for.
+        asked = replace(
+            report.analysis, question=facet.query, sides=(), filters=facet.filters, constraints=()
+        )
         made = await write_section(kb, report.question, facet, asked, pieces, run)
         if made.by not in (EXTRACTIVE, NOBODY):
             report.drafts[facet.id] = made

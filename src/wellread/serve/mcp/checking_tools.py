@@ -41,7 +41,8 @@ def check_text(call: Call, wanted: CheckArguments) -> CallToolResult:
     """Check a text, or what of it comes after the part that was checked before.
 
     Raises:
-        RequestError: there is no sentence in it, or the cursor is of another text.
+        RequestError: there is no sentence in it, the cursor is of another text, or there is
+            nothing to check it against.
         UnknownCollectionError: the collection is not there.
     """
     start = _start(wanted) if wanted.cursor else 0
@@ -71,6 +72,7 @@ def _start(wanted: CheckArguments) -> int:
 def _checked(call: Call, wanted: CheckArguments, text: str) -> CheckedText:
     kb = call.kb
     if not wanted.sources:
+        call.served.check_filled()
         filters = Filters(collections=call.served.within(wanted.collection))
         return check(kb, text, filters=filters)
     if wanted.collection:

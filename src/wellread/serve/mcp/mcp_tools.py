@@ -70,6 +70,7 @@ class WellreadTool:
         run: takes a ``Call`` and the ``arguments``; blocking work that is no coroutine gets a
             thread of its own.
         app: whether the app shows its results.
+        alone: whether it has something to say of a library without any document.
     """
 
     name: str
@@ -79,6 +80,7 @@ class WellreadTool:
     result: type[BaseModel]
     run: Callable[[Call, Any], Any]
     app: bool = False
+    alone: bool = False
 
     def listed(self) -> Tool:
         """As clients are told of it."""
@@ -166,6 +168,7 @@ TOOLS = (
         arguments=ListArguments,
         result=ListedDocuments,
         run=list_documents,
+        alone=True,
     ),
     WellreadTool(
         name="check_text",
@@ -179,6 +182,7 @@ TOOLS = (
         result=CheckResult,
         run=check_text,
         app=True,
+        alone=True,
     ),
 )
 _BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -218,6 +222,8 @@ async def call_tool(
 
 
 async def _run(tool: WellreadTool, call: Call, wanted: Arguments) -> CallToolResult:
+    if not tool.alone:
+        await to_thread.run_sync(call.served.check_filled)
     if inspect.iscoroutinefunction(tool.run):
         return cast(CallToolResult, await tool.run(call, wanted))
     return cast(CallToolResult, await to_thread.run_sync(tool.run, call, wanted))

@@ -33,7 +33,7 @@ from wellread.serve.mcp.places import (
     source_of,
 )
 from wellread.serve.mcp.results import BUDGETS, exactly, fitted, told
-from wellread.serve.mcp.served import Call
+from wellread.serve.mcp.served import FILL, Call
 from wellread.store.catalogue.documents.listings import DocumentPage, ListedDocument
 from wellread.types import Filters, Kind, Locator, Span
 
@@ -313,7 +313,7 @@ def _listed_body(one: ListedDocument) -> ListedBody:
 
 def _list_markdown(body: ListedDocuments, page: DocumentPage, offset: int) -> str:
     named = ", ".join(f"{escaped(one.name)} ({one.documents:,})" for one in body.collections)
-    lines = [f"**Collections** {named or 'none yet'}", ""]
+    lines = [f"**Collections** {named or f'none yet: {FILL}'}", ""]
     shown = len(body.documents)
     part = f", {offset + 1:,} to {offset + shown:,}" if shown < page.total and shown else ""
     lines.append(f"**{page.total:,} documents**{part}")

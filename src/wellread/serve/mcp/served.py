@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from wellread.errors import UnknownCollectionError
+from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.listings import ListedDocument
 
 T = TypeVar("T")
+FILL = "the user can add documents in a terminal: wellread add PATH"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,19 @@ class Served:
         if self.collections and collection not in self.collections:
             raise _unknown(collection, self.collections)
         return (collection,)
+
+    def check_filled(self) -> None:
+        """Refuse what needs material while there is none, so that nobody is told "no answer".
+
+        Raises:
+            RequestError: there is no document in what is served.
+        """
+        rows = self.kb.catalogue.stats()
+        if not any(
+            row.documents and (not self.collections or row.collection in self.collections)
+            for row in rows
+        ):
+            raise RequestError("the library is empty: there is nothing to answer from", hint=FILL)
 
     def shows(self, document: ListedDocument | None) -> bool:
         """Whether the document is there and may be seen."""
