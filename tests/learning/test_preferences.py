@@ -173,12 +173,14 @@ def test_length_sets_the_most_sentences(length: Any, most: int) -> None:
     assert Preferences(length=length).sentences(6) == most
 
 
-async def rated(kb: KnowledgeBase, scores: list[float], author: str = "") -> str:
+async def rated(
+    kb: KnowledgeBase, scores: list[float], author: str = "", within: tuple[str, ...] = ("c0",)
+) -> str:
     """Answers that cite one document, with a rating each; the document's id."""
     document = ""
     for place, score in enumerate(scores):
         how: dict[str, Any] = {
-            "filters": Filters(collections=("c0",)),
+            "filters": Filters(collections=within),
             "fresh": True,
             "owner": author,
         }
@@ -225,6 +227,11 @@ async def test_ratings_of_others_suggest_nothing(kb: KnowledgeBase) -> None:
     await rated(kb, [10, 10, 10], author="ben")
     assert set_consent(kb, "", True).learned == ()
     assert len(set_consent(kb, "ben", True).learned) == 1
+
+
+async def test_what_was_read_and_is_not_cited_is_not_liked_for_it(kb: KnowledgeBase) -> None:
+    document = await rated(kb, [90, 80, 100], within=("c0", "c1"))
+    assert [one.rule.value for one in set_consent(kb, "", True).learned] == [document]
 
 
 async def test_what_was_learned_is_shown_revoked_and_restored_on_the_page(

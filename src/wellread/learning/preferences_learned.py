@@ -86,7 +86,7 @@ def _said(kb: KnowledgeBase, owner: str) -> list[LearnedPreference]:
         if one.author == owner and one.score is not None and not one.expired
     }
     scores: dict[str, list[float]] = {}
-    for answer_id, document_ids in kb.catalogue.preferences.sources_of(rated).items():
+    for answer_id, document_ids in kb.catalogue.preferences.cited_by(rated).items():
         for document_id in document_ids:
             scores.setdefault(document_id, []).append(rated[answer_id])
     facts = kb.catalogue.facts(set(scores))

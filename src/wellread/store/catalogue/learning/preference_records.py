@@ -13,7 +13,7 @@ from wellread.questions import LearnedPreference, Preferences
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import preferences
-from wellread.store.schema.tables import answer_evidence
+from wellread.store.schema.tables import answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +69,11 @@ class PreferenceRecords(CataloguePart):
             connection.execute(delete(preferences).where(preferences.c.owner == owner))
             connection.execute(insert(preferences), row)
 
-    def sources_of(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
-        """Each answer to the ids of the documents that it rests on."""
-        columns = (answer_evidence.c.answer_id, answer_evidence.c.document_id)
-        statement = select(*columns).where(answer_evidence.c.answer_id.in_(VALUES))
-        found: dict[str, set[str]] = {}
-        for row in self._rows_in(statement, answer_ids):
-            found.setdefault(row.answer_id, set()).add(row.document_id)
-        return found
+    def cited_by(self, answer_ids: Iterable[str]) -> dict[str, set[str]]:
+        """Each answer to the ids of the documents that it cites; what it only read counts not."""
+        cited = answers.c.body["citations"]
+        statement = select(answers.c.id, cited).where(answers.c.id.in_(VALUES))
+        return {
+            row[0]: {one["document_id"] for one in row[1] or ()}
+            for row in self._rows_in(statement, answer_ids)
+        }
