@@ -15,7 +15,7 @@ from wellread.ask.write.sentence_score import features_of, promising, score
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 from wellread.reports import Facet
-from wellread.research.facets import ABOUT, topic_of
+from wellread.research.facets import ABOUT, subject_stems, topic_of
 from wellread.research.pool import Pool, evidence_of
 from wellread.text.english_common import COMMON_WORDS
 from wellread.text.parsed import parse
@@ -98,7 +98,9 @@ def candidates_of(
                 for one in group
                 if (rank := found.get(one.id))
                 and is_said_by(one, piece, option)
-                and (not text or (is_about(one, text, hit) and stays_with(one, topic, hit)))
+                and (
+                    not text or (is_about(one, text, hit) and stays_with(one, topic, piece, option))
+                )
             )
             if not own:
                 continue
@@ -124,7 +126,7 @@ def is_about(facet: Facet, text: str, hit: Hit) -> bool:
     if facet.kind in NAMING:
         wanted = frozenset(parse(facet.title.rpartition(" · ")[2]).topic_stems)
         return len(wanted & held) >= (1.0 if facet.kind == "side" else ABOUT) * len(wanted)
-    wanted = frozenset(parse(text).topic_stems)
+    wanted = subject_stems(text)
     return len(wanted & held) >= ABOUT * len(wanted) or (hit.similarity or 0.0) >= NEAR
 
 
@@ -137,18 +139,28 @@ def is_said_by(facet: Facet, piece: Evidence, option: Option) -> bool:
     return not speakers or is_theirs(piece, option.speaker, option.text, speakers)
 
 
-def stays_with(facet: Facet, topic: str, hit: Hit) -> bool:
-    """Whether a passage that a bridge led to still has to do with the question.
+def stays_with(facet: Facet, topic: str, piece: Evidence, option: Option) -> bool:
+    """Whether a sentence that a bridge led to still has to do with the question.
 
-    A page on the name that led there has; elsewhere the name alone says little, since a person is
-    named for much that was not asked about.
+    On a page on the name that led there it has; elsewhere the name alone says little, since a
+    person is named for much that was not asked about. Then the passage holds the question's words,
+    and the sentence's own paragraph or item of a list one of them: the item beside it tells of
+    something else.
     """
     if facet.kind != "bridge":
         return True
-    titled = parse(hit.document.title).stem_set >= parse(facet.title).stem_set
-    wanted = frozenset(parse(topic).topic_stems)
+    hit = piece.hit
+    wanted = subject_stems(topic)
+    if parse(hit.document.title).stem_set >= parse(facet.title).stem_set:
+        return True
     held = parse(f"{hit.passage.context}\n{hit.passage.text}").stem_set
-    return titled or len(wanted & held) >= ABOUT * len(wanted)
+    if len(wanted & held) < ABOUT * len(wanted):
+        return False
+    begin, end = option.span.start - piece.span.start, option.span.end - piece.span.start
+    begin = piece.text.rfind("\n", 0, begin) + 1
+    end = piece.text.find("\n", end)
+    around = piece.text[begin : end if end >= 0 else len(piece.text)]
+    return not wanted or bool(wanted & parse(around).stem_set)
 
 
 def _joined(one: Candidate, other: Candidate) -> Candidate:
@@ -211,11 +223,13 @@ def _scored(
             places.append(place)
     chooser = Chooser(sentences=kb.lexical)
     scored = score(asked, evidence, readable, features, places[:most], chooser)
+    wanted = subject_stems(asked.question)
     # The best sentence of a document that is about it may be about something else.
     return [
         (one.option, one.score)
         for one in scored
-        if one.similarity >= FITTING or one.features.terms >= NAMED
+        if one.similarity >= FITTING
+        or (one.features.terms >= NAMED and (not wanted or wanted & one.option.stems))
     ]
 
 

@@ -20,6 +20,7 @@ from wellread.reports import MOST_FACETS, Facet, FacetKind
 from wellread.research.date_periods import periods_of
 from wellread.research.document_sections import MOST_PARTS, parts_of_document
 from wellread.text.english_catalogue import (
+    ALL_THERE_IS,
     ANY_DOCUMENT,
     DOCUMENT_NOUNS,
     SPOKEN_NOUNS,
@@ -42,7 +43,7 @@ BEST = 20
 ABOUT = 0.5  # share of the subject's words, from which a passage is about it
 _SOURCES = frozenset(
     stem
-    for word in DOCUMENT_NOUNS | ANY_DOCUMENT | SPOKEN_NOUNS | SUMMING_UP
+    for word in DOCUMENT_NOUNS | ANY_DOCUMENT | ALL_THERE_IS | SPOKEN_NOUNS | SUMMING_UP
     for stem in parse(word).stems
 )
 _COMMON = frozenset(stem for word in COMMON_WORDS for stem in parse(word).stems)
@@ -79,7 +80,12 @@ def topic_of(analysis: Analysis) -> str:
 
 def topic_stems(analysis: Analysis) -> frozenset[str]:
     """The stems of what the question is about, without words of asking and of any source."""
-    return frozenset(parse(topic_of(analysis)).topic_stems) - _SOURCES
+    return subject_stems(topic_of(analysis))
+
+
+def subject_stems(text: str) -> frozenset[str]:
+    """The stems of what a text asks about, without words for any source ("the papers")."""
+    return frozenset(parse(text).topic_stems) - _SOURCES
 
 
 def look_first(kb: KnowledgeBase, analysis: Analysis) -> FirstLook:

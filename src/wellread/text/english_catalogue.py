@@ -328,6 +328,8 @@ DOCUMENT_NOUNS = frozenset(
     pattern entry conversation discussion presentation piece
     """.split()
 )
+# What a question calls all there is: "what do the sources say about ...".
+ALL_THERE_IS = frozenset("source sources material materials".split())
 ANY_DOCUMENT = frozenset("document text file work entry".split())
 SPOKEN_NOUNS = frozenset(
     "talk lecture interview session meeting call webinar panel conversation discussion "
