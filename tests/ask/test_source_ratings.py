@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -87,8 +88,11 @@ def test_one_person_counts_once_and_expired_feedback_does_not(kb: KnowledgeBase)
         two = mark(kb, "down", "mara", first.document.id, on="2")
         hit = next(hit for hit in found(kb) if hit.document.id == first.document.id)
         assert hit.marked.startswith("marked down by 1 expert (")
-        kb.catalogue.feedback.expire(one, "gone")
-        kb.catalogue.feedback.expire(two, "gone")
+        for known in (one, two):
+            given = kb.catalogue.feedback.get(known)
+            assert given is not None
+            downs = [FeedbackMark(kind="down", key=first.document.id)]
+            kb.catalogue.feedback.put(replace(given, expired="gone"), downs)
         assert found(kb)[0].marked == ""
         assert found(kb)[0].document.id == first.document.id
 

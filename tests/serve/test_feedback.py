@@ -44,7 +44,10 @@ def place(asked: Answer) -> str:
 
 
 def marks(kb: KnowledgeBase, kind: Any) -> set[str]:
-    return set(kb.catalogue.feedback.marked(kind))
+    if kind == "harmful":
+        return set(kb.catalogue.feedback.harmful_sentences())
+    marked = kb.catalogue.feedback.marked_by()
+    return {known for known, (down, up) in marked.items() if (down if kind == "down" else up)}
 
 
 async def document_of(client: httpx.AsyncClient, ending: str) -> str:

@@ -99,13 +99,6 @@ class FeedbackRecords(CataloguePart):
             note_change(connection)
             return done.rowcount > 0
 
-    def expire(self, feedback_id: str, reason: str) -> None:
-        """It counts no more, and why; an empty ``reason`` lets it count again."""
-        with self._database.write() as connection:
-            mine = feedback.c.id == feedback_id
-            connection.execute(update(feedback).where(mine).values(expired=reason))
-            note_change(connection)
-
     # --- what is looked up while a question is answered ---
 
     def stamp(self) -> str:
@@ -161,20 +154,6 @@ class FeedbackRecords(CataloguePart):
             known = next((text for text in texts if sentence_hash(text) == row.key), "")
             found[row.key] = found.get(row.key) or known
         return found
-
-    def marked(self, kind: MarkKind, keys: Iterable[str] | None = None) -> dict[str, int]:
-        """Each sentence or source that is marked so, by feedback that counts, and how often."""
-        statement = (
-            select(feedback_marks.c.key, func.count().label("times"))
-            .join_from(feedback_marks, feedback)
-            .where(feedback_marks.c.kind == kind)
-            .group_by(feedback_marks.c.key)
-        )
-        if kind != "harmful":  # what is harmful stays so when a source has changed
-            statement = statement.where(feedback.c.expired == "")
-        if keys is not None:
-            statement = statement.where(feedback_marks.c.key.in_(sorted(keys)))
-        return {row.key: row.times for row in self._rows(statement)}
 
     def questions(self) -> list[RatedQuestion]:
         """Every question that has feedback on its answer."""
