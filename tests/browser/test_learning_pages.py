@@ -1,0 +1,107 @@
+"""Coverage, preferences and past questions in the browser, as somebody clicks through them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched
+from tests.browser.test_accessibility import check
+
+PICTURES = os.environ.get("WELLREAD_PICTURES")  # a folder; where pictures are looked at
+LOAN = "How long may a tool be borrowed?"
+SAME = "How long may tools be borrowed for?"
+NEAR = "How long may a tool be borrowed in 2019?"
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
+
+
+def ask(page: Page, site: str, question: str) -> None:
+    page.goto(f"{site}/?q={question.replace(' ', '+').replace('?', '%3F')}")
+    expect(page.locator("article.answer")).to_be_visible(timeout=60_000)
+
+
+def test_a_cell_of_the_heat_map_opens_its_documents_and_its_questions(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    ask(page, site, LOAN)
+    page.get_by_role("link", name="Coverage").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Coverage")
+    picture(page, "coverage")
+    asked = page.locator("table.heat td a:has(small)").first
+    said = asked.get_attribute("aria-label") or ""
+    asked.click()
+    assert "question" in said
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        said.partition(":")[0].replace(", ", " × ")
+    )
+    expect(page.get_by_role("link", name=LOAN)).to_be_visible()
+    picture(page, "coverage-cell")
+    assert check(page) == {}
+    title = page.locator("section[aria-labelledby=documents] .list a").first
+    name = title.inner_text()
+    title.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+    page.go_back()
+    page.get_by_role("link", name="Coverage by").click()
+    page.get_by_label("Rows").select_option("kind")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("table.heat th[scope=row]").first).to_be_visible()
+    assert "by=kind" in page.url
+
+
+def test_a_muted_source_is_not_used_until_it_is_allowed_again(watched: Watched, site: str) -> None:
+    page = watched.page
+    ask(page, site, LOAN)
+    expect(page.locator("article.answer")).to_contain_text("Lending rules")
+    page.goto(f"{site}/preferences")
+    page.get_by_label("Muted sources").fill("site:netloft.example")
+    page.get_by_label("Length of answers").select_option("short")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_label("Muted sources")).to_have_value("site:netloft.example\n")
+    picture(page, "preferences")
+    assert check(page) == {}
+    try:
+        ask(page, site, LOAN)
+        expect(page.locator("article.answer blockquote", has_text="A loan")).to_have_count(0)
+        expect(page.get_by_text("muted by you and not used").first).to_be_visible()
+    finally:
+        page.goto(f"{site}/preferences")
+        page.get_by_label("Muted sources").fill("")
+        page.get_by_label("Length of answers").select_option("")
+        page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_label("Muted sources")).to_have_value("")
+
+
+def test_consent_is_given_and_taken_back(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/preferences")
+    page.get_by_role("button", name="Allow it").click()
+    expect(page.get_by_text("Your ratings may add to your preferences.")).to_be_visible()
+    page.get_by_role("button", name="Stop, and drop what was learned").click()
+    expect(page.get_by_text("Nothing is learned.")).to_be_visible()
+
+
+def test_a_past_question_that_was_rated_stands_beside_one_that_is_near(
+    watched: Watched, site: str
+) -> None:
+    page = watched.page
+    ask(page, site, LOAN)
+    page.get_by_role("link", name="Rate it").click()
+    page.goto(page.url.partition("#")[0])
+    page.get_by_text("Rate this answer").click()
+    page.locator("#feedback input[type=number]").first.fill("90")
+    page.get_by_role("button", name="Save feedback").click()
+    expect(page.locator("#status")).to_have_text("Feedback saved")
+    ask(page, site, SAME)
+    expect(page.locator("article.answer")).to_contain_text("answered before, rated 90 of 100")
+    ask(page, site, NEAR)
+    beside = page.get_by_role("region", name="Asked before")
+    expect(beside.get_by_role("link", name=LOAN)).to_be_visible()
+    picture(page, "asked-before")
+    assert check(page) == {}
