@@ -42,7 +42,14 @@ from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import VersionKey
-from wellread.store.schema.database import CataloguePart, Database, reading, upgrade, writing
+from wellread.store.schema.database import (
+    CataloguePart,
+    Database,
+    check_known,
+    reading,
+    upgrade,
+    writing,
+)
 from wellread.store.schema.tables import HEAD
 
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
@@ -83,14 +90,24 @@ class Catalogue(CataloguePart):
 
     @classmethod
     def open(cls, where: str | Path) -> Catalogue:
-        """The catalogue in a file or at a database URL; made or upgraded when needed."""
+        """The catalogue in a file or at a database URL; made or upgraded when needed.
+
+        Raises:
+            StoreError: it cannot be opened, or a newer release wrote it.
+        """
         database = Database(where)
-        with database.alone(), database.write() as connection:
-            there = inspect(connection).has_table("alembic_version")
-            current = connection.execute(CURRENT).scalar() if there else None
-            if current != HEAD:
-                database.lock_schema(connection)
-                upgrade(connection)
+        try:
+            with database.alone(), database.write() as connection:
+                there = inspect(connection).has_table("alembic_version")
+                current = connection.execute(CURRENT).scalar() if there else None
+                if current != HEAD:
+                    if current is not None:
+                        check_known(current)
+                    database.lock_schema(connection)
+                    upgrade(connection)
+        except BaseException:
+            database.close()
+            raise
         return cls(database)
 
     def close(self) -> None:

@@ -296,25 +296,27 @@ def rows_in(connection: Connection, statement: Select[Any], values: Iterable[str
 MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
-def upgrade(connection: Connection) -> None:
-    """Run the missing migrations inside the connection's transaction.
+def check_known(schema: str) -> None:
+    """Refuse a schema that no migration of this release makes; nothing is written then.
 
     Raises:
         StoreError: the database was written by a newer release.
     """
+    if not any(path.name.startswith(f"{schema}_") for path in (MIGRATIONS / "versions").iterdir()):
+        raise StoreError(
+            f"the catalogue's schema {schema!r} is not known here",
+            hint="it was written by a newer Wellread; update this one",
+        )
+
+
+def upgrade(connection: Connection) -> None:
+    """Run the missing migrations inside the connection's transaction."""
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
-    from alembic.util import CommandError  # noqa: PLC0415
 
     config = Config()
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    try:
-        command.upgrade(config, "head")
-    except CommandError as error:
-        raise StoreError(
-            f"the catalogue's schema is not known here: {error}",
-            hint="it was written by a newer Wellread; update this one",
-        ) from error
+    command.upgrade(config, "head")

@@ -1,0 +1,124 @@
+"""Homes of every earlier schema, made by the release of that time, opened by this one.
+
+``homes/NNNN.tar.gz`` holds a home whose newest migration was NNNN, without model and locks: three
+files of a small town (a page, a meeting, two news), and one question that was asked then. A new
+migration needs a home of the schema before it: check out its last commit, ``wellread add`` the
+three files, ``wellread ask`` the question, and pack the folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from typer.testing import CliRunner
+
+from wellread.answers import Question, VerdictName
+from wellread.ask.answer import answer, final
+from wellread.config import load_settings
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.remove import remove_documents
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.models.base import Embedder
+from wellread.models.embedders.open_embedder import open_embedder
+from wellread.serve.cli import app
+from wellread.store.schema.database import MIGRATIONS
+from wellread.store.schema.tables import HEAD
+
+HOMES = Path(__file__).parent / "homes"
+SCHEMAS = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("0*.py"))
+EARLIER = [schema for schema in SCHEMAS if schema != HEAD]
+ASKED = "What was paid for the ferry Osprey?"
+PAID = "The ferry Osprey was bought for 2.6 million euros in 2021."
+
+
+def unpacked(schema: str, folder: Path) -> Path:
+    with tarfile.open(HOMES / f"{schema}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "home"
+
+
+@pytest.fixture(params=EARLIER)
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A home of an earlier schema."""
+    return unpacked(str(request.param), tmp_path)
+
+
+@pytest.fixture(scope="module")
+def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+    """The one that the homes were made with: that of the default settings."""
+    folder = tmp_path_factory.mktemp("embedder")
+    return open_embedder(load_settings(folder, environ={}).embedding, folder / "models")
+
+
+@pytest.fixture
+def kb(old: Path, embedder: Embedder) -> Iterator[KnowledgeBase]:
+    """The same, opened, with the embedder that it was made with."""
+    with open_kb(old, embedder=embedder) as opened:
+        yield opened
+
+
+def test_nothing_is_lost_and_all_of_it_is_in_order(kb: KnowledgeBase) -> None:
+    assert {one.title for one in kb.catalogue.documents("default")} == {
+        "The ferry Osprey",
+        "Meeting",
+        "Ferry Osprey breaks down",
+        "Ferry Osprey is repaired",
+    }
+    assert verify(kb).problems == ()
+    (kept,) = kb.catalogue.answers()
+    assert kept.question == ASKED
+
+
+def test_an_answer_of_then_is_read_and_opens_its_source(kb: KnowledgeBase) -> None:
+    (kept,) = kb.catalogue.answers()
+    given = kb.catalogue.answer(kept.id)
+    assert given is not None
+    assert given.citations
+    spans = [(one.document_id, one.source_span) for one in given.citations]
+    assert kb.catalogue.texts(spans) == [one.quote for one in given.citations]
+
+
+def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
+    given = asyncio.run(final(answer(kb, Question(text=ASKED, fresh=True))))
+    assert PAID in given.text
+    assert given.sentences[0].verdict.name is VerdictName.SUPPORTED
+    remove_documents(kb, [given.citations[0].document_id])
+    assert verify(kb).problems == ()
+    assert all(PAID not in str(one) for one in kb.catalogue.answers())
+
+
+def test_there_is_a_home_of_every_earlier_schema() -> None:
+    assert sorted(path.name.partition(".")[0] for path in HOMES.iterdir()) == EARLIER
+
+
+def fingerprint(home: Path) -> dict[str, str]:
+    """Every file with a hash of its bytes; locks may come."""
+    return {
+        str(path.relative_to(home)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["documents"], ["ask", ASKED], ["verify", "--repair"], ["add", __file__], ["remove", "x"]],
+    ids=lambda words: words[0],
+)
+def test_a_newer_home_is_refused_untouched(tmp_path: Path, command: list[str]) -> None:
+    home = unpacked(EARLIER[-1], tmp_path)
+    engine = create_engine(f"sqlite:///{home / 'catalogue.db'}")
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    before = fingerprint(home)
+    result = CliRunner().invoke(app, ["--home", str(home), *command])
+    assert result.exit_code
+    assert "newer Wellread" in " ".join(result.stderr.split())
+    assert fingerprint(home) == before
