@@ -335,7 +335,7 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
         with shown(terminal) as on_progress:
             report = again(
                 kb,
-                job.inputs,
+                job.named,
                 collection=job.collection,
                 on_progress=on_progress,
                 on_reasked=partial(tell_reasked, terminal),

@@ -16,6 +16,7 @@ from wellread.store.catalogue.asking import answer_records
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.catalogue.asking.research_records import forget_research
+from wellread.store.catalogue.asking.retitling import names_of
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
@@ -58,11 +59,17 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
     outdated = [known for known, _ in replaced]
     mark_dirty(connection, [known for known, old in before.items() if old != now_live[known]])
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
+    names = names_of(connection, [one for one, old in before.items() if old != now_live[one]])
+    gone_texts = list(answer_records.stored_texts(connection, gone))
+    gone_titles = {one.title for one in names_of(connection, gone).values()}
     _clear(connection, before, (table for table, _ in CONTENT))
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
+    answer_records.follow_names(connection, names)
     delete_documents(connection, gone)
+    if gone:
+        answer_records.forget_words(connection, RemovedWords(gone_texts), gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
     index_debts.plan_removals(connection, replaced)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,18 @@ from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_facts_records import rewrite_facts, write_facts
 from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
+from wellread.store.catalogue.asking.retitling import (
+    Named,
+    Renamed,
+    move_sections,
+    names_of,
+    naming,
+    renamed,
+    retitle_research,
+    retitled,
+    unnamed,
+)
+from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import chunks, made_of, rows_in
@@ -81,6 +94,10 @@ def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
         gone = {known: titles.get(known, "") for known in lost}
         body = forgotten(body, RemovedWords(quotes), gone)
     passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    told = {known: Named(title=title, url="") for known, title in titles.items() if known in live}
+    now = {known: replace(one, url="") for known, one in names_of(connection, told).items()}
+    if changed := renamed(told, now):
+        body, _ = retitled(body, changed)
     return body, bool(passed) or not live.keys() >= in_rows
 
 
@@ -185,11 +202,59 @@ def forget_documents(
     _forget_titles(connection, removed)
 
 
-def forget_words(connection: Connection, removed: RemovedWords) -> int:
+def follow_names(connection: Connection, before: Mapping[str, Named]) -> None:
+    """Answers call documents as they are called now; the figures of what changed are made anew.
+
+    Args:
+        before: what documents that changed were called.
+    """
+    changed = renamed(before, names_of(connection, before))
+    resting = {answer_id for _, answer_id in _resting(connection, before)}
+    concerned = resting | {one for _, one in _resting(connection, changed, named=True)}
+    concerned |= set(naming(connection, {was.title for was, _ in changed.values()}))
+    for answer_id in sorted(concerned):
+        rename_in(connection, answer_id, changed)
+    if changed:
+        retitle_research(connection, changed)
+
+
+def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
+    """An answer calls these documents as they are called now."""
+    facts = select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
+    row = connection.execute(facts).one()
+    body, edits = retitled(row.body, changed)
+    _rewrite(connection, answer_id, body, stale=row.stale)
+    move_sections(connection, answer_id, edits)
+    note_deletion(connection)
+
+
+def misnamed(connection: Connection, answer_id: str) -> Renamed:
+    """The documents that an answer cites or names by another title than theirs."""
+    body = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).scalar_one()
+    told = {one["document_id"]: one["title"] for one in body["citations"]}
+    told |= {one["id"]: one["title"] for one in body["related"] if one["kind"] == "document"}
+    now = names_of(connection, told)
+    before = {known: replace(one, title=told[known]) for known, one in now.items()}
+    return renamed(before, now)
+
+
+def forget_words(
+    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
+) -> int:
     """Take quotations out of every answer and every gap; how many answers had some.
 
     For what answers say of documents without citing them.
+
+    Args:
+        titles: of the documents that went; those that another one bears as well stay.
     """
+    kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
+    lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
+    for answer_id in naming(connection, lost):
+        row = connection.execute(
+            select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
+        ).one()
+        _rewrite(connection, answer_id, unnamed(row.body, lost), stale=row.stale)
     if not removed:
         return 0
     changed = 0

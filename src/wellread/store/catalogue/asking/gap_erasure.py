@@ -1,4 +1,4 @@
-"""What is forgotten of gaps: words of removed texts, and the questions of removed sessions."""
+"""What is forgotten of gaps: words of removed texts; and what removed sessions left."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.schema.database import chunks
-from wellread.store.schema.learning_tables import gaps, notices
+from wellread.store.schema.learning_tables import feedback, gaps, notices
+from wellread.store.schema.research_tables import research_runs
 from wellread.store.schema.tables import answers
 
 GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
@@ -67,6 +68,21 @@ def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any
     for some in chunks(gone):
         for column in (gaps.c.answer_id, gaps.c.closed_by):
             connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
+
+
+def forget_conversation(
+    connection: Connection, session_id: str, owner: str, answer_ids: Collection[str]
+) -> None:
+    """Delete the research of a session, and what was told of feedback on its answers."""
+    runs = research_runs.c
+    session = runs.request["question"]["session_id"].as_string()
+    mine = (session == session_id, runs.owner == owner)
+    connection.execute(delete(research_runs).where(*mine))
+    for some in chunks(answer_ids):
+        connection.execute(delete(research_runs).where(runs.answer_id.in_(some)))
+        given = select(feedback.c.id).where(feedback.c.answer_id.in_(some))
+        targets = [*connection.execute(given).scalars(), *some]
+        connection.execute(delete(notices).where(notices.c.target.in_(targets)))
 
 
 def gap_key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:
