@@ -57,9 +57,17 @@ _CONTROLS = {
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
 
 
+_BREAK = re.compile("[\n\t\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
+
+
 def harmless(text: str) -> str:
     """``text`` with control, direction and hidden characters replaced, one for one."""
     return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+
+
+def harmless_line(text: str) -> str:
+    """``text``, made harmless, without anything that begins another line or column."""
+    return harmless(_BREAK.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def words_in(text: str) -> list[str]:

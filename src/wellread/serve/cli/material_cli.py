@@ -21,6 +21,7 @@ from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.learning import intake
 from wellread.learning.gaps.asking_again import after_ingest
+from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
     JobBody,
@@ -37,9 +38,6 @@ from wellread.serve.terminal import Terminal, terminal_of
 
 app = typer.Typer(rich_markup_mode=None)
 
-CollectionOption = Annotated[
-    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
-]
 NOTHING_TO_ADD = 2
 
 
@@ -66,6 +64,7 @@ def add(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
     ] = "stdin.txt",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Read files, folders and web addresses into a collection. What is unchanged is skipped.
 
@@ -84,6 +83,7 @@ def add(
                 inputs,
                 collection=collection,
                 settings=settings,
+                folder_settings=terminal.agreeing(folder_settings),
                 on_progress=on_progress,
                 on_reasked=partial(tell_reasked, terminal),
             )
@@ -135,6 +135,7 @@ def sync(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Like add, and remove what is gone from the source.
 
@@ -146,6 +147,7 @@ def sync(
             kb,
             paths,
             collection=collection,
+            folder_settings=terminal.agreeing(folder_settings),
             on_progress=on_progress,
             on_reasked=partial(tell_reasked, terminal),
         )
@@ -159,6 +161,7 @@ def watch(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
@@ -182,7 +185,11 @@ def watch(
     terminal.err.print("Watching; Ctrl-C ends it.")
     try:
         with terminal.open() as kb:
-            run = partial(intake.sync, on_reasked=partial(tell_reasked, terminal))
+            run = partial(
+                intake.sync,
+                on_reasked=partial(tell_reasked, terminal),
+                folder_settings=terminal.agreeing(folder_settings),
+            )
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:
         for number, handler in before.items():

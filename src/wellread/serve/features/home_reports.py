@@ -15,7 +15,7 @@ from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.terminal import right, table
-from wellread.text.words import harmless
+from wellread.text.words import harmless, harmless_line
 
 MOST_REASONS = 20
 STATUS_STYLE = {
@@ -57,6 +57,7 @@ class ReportBody(PlainBody):
     job: str
     cancelled: bool
     sources: tuple[JobSourceBody, ...]
+    notes: tuple[str, ...]
 
 
 def report_body(report: Report, collection: str) -> ReportBody:
@@ -72,6 +73,8 @@ def report_body(report: Report, collection: str) -> ReportBody:
 
 def print_report(console: Console, report: ReportBody) -> None:
     """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    for note in report.notes:
+        console.print(Text(harmless_line(note), style="yellow"), soft_wrap=True)
     if not report.sources:
         console.print(Text("Nothing to add: no file was found there.", style="yellow"))
         return
@@ -98,12 +101,13 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    skipped = [row for row in report.sources if row.status == "skipped"]
-    examples = {row.reason: row.uri for row in reversed(skipped)}
-    for reason, count in Counter(row.reason for row in skipped).most_common():
-        example = named_source(examples[reason])
-        which = example if count == 1 else f"{count:,} files, for example {example}"
-        lines.append((f"skipped  {which}: ", reason))
+    for status in ("skipped", "removed"):
+        those = [row for row in report.sources if row.status == status and row.reason]
+        examples = {row.reason: row.uri for row in reversed(those)}
+        for reason, count in Counter(row.reason for row in those).most_common():
+            example = named_source(examples[reason])
+            which = example if count == 1 else f"{count:,} files, for example {example}"
+            lines.append((f"{status:<9}{which}: ", reason))
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
         line = Text.assemble((harmless(head), style), harmless(reason))
@@ -288,8 +292,8 @@ def print_backup(console: Console, report: BackupBody) -> None:
 
 
 def named_source(uri: str) -> str:
-    """The address as a person writes it."""
-    return unquote(uri.removeprefix("file://"))
+    """The address as a person writes it, on one line whatever the name of the file says."""
+    return harmless_line(unquote(uri.removeprefix("file://")))
 
 
 def size_words(count: int) -> str:

@@ -237,6 +237,23 @@ def delete_sources(connection: Connection, collection: str, uris: Iterable[str])
             .values(uri=REMOVED, reason="")
         )
     _forget_inputs(connection, collection, gone)
+    _forget_folders(connection, collection)
+
+
+def _forget_folders(connection: Connection, collection: str) -> None:
+    """Drop the settings of folders of which no source is left."""
+    mine = collections.c.name == collection
+    said = connection.execute(select(collections.c.settings).where(mine)).scalar()
+    folders = said.get("folders", {}) if isinstance(said, dict) else {}
+    roots = select(sources.c.root).where(sources.c.collection == collection).distinct()
+    there = set(connection.execute(roots).scalars()) if folders else set()
+    left = {root: one for root, one in folders.items() if root in there}
+    if left != folders:
+        own = {name: value for name, value in said.items() if name != "folders"}
+        new = {**own, **({"folders": left} if left else {})}
+        values = {"settings": new, "updated_at": datetime.now(UTC)}
+        connection.execute(update(collections).where(mine).values(**values))
+        touch(connection, [collection])
 
 
 def _forget_inputs(connection: Connection, collection: str, uris: Collection[str]) -> None:
