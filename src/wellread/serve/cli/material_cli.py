@@ -14,13 +14,12 @@ import typer
 
 from wellread.errors import SourceError
 from wellread.ingest import remove as removing
-from wellread.ingest.backup import export_home, import_home
+from wellread.ingest.backup import export_home
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.learning import intake
-from wellread.learning.gaps.asking_again import after_ingest
 from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
@@ -240,26 +239,6 @@ def export(
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
     body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
     terminal.show(body, reports.print_backup)
-
-
-@app.command("import")
-def import_(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
-) -> None:
-    """Unpack an exported knowledge base into an empty --home, and verify it.
-
-    Exit status: 0 when everything matches, 1 when verify found a problem.
-    """
-    terminal = terminal_of(context)
-    with status_line(terminal) as tell:
-        import_home(file.expanduser().absolute(), terminal.home_folder(), on_file=tell)
-    with terminal.open() as kb:
-        report = verified(kb)
-        after_ingest(kb, partial(tell_reasked, terminal))
-    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
-    if report.problems:
-        raise typer.Exit(1)
 
 
 jobs_app = typer.Typer(
