@@ -19,7 +19,7 @@ from rich.text import Text
 
 from wellread.errors import ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
-from wellread.text.words import harmless, harmless_line
+from wellread.text.words import escaped_json, harmless, harmless_line
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from pydantic import BaseModel
@@ -175,12 +175,12 @@ class Terminal:
         told = json.dumps(
             value, ensure_ascii=False, indent=2, default=lambda body: body.model_dump(mode="json")
         )
-        typer.echo(told)
+        typer.echo(escaped_json(told))
 
     def write_problem(self, problem: Problem) -> None:
         """Write an error to standard error: one red line with its hint, or a JSON object."""
         if self.json:
-            typer.echo(json.dumps(problem.body(), ensure_ascii=False), err=True)
+            typer.echo(escaped_json(json.dumps(problem.body(), ensure_ascii=False)), err=True)
             return
         line = Text.assemble((f"Error: {harmless(problem.detail)}", "bold red"))
         if problem.hint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import unicodedata
@@ -68,6 +69,15 @@ def harmless(text: str) -> str:
 def harmless_line(text: str) -> str:
     """``text``, made harmless, without anything that begins another line or column."""
     return harmless(_BREAK.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def escaped_json(told: str) -> str:
+    """JSON in which whatever would drive a terminal is written as an escape; its value stays."""
+    return _CONTROL.sub(lambda one: _escape(one.group()), told)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def words_in(text: str) -> list[str]:

@@ -20,6 +20,7 @@ from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSetting
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
 from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.text.words import harmless_line
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
 SHOWN = 3  # files that are named
@@ -44,7 +45,7 @@ class Proposal:
         more = f" and {len(self.skipped) - SHOWN:,} more" if len(self.skipped) > SHOWN else ""
         going = f"; {len(self.removed):,} of them are here and would be removed"
         told = f"{self.path} leaves out {len(self.skipped):,} files of its folder ({names}{more})"
-        return told + (going if self.removed else "")
+        return harmless_line(told + (going if self.removed else ""))
 
 
 OnSettings = Callable[[Proposal], bool]

@@ -34,6 +34,7 @@ from wellread.serve.features.learning.gap_print import tell_reasked
 from wellread.serve.features.learning.notice_bodies import told_in_a_line
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.text.words import escaped_json
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -177,7 +178,8 @@ def watch(
     def tell(report: Report) -> None:
         body = reports.report_body(report, collection)
         if terminal.json:
-            typer.echo(json.dumps(body.model_dump(mode="json"), ensure_ascii=False))
+            told = json.dumps(body.model_dump(mode="json"), ensure_ascii=False)
+            typer.echo(escaped_json(told))
         else:
             reports.print_watched(terminal.out, body)
 
