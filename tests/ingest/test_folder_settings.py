@@ -91,7 +91,12 @@ def test_settings_that_leave_out_files_are_refused_unless_somebody_agrees(
         sync(kb, [str(theirs)])
     assert len(kb.catalogue.documents("default")) == 2
     asked: list[Proposal] = []
-    declined = sync(kb, [str(theirs)], folder_settings=lambda one: bool(asked.append(one)))
+
+    def decline(one: Proposal) -> bool:
+        asked.append(one)
+        return False
+
+    declined = sync(kb, [str(theirs)], folder_settings=decline)
     assert declined.notes == (f"{path} is not taken, since it leaves out files",)
     assert [len(one.removed) for one in asked] == [1]
     assert entities(kb) == set()

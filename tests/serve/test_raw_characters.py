@@ -70,7 +70,7 @@ async def test_no_answer_page_or_export_of_the_server_holds_them(
         body = {"model": "wellread", "messages": messages}
         said.append(await client.post("/v1/chat/completions", json=body))
     api = [path for path, how in create_app(kb).openapi()["paths"].items() if "get" in how]
-    pages = {route.path for router in PAGE_ROUTERS for route in router.routes}  # type: ignore[attr-defined]
+    pages = {route.path for router in PAGE_ROUTERS for route in router.routes}
     answers = [one.id for one in kb.catalogue.answers()]
     ids = {
         "{document_id}": [one.id for one in kb.catalogue.documents("default")],

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import yaml
 
@@ -133,8 +133,8 @@ def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> dict[str, str]:
     with path.open("rb") as plain:
         packed = plain.read(len(GZIP)) == GZIP
         plain.seek(0)
-        content: IO[bytes] = gzip.GzipFile(fileobj=plain) if packed else plain
-        with tarfile.open(fileobj=_Bounded(content, path), mode="r:") as tar:  # type: ignore[call-overload]
+        content = cast(IO[bytes], gzip.GzipFile(fileobj=plain) if packed else plain)
+        with tarfile.open(fileobj=_Bounded(content, path), mode="r:") as tar:
             first = tar.next()
             stream = tar.extractfile(first) if first and _plain(first, MANIFEST) else None
             if first is None or stream is None or first.size > LARGEST_PIECE:

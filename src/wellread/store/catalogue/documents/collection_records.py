@@ -243,8 +243,8 @@ def delete_sources(connection: Connection, collection: str, uris: Iterable[str])
 def _forget_folders(connection: Connection, collection: str) -> None:
     """Drop the settings of folders of which no source is left."""
     mine = collections.c.name == collection
-    said = connection.execute(select(collections.c.settings).where(mine)).scalar()
-    folders = said.get("folders", {}) if isinstance(said, dict) else {}
+    said = connection.execute(select(collections.c.settings).where(mine)).scalar() or {}
+    folders = said.get("folders", {})
     roots = select(sources.c.root).where(sources.c.collection == collection).distinct()
     there = set(connection.execute(roots).scalars()) if folders else set()
     left = {root: one for root, one in folders.items() if root in there}
