@@ -134,7 +134,8 @@ def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> dict[str, str]:
         packed = plain.read(len(GZIP)) == GZIP
         plain.seek(0)
         content = cast(IO[bytes], gzip.GzipFile(fileobj=plain) if packed else plain)
-        with tarfile.open(fileobj=_Bounded(content, path), mode="r:") as tar:
+        bounded = cast(IO[bytes], _Bounded(content, path))  # as much of a file as tarfile asks for
+        with tarfile.open(fileobj=bounded, mode="r:") as tar:
             first = tar.next()
             stream = tar.extractfile(first) if first and _plain(first, MANIFEST) else None
             if first is None or stream is None or first.size > LARGEST_PIECE:

@@ -223,6 +223,9 @@ def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
     facts = select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
     row = connection.execute(facts).one()
     body, edits = retitled(row.body, changed)
+    if body == row.body:
+        rewrite_facts(connection, answer_id, body)
+        return
     _rewrite(connection, answer_id, body, stale=row.stale)
     move_sections(connection, answer_id, edits)
     note_deletion(connection)
