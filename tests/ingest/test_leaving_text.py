@@ -297,3 +297,24 @@ def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
     assert "wombatross" not in town.everything()
     assert len(kb.catalogue.research.newest()) == 1
     assert remove_conversation(kb, known, "") is None
+
+
+@pytest.mark.parametrize("way", ["update", "sync", "remove"])
+def test_what_people_are_told_of_a_source_calls_it_by_no_former_title(town: Town, way: str) -> None:
+    told = "“Is the Xylograph here?” has an answer now, from The yard, Xylograph Memorandum."
+    town.kb.catalogue.notices.tell("", "gap_closed", "ans_x", told)
+    town.kb.catalogue.record_gap("Who?", "only “Xylograph Memorandum” is near")
+    path = town.folder / "zanzibook.md"
+    if way == "update":
+        path.write_text(FERRY_NOW)
+    else:
+        path.unlink()
+    if way == "remove":
+        remove_named(town.kb, "default", [str(path)])
+    else:
+        sync(town.kb, [str(town.folder)])
+    (notice,) = town.kb.catalogue.notices.of("")
+    after = "Plain report" if way == "update" else "█████████ ██████████"
+    assert notice.text == told.replace("Xylograph Memorandum", after)
+    reasons = [gap.reason for gap in town.kb.catalogue.gaps() if gap.question == "Who?"]
+    assert reasons == [f"only “{after}” is near"]

@@ -9,6 +9,7 @@ from contextlib import closing
 from sqlalchemy import Connection, delete, exists, func, select, text, update
 
 from wellread.errors import StoreError
+from wellread.store.catalogue.asking.answer_evidence_reads import stored_texts
 from wellread.store.catalogue.asking.answer_records import (
     Plain,
     forget_cached,
@@ -16,7 +17,6 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_words,
     misnamed,
     rename_in,
-    stored_texts,
 )
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, listed

@@ -76,6 +76,16 @@ def swapping(pairs: Iterable[tuple[str, str]]) -> Change:
     return lambda text: named.sub(lambda found: known[found.group()], text)
 
 
+def listing(pairs: Iterable[tuple[str, str]]) -> Change:
+    """``swapping`` for words that list titles and say nothing else: any title counts."""
+    exact = {old: new for old, new in pairs if old.strip()}
+
+    def change(text: str) -> str:
+        return _edited(text, list(_titles_in(text, 0, len(text), exact)))[0]
+
+    return change
+
+
 def naming(connection: Connection, words: Collection[str]) -> list[str]:
     """The answers in whose stored form one of these words stands, whatever they rest on."""
     wanted = {form for one in words if one.strip() for form in _as_stored(one)}
