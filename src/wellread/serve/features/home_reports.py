@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote
@@ -101,13 +101,9 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    for status in ("skipped", "removed"):
-        those = [row for row in report.sources if row.status == status and row.reason]
-        examples = {row.reason: row.uri for row in reversed(those)}
-        for reason, count in Counter(row.reason for row in those).most_common():
-            example = named_source(examples[reason])
-            which = example if count == 1 else f"{count:,} files, for example {example}"
-            lines.append((f"{status:<9}{which}: ", reason))
+    others = [row for row in report.sources if row.status != "failed" and row.reason]
+    lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
+    lines += _grouped("removed  ", [row for row in others if row.status == "removed"])
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
         line = Text.assemble((harmless(head), style), harmless(reason))
@@ -116,6 +112,17 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
         console.print(
             f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
         )
+
+
+def _grouped(head: str, rows: Sequence[JobSourceBody]) -> list[tuple[str, str]]:
+    """A line for each reason, with an example."""
+    examples = {row.reason: row.uri for row in reversed(rows)}
+    lines = []
+    for reason, count in Counter(row.reason for row in rows).most_common():
+        example = named_source(examples[reason])
+        which = example if count == 1 else f"{count:,} files, for example {example}"
+        lines.append((f"{head}{which}: ", reason))
+    return lines
 
 
 class KindCountBody(PlainBody):
