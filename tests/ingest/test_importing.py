@@ -8,12 +8,14 @@ import io
 import json
 import sqlite3
 import tarfile
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from wellread import codec
 from wellread.errors import SourceError
 from wellread.ingest import importing
 from wellread.ingest.importing import import_home
@@ -207,3 +209,10 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be imported"):
         import_home(tmp_path / "none.tar", tmp_path / "moved")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_marks_do_not_unpack_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "MOST_MARKS", 1_000)
+    assert codec.mark_lines(zlib.compress(b"[[1]]")) == [[1]]
+    with pytest.raises(zlib.error, match="more than 1,000 bytes"):
+        codec.mark_lines(zlib.compress(b"[" * 100_000))
