@@ -110,8 +110,8 @@ def mark_lines(blob: bytes) -> list[list[Any]]:
     """The marks as they are packed: a letter, start, end, and what the mark says."""
     unpacker = zlib.decompressobj()
     packed = unpacker.decompress(blob, MOST_MARKS)
-    if unpacker.unconsumed_tail:
-        raise zlib.error(f"marks that unpack to more than {MOST_MARKS:,} bytes")
+    if not unpacker.eof:
+        raise zlib.error(f"marks that are cut, or unpack to more than {MOST_MARKS:,} bytes")
     lines: list[list[Any]] = json.loads(packed)
     return lines
 
