@@ -160,8 +160,11 @@ def coverage_grid(
 
 def _targets(kb: KnowledgeBase, collections: Sequence[str]) -> list[CoverageTargets]:
     stored = [kb.catalogue.collection_settings.settings(name) for name in collections]
-    said = [(own_settings(one), *folder_settings(one).values()) for one in stored]
-    return [one.coverage if one else CoverageTargets() for several in said for one in several]
+    found: list[CoverageTargets] = []
+    for one in stored:
+        said = [own_settings(one), *folder_settings(one).values()]
+        found += [each.coverage for each in said if each] or [CoverageTargets()]
+    return found
 
 
 def _target(cell: Mapping[str, str], targets: Sequence[CoverageTargets], usual: int) -> int:
