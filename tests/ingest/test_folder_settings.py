@@ -122,6 +122,17 @@ def test_settings_of_the_reader_stand_above_those_of_a_folder(
     assert report.notes == (f"{path} is not taken: the collection has settings of your own",)
     assert entities(kb) == {"own/oak", "own/elm"}
     assert len(kb.catalogue.documents("default")) == 4
+    own.write_text("")  # takes them back
+    add(kb, [str(mine)], settings=own)
+    add(kb, [str(theirs)], folder_settings=lambda _: True)
+    assert entities(kb) == {"theirs/oak"}
+
+
+def test_settings_that_are_a_link_are_none(kb: KnowledgeBase, theirs: Path, tmp_path: Path) -> None:
+    (tmp_path / "else.yaml").write_text(SKIPS)
+    (theirs / "wellread-collection.yaml").symlink_to(tmp_path / "else.yaml")
+    assert add(kb, [str(theirs)]).counts()["added"] == 2
+    assert entities(kb) == set()
 
 
 def test_a_removed_folder_takes_its_settings_along(kb: KnowledgeBase, theirs: Path) -> None:
