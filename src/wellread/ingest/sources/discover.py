@@ -100,7 +100,8 @@ def find_files(
     for given in inputs:
         items = _expand(given, exclude, chosen) if isinstance(given, str) else iter([given])
         top = _top(given) if isinstance(given, str) and not follow_links else ""
-        for item in (_kept_inside(item, top) for item in items) if top else items:
+        for found_item in items:
+            item = _kept_inside(found_item, top) if top else found_item
             if chosen is None or _concerns(chosen, item):
                 found.setdefault(item.uri, item)
     return [found[uri] for uri in sorted(found)]
@@ -250,6 +251,9 @@ def _top(given: str) -> str:
 def _kept_inside(item: Found, top: str) -> Found:
     """The item, unless it is a file that lies outside of the folder."""
     if not isinstance(item, FoundFile):
+        return item
+    walked = item.uri.startswith(item.root)  # so no link to a folder lies on the way
+    if walked and not os.path.islink(item.path):
         return item
     real = os.path.realpath(item.path)
     if os.path.commonpath([top, real]) == top:
