@@ -27,6 +27,7 @@ _BARE_MARKS = (PageMark, TimeMark, LineMark, Span)  # values of numbers only
 UNSTORABLE = re.compile(r"[\0\ud800-\udfff]")
 # Marks are many and alike: level 1 halves them for a tenth of the time of level 6.
 MARKS_LEVEL = 1
+MOST_MARKS = 1 << 28  # bytes of one document: a home may have come from anybody
 
 _HINTS: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
@@ -107,7 +108,11 @@ def marks_over(blob: bytes, span: Span) -> tuple[Mark, ...]:
 
 def mark_lines(blob: bytes) -> list[list[Any]]:
     """The marks as they are packed: a letter, start, end, and what the mark says."""
-    lines: list[list[Any]] = json.loads(zlib.decompress(blob))
+    unpacker = zlib.decompressobj()
+    packed = unpacker.decompress(blob, MOST_MARKS)
+    if not unpacker.eof:
+        raise zlib.error(f"marks that are cut, or unpack to more than {MOST_MARKS:,} bytes")
+    lines: list[list[Any]] = json.loads(packed)
     return lines
 
 

@@ -104,6 +104,9 @@ class SourceSettings(Section):
         (".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
         "patterns that are never read, in the form of .gitignore",
     )
+    follow_links: bool = setting(
+        False, "whether links in a folder are followed to files that lie outside of it"
+    )
 
 
 class WebSettings(Section):

@@ -12,7 +12,8 @@ import pytest
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import SourceError, StoreError
-from wellread.ingest.backup import export_home, import_home
+from wellread.ingest.backup import export_home
+from wellread.ingest.importing import import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -38,7 +39,8 @@ def test_an_imported_home_is_the_exported_one(kb: KnowledgeBase, tmp_path: Path,
     report = export_home(kb, tmp_path / name, on_file=told.append)
     assert (report.documents, report.passages, report.files) == (3, 3, len(told))
     assert report.size == (tmp_path / name).stat().st_size
-    assert import_home(tmp_path / name, tmp_path / "moved") == report.files
+    brought = import_home(tmp_path / name, tmp_path / "moved", settings=True)
+    assert (brought.files, brought.settings, brought.reaching) == (report.files, "taken", ())
     with open_kb(tmp_path / "moved", embedder=ReadableEmbedder()) as moved:
         assert verify(moved).problems == ()
         assert moved.settings.qa.max_sentences == 2

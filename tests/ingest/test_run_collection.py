@@ -82,8 +82,9 @@ def test_a_file_in_the_folder_is_found_and_a_change_of_it_is_followed(
     assert names(kb) == {}
     own = folder / "wellread-collection.yaml"
     own.write_text(SETTINGS)
-    report = sync(kb, [str(folder)])
+    report = sync(kb, [str(folder)], folder_settings=lambda _: True)
     assert report.counts()["updated"] == 2
+    assert report.counts()["removed"] == 1
     assert names(kb) == {"oak": "oak", "beech": "beech", "quercus": "oak"}
     assert len(kb.catalogue.documents("default")) == 2  # the draft is left out now
     assert sync(kb, [str(folder)]).counts()["updated"] == 0

@@ -225,13 +225,16 @@ def test_an_answer_does_not_name_what_was_removed(catalogue: Catalogue) -> None:
     assert not stored.stale  # it rests on none of them
 
 
-def test_an_answer_that_names_a_changed_source_stays_as_it_is(catalogue: Catalogue) -> None:
-    catalogue.commit([change("parrot", "Secret parrot")])
-    given = declined(of("parrot", "Secret parrot"))
+def test_an_answer_calls_a_changed_source_by_its_title_of_now(catalogue: Catalogue) -> None:
+    catalogue.commit([change("parrot", "Secret parrot"), change("harbour", "The harbour")])
+    given = declined(of("parrot", "Secret parrot"), of("harbour", "The harbour"))
     catalogue.record_answer(given)
     catalogue.commit([change("parrot", "Another title")])
-    assert catalogue.answer(given.id) == given
+    found = catalogue.answer(given.id)
+    now = declined(of("parrot", "Another title"), of("harbour", "The harbour"))
+    assert found == replace(now, id=given.id)
     assert catalogue.forgetting.fresh_but_outdated() == []
+    assert catalogue.forgetting.quoting_removed() == {}
 
 
 def test_an_entity_that_was_removed_is_named_no_more(catalogue: Catalogue) -> None:

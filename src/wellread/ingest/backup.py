@@ -19,7 +19,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from wellread.config import SETTINGS_FILE
 from wellread.errors import SourceError, StoreError
@@ -83,29 +83,6 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
     )
 
 
-def import_home(path: Path, home: Path, *, on_file: OnFile | None = None) -> int:
-    """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base; files read.
-
-    Raises:
-        SourceError: it cannot be read, is no archive of a home, or a file of it is damaged.
-        StoreError: the home holds something already, or cannot be written.
-    """
-    if home.exists() and any(home.iterdir()):
-        raise StoreError(f"{home} is not empty", hint="import into a new --home")
-    home.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
-    try:
-        count = _unpack(path, folder, on_file)
-        if home.exists():
-            home.rmdir()
-        folder.replace(home)
-    except (OSError, EOFError, tarfile.TarError) as error:
-        raise SourceError(str(path), f"cannot be imported: {error}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return count
-
-
 def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
     """Copy what makes the home into ``folder``; the caller holds the writers' lock."""
     with (
@@ -146,48 +123,6 @@ def _pack(
                 on_file(name)
             tar.add(folder / name, arcname=name, recursive=False)
     return names
-
-
-def _unpack(path: Path, folder: Path, on_file: OnFile | None) -> int:
-    with tarfile.open(path, "r:*") as tar:
-        first = tar.next()
-        stream = tar.extractfile(first) if first and first.name == MANIFEST else None
-        if stream is None:
-            raise SourceError(str(path), "is no export of a knowledge base")
-        digests = _digests(path, stream.read())
-        for entry in tar:
-            if entry.name == MANIFEST:
-                continue
-            if on_file:
-                on_file(entry.name)
-            content = tar.extractfile(entry) if entry.name in digests else None
-            if content is None:
-                raise SourceError(str(path), f"holds {entry.name!r}, which is not in its manifest")
-            target = folder / entry.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as file:
-                shutil.copyfileobj(content, file, READ_BYTES)
-    for name, digest in digests.items():
-        target = folder / name
-        if not target.is_file() or _digest_of(target) != digest:
-            raise SourceError(str(path), f"is damaged: {name} is not what was exported")
-    return len(digests)
-
-
-def _digests(path: Path, manifest: bytes) -> dict[str, str]:
-    try:
-        read = json.loads(manifest)
-        if read["format"] != FORMAT:
-            raise SourceError(str(path), "was exported by a newer Wellread; update this one")
-        digests = {str(name): str(digest) for name, digest in read["files"].items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SourceError(str(path), "has a damaged manifest") from error
-    inside = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
-    for name in digests:
-        parts = PurePosixPath(name).parts
-        if not parts or parts[0] not in inside or ".." in parts:
-            raise SourceError(str(path), f"names {name!r}, which is no part of a home")
-    return digests
 
 
 def _files(folder: Path) -> list[str]:

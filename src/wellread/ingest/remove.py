@@ -19,6 +19,7 @@ from wellread.ingest.integrity.purge import (
     find_traces,
     needles,
     purge,
+    purge_if_quick,
     said_elsewhere,
 )
 from wellread.ingest.joining.story_refresh import finish_run
@@ -181,6 +182,20 @@ def remove_collection(kb: KnowledgeBase, collection: str, *, prove: bool = True)
     return _remove(kb, collection, uris, ids, prove=prove, whole=True)
 
 
+def remove_conversation(kb: KnowledgeBase, session_id: str, owner: str) -> int | None:
+    """Remove a session with its answers and all that they left; how many answers, None without one.
+
+    Its bytes leave the disk as well where that is quick; else ``verify`` tells that it is left.
+
+    Raises:
+        StoreError: a store refused.
+    """
+    removed = kb.catalogue.sessions.remove(session_id, owner)
+    if removed is not None:
+        purge_if_quick(kb)
+    return removed
+
+
 def _remove(
     kb: KnowledgeBase,
     collection: str,
@@ -199,6 +214,7 @@ def _remove(
     ids = [*kb.catalogue.forgetting.yielded(collection, uris), *document_ids]
     concerned = {facts.collection for facts in kb.catalogue.facts(ids).values()}
     wanted, shared = _to_look_for(kb, ids) if prove else ([], 0)
+    addresses = _names(kb, collection, uris, ids) if prove else []
     stale = kb.catalogue.forgetting.stale_answers()
     before = kb.catalogue.integrity.row_counts()
     documents = rows = 0
@@ -212,7 +228,8 @@ def _remove(
     if whole:
         with writing(kb):
             kb.catalogue.forgetting.collection(collection)
-    purged, found = _prove(kb, wanted, () if whole else sorted(concerned)) if prove else (None, ())
+    looked = [*wanted, *addresses]
+    purged, found = _prove(kb, looked, () if whole else sorted(concerned)) if prove else (None, ())
     after = kb.catalogue.integrity.row_counts()
     kb.catalogue.expiry.sweep()
     counts = {table: count - after[table] for table, count in before.items()} | {INDEX_ROWS: rows}
@@ -239,10 +256,11 @@ def _take_out(
         index = kb.live().index
         drop_noted(kb, index)
         texts = kb.catalogue.forgetting.texts(ids)
+        titles = kb.catalogue.forgetting.titles(ids)
         gone = take()
         rows = index.remove(gone)
         kb.catalogue.settle(gone)
-        kb.catalogue.forgetting.words(texts)
+        kb.catalogue.forgetting.words(texts, titles)
     return len(gone), rows
 
 
@@ -253,6 +271,23 @@ def _to_look_for(kb: KnowledgeBase, ids: Sequence[str]) -> tuple[list[str], int]
         chosen = evenly([*chosen, *needles(kb.catalogue.forgetting.texts(some))], MOST)
     shared = said_elsewhere(kb, chosen, ids)
     return [words for words in chosen if words not in shared], len(shared)
+
+
+def _names(
+    kb: KnowledgeBase, collection: str, uris: Sequence[str], ids: Sequence[str]
+) -> list[str]:
+    """Addresses of files to look for: those that nothing which stays is called by, or says."""
+    gone = set(uris)
+    there = (
+        uri
+        for name in kb.catalogue.collection_names()
+        for uri in kb.catalogue.sources(name)
+        if name != collection or uri not in gone
+    )
+    stays = "\n".join(there)
+    files = [uri for uri in evenly(uris, MOST) if uri.startswith("file:") and uri not in stays]
+    said = said_elsewhere(kb, files, ids)
+    return [uri for uri in files if uri not in said]
 
 
 def _prove(

@@ -17,8 +17,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict
 
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
@@ -27,7 +28,6 @@ from wellread.ingest.pipeline.change_detection import (
     ChangeDetector,
     absolute,
     gone_sources,
-    settings_for,
     source_rules,
     with_entries,
 )
@@ -37,6 +37,7 @@ from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import tidy
 from wellread.ingest.remove import remove_sources
+from wellread.ingest.settings.folder_settings import OnSettings, concerned, settings_in_force
 from wellread.ingest.sources.discover import Input, find_files
 from wellread.ingest.sources.selection import Selection
 from wellread.kb import KnowledgeBase
@@ -56,6 +57,7 @@ class Order:
         inputs: files, folders, globs, web addresses, and standard input already read.
         settings: a settings file for the collection.
         only: uris to look at; None: all of the inputs.
+        folder_settings: agrees to settings that lie in an added folder and leave out files.
     """
 
     action: Literal["add", "sync"]
@@ -63,6 +65,25 @@ class Order:
     collection: str
     settings: Path | None = None
     only: frozenset[str] | None = None
+    folder_settings: OnSettings | None = None
+
+
+class Syncing(TypedDict, total=False):
+    """What ``sync`` may be told beside its inputs."""
+
+    collection: str
+    folder_settings: OnSettings | None
+    on_progress: OnProgress | None
+    only: frozenset[str] | None
+
+
+class Adding(TypedDict, total=False):
+    """What ``add`` may be told beside its inputs."""
+
+    collection: str
+    settings: Path | None
+    folder_settings: OnSettings | None
+    on_progress: OnProgress | None
 
 
 def add(
@@ -71,20 +92,30 @@ def add(
     *,
     collection: str = "default",
     settings: Path | None = None,
+    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
 ) -> Report:
     """Take in files, folders, globs and web addresses. One bad source never stops the others.
 
     Args:
         settings: how fields and links of the sources map to ours (docs/collections.md). It is
-            kept for later runs; ``wellread-collection.yaml`` in an added folder is taken too.
+            kept for later runs and holds for the whole collection; ``wellread-collection.yaml``
+            in an added folder holds for that folder.
+        folder_settings: agrees to settings of a folder that leave out files; None refuses.
 
     Raises:
-        SettingsError: the settings file says something that cannot be understood.
+        SettingsError: a settings file says something that cannot be understood, or one of a
+            folder leaves out files and nobody agreed.
         StoreError: a store refused (disk full); what was written before stays.
         ModelError: the embedder failed; texts that were written stay, and are found by words.
     """
-    order = Order(action="add", inputs=_lasting(inputs), collection=collection, settings=settings)
+    order = Order(
+        action="add",
+        inputs=_lasting(inputs),
+        collection=collection,
+        settings=settings,
+        folder_settings=folder_settings,
+    )
     return _carry_out(kb, order, on_progress)
 
 
@@ -93,6 +124,7 @@ def sync(
     inputs: Sequence[Input],
     *,
     collection: str = "default",
+    folder_settings: OnSettings | None = None,
     on_progress: OnProgress | None = None,
     only: frozenset[str] | None = None,
 ) -> Report:
@@ -107,7 +139,13 @@ def sync(
     Raises:
         StoreError, ModelError, SettingsError: as ``add``.
     """
-    order = Order(action="sync", inputs=_lasting(inputs), collection=collection, only=only)
+    order = Order(
+        action="sync",
+        inputs=_lasting(inputs),
+        collection=collection,
+        only=only,
+        folder_settings=folder_settings,
+    )
     return _carry_out(kb, order, on_progress)
 
 
@@ -135,6 +173,7 @@ def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) 
         seconds=time.perf_counter() - started,
         job_id=log.job.id,
         cancelled=log.cancelled,
+        notes=run.settings.notes,
     )
 
 
@@ -159,13 +198,21 @@ class _Run:
         self.results: list[JobItem] = []
         self.written = self.vectors = self.unfolded = 0
         paths = [given for given in order.inputs if isinstance(given, str)]
-        settings = settings_for(kb, order.collection, paths, order.settings)
-        exclude = kb.settings.sources.exclude
-        self.found = find_files(order.inputs, exclude, only=order.only)
+        sources = kb.settings.sources
+        look = partial(find_files, order.inputs, sources.exclude, follow_links=sources.follow_links)
+        self.found = look(only=order.only)
         self.order = {item.uri: place for place, item in enumerate(self.found)}
-        partial = settings is not None and order.only is not None
-        whole = find_files(order.inputs, exclude) if partial else self.found
-        rules = source_rules(settings, self.found, whole, self.known, pool)
+        ruled = concerned(kb, order.collection, paths, order.settings)
+        whole = look() if ruled and order.only is not None else self.found
+        self.settings = settings_in_force(
+            kb,
+            order.collection,
+            paths,
+            order.settings,
+            found=whole,
+            ask=order.folder_settings,
+        )
+        rules = source_rules(self.settings, self.found, whole, self.known, pool)
         self.changes = ChangeDetector(order.collection, self.known, rules)
         self.readers = Readers(kb, order.collection, self.known, rules.by_uri, pool)
         self.filler = VectorFiller(kb, self._embedded)

@@ -220,7 +220,9 @@ class _Watch:
     def _matters(self, uris: frozenset[str]) -> bool:
         """Whether a run would find anything at ``uris`` that it does not know already."""
         known = self.kb.catalogue.sources(self.collection)
-        found = find_files(self.inputs, self.kb.settings.sources.exclude, only=uris)
+        sources = self.kb.settings.sources
+        follow = sources.follow_links
+        found = find_files(self.inputs, sources.exclude, only=uris, follow_links=follow)
         for item in found:
             record = known.get(item.uri)
             if not (isinstance(item, FoundFile) and record):

@@ -14,8 +14,8 @@ from wellread.ask.aggregate.execute import MOST_NAMED
 from wellread.ask.aggregate.queries.query import QueryError
 from wellread.ask.aggregate.queries.result import Scope, scope_of
 from wellread.ask.understand.vocabulary import vocabulary_of
-from wellread.ingest.settings.collection import CollectionSettings
 from wellread.ingest.settings.coverage_targets import CoverageTargets
+from wellread.ingest.settings.folder_settings import folder_settings, own_settings
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.learning.coverage_reads import AskedOf
 from wellread.types import Filters
@@ -160,9 +160,11 @@ def coverage_grid(
 
 def _targets(kb: KnowledgeBase, collections: Sequence[str]) -> list[CoverageTargets]:
     stored = [kb.catalogue.collection_settings.settings(name) for name in collections]
-    return [
-        CollectionSettings.from_plain(one).coverage if one else CoverageTargets() for one in stored
-    ]
+    found: list[CoverageTargets] = []
+    for one in stored:
+        said = [own_settings(one), *folder_settings(one).values()]
+        found += [each.coverage for each in said if each] or [CoverageTargets()]
+    return found
 
 
 def _target(cell: Mapping[str, str], targets: Sequence[CoverageTargets], usual: int) -> int:

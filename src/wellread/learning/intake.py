@@ -7,10 +7,10 @@ questions are answered from, so ingest itself knows nothing of questions; this i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Unpack
 
 from wellread.ingest import run
-from wellread.ingest.pipeline.job_log import OnProgress, Report
+from wellread.ingest.pipeline.job_log import Report
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.learning.gaps.asking_again import OnReasked, after_ingest
@@ -20,10 +20,8 @@ def add(
     kb: KnowledgeBase,
     inputs: Sequence[Input],
     *,
-    collection: str = "default",
-    settings: Path | None = None,
-    on_progress: OnProgress | None = None,
     on_reasked: OnReasked | None = None,
+    **how: Unpack[run.Adding],
 ) -> Report:
     """``ingest.run.add``, and the open questions that the new documents could answer again.
 
@@ -33,7 +31,7 @@ def add(
     Raises:
         SettingsError, StoreError, ModelError: as ``ingest.run.add``; never for the questions.
     """
-    report = run.add(kb, inputs, collection=collection, settings=settings, on_progress=on_progress)
+    report = run.add(kb, inputs, **how)
     if not report.cancelled:
         after_ingest(kb, on_reasked)
     return report
@@ -43,17 +41,15 @@ def sync(
     kb: KnowledgeBase,
     inputs: Sequence[Input],
     *,
-    collection: str = "default",
-    on_progress: OnProgress | None = None,
-    only: frozenset[str] | None = None,
     on_reasked: OnReasked | None = None,
+    **how: Unpack[run.Syncing],
 ) -> Report:
     """``ingest.run.sync``, and the open questions again; see ``add``.
 
     Raises:
         StoreError, ModelError, SettingsError: as ``ingest.run.sync``; never for the questions.
     """
-    report = run.sync(kb, inputs, collection=collection, on_progress=on_progress, only=only)
+    report = run.sync(kb, inputs, **how)
     if not report.cancelled:
         after_ingest(kb, on_reasked)
     return report

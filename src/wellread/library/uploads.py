@@ -19,11 +19,13 @@ from urllib.parse import quote
 from wellread.errors import RequestError, StoreError
 from wellread.ingest.sources.discover import local_path, uri_of
 from wellread.kb import KnowledgeBase
+from wellread.text.words import harmless_line
 
 UPLOADS_FOLDER = "uploads"
 LONGEST_NAME = 120
 MOST_ALIKE = 1_000  # files of one name
 _CHUNK = 1 << 20
+_UNSAFE = "\N{REPLACEMENT CHARACTER}"  # what stands for a character that drives a screen
 _ODD = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 # What Windows takes for a device, whatever the ending.
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -71,7 +73,7 @@ def safe_name(name: str) -> str:
         RequestError: nothing is left of it.
     """
     last = re.split(r"[\\/]", name)[-1]
-    clean = _ODD.sub("_", last).strip(" .")
+    clean = _ODD.sub("_", harmless_line(last).replace(_UNSAFE, "_")).strip(" .")
     if not clean:
         raise RequestError(f"{name!r} is no name of a file", hint="give the file a name")
     if _DEVICES.fullmatch(clean):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from wellread import errors
+from wellread.text.words import harmless
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,11 @@ class Problem:
     hint: str = ""
     status: int = HTTPStatus.INTERNAL_SERVER_ERROR
     param: str = ""
+
+    def __post_init__(self) -> None:
+        """An error quotes names of files and what was asked: nothing of that drives a screen."""
+        for name in ("detail", "hint"):
+            object.__setattr__(self, name, harmless(getattr(self, name)))
 
     def body(self) -> dict[str, str]:
         """The JSON body: ``{error, detail, hint}``."""

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 
 from wellread.ingest.pipeline.job_log import Progress
 from wellread.serve.terminal import Terminal
-from wellread.text.words import harmless
+from wellread.text.words import harmless, harmless_line
 
 SECONDS_BETWEEN_LINES = 2.0
 LONGEST_NAME = 40
@@ -60,23 +60,27 @@ def counted(
     if terminal.json:
         yield lambda _progress: None
     elif terminal.err.is_terminal:
-        with _bar(terminal) as bar:
-            task = bar.add_task("", total=None, head="", body="", left="", current="")
+        bar = _bar(terminal)
+        task = bar.add_task("", total=None, head="", body="", left="", current="")
 
-            def update(progress: T) -> None:
-                seconds = time.monotonic() - started
-                state = state_of(progress, seconds)
-                bar.update(
-                    task,
-                    total=state.total or None,
-                    completed=state.done,
-                    head=state.head,
-                    body=state.body,
-                    left=state.left(seconds),
-                    current=state.current,
-                )
+        def update(progress: T) -> None:
+            bar.start()  # with the first progress: before it, a person may be asked something
+            seconds = time.monotonic() - started
+            state = state_of(progress, seconds)
+            bar.update(
+                task,
+                total=state.total or None,
+                completed=state.done,
+                head=state.head,
+                body=state.body,
+                left=state.left(seconds),
+                current=state.current,
+            )
 
+        try:
             yield update
+        finally:
+            bar.stop()
     else:
         yield _lines(terminal, state_of, started)
 
@@ -138,7 +142,7 @@ def _added(progress: Progress, seconds: float) -> State:
     done, written = progress.passages_done, max(progress.passages_written, progress.passages_done)
     rate = done / seconds if seconds > 0 else 0.0
     # The end of the source's name, in as many characters as the line has room for.
-    name = harmless(unquote(progress.current.rstrip("/").rpartition("/")[2]))
+    name = harmless_line(unquote(progress.current.rstrip("/").rpartition("/")[2]))
     return State(
         done=done if written else read,
         total=(written * max(files / read, 1.0) if read else 0.0) if written else files,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +19,7 @@ from rich.text import Text
 
 from wellread.errors import ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
-from wellread.text.words import harmless
+from wellread.text.words import escaped_json, harmless, harmless_line
 
 if TYPE_CHECKING:  # the stores and models, which `--help` must not load
     from pydantic import BaseModel
@@ -119,6 +120,17 @@ class Terminal:
 
         return kb.open_kb(home or self.home_folder(), overrides=overrides, **given)
 
+    def agreeing(self, said: bool | None) -> Callable[[object], bool] | None:
+        """Who agrees to something: what was ``said`` on the command line, a person, or nobody.
+
+        A person is asked while the spinner waits; without a terminal nobody is there to be asked.
+        """
+        if said is not None:
+            return lambda _: said
+        if self.json or not (sys.stdin.isatty() and self.err.is_terminal):
+            return None
+        return lambda what: typer.confirm(f"{harmless_line(str(what))}. Take it?", err=True)
+
     def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
         """Open it, and say so when the settings ask for another index than the one in use."""
         opened = self.open(overrides=overrides)
@@ -163,12 +175,12 @@ class Terminal:
         told = json.dumps(
             value, ensure_ascii=False, indent=2, default=lambda body: body.model_dump(mode="json")
         )
-        typer.echo(told)
+        typer.echo(escaped_json(told))
 
     def write_problem(self, problem: Problem) -> None:
         """Write an error to standard error: one red line with its hint, or a JSON object."""
         if self.json:
-            typer.echo(json.dumps(problem.body(), ensure_ascii=False), err=True)
+            typer.echo(escaped_json(json.dumps(problem.body(), ensure_ascii=False)), err=True)
             return
         line = Text.assemble((f"Error: {harmless(problem.detail)}", "bold red"))
         if problem.hint:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import unicodedata
@@ -57,9 +58,26 @@ _CONTROLS = {
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
 
 
+_BREAK = re.compile("[\n\t\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]")
+
+
 def harmless(text: str) -> str:
     """``text`` with control, direction and hidden characters replaced, one for one."""
     return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+
+
+def harmless_line(text: str) -> str:
+    """``text``, made harmless, without anything that begins another line or column."""
+    return harmless(_BREAK.sub("\N{REPLACEMENT CHARACTER}", text))
+
+
+def escaped_json(told: str) -> str:
+    """JSON in which whatever would drive a terminal is written as an escape; its value stays."""
+    return _CONTROL.sub(lambda one: _escape(one.group()), told)
+
+
+def _escape(character: str) -> str:
+    return json.dumps(character)[1:-1] if ord(character) > 0x7F else f"\\u{ord(character):04x}"
 
 
 def words_in(text: str) -> list[str]:

@@ -18,6 +18,7 @@ from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
 from wellread.ingest.parsing import kinds
+from wellread.ingest.parsing.document_addresses import safe_addresses
 from wellread.ingest.parsing.passages import split
 from wellread.models.word_pieces import count_tokens
 from wellread.types import Document, Passage, Span
@@ -159,7 +160,8 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
     identity = kinds.identity_of(name, rules)
     same = (request.known_digest, request.known_loader) == (digest, identity)
     # Cleaned before anything is cut or hashed, whatever the loader and the settings made.
-    documents = () if same else storable(tuple(kinds.load(source, request.limits, rules)))
+    loaded = () if same else storable(tuple(kinds.load(source, request.limits, rules)))
+    documents = [safe_addresses(document, request.uri) for document in loaded]
     return Parsed(
         status="unchanged" if same else "parsed",
         digest=digest,

@@ -9,7 +9,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from urllib.parse import unquote
 
 from wellread.codec import from_plain
@@ -18,36 +17,23 @@ from wellread.ingest.parsing.parse import LEFT_OUT, ParseRequest, is_current
 from wellread.ingest.parsing.workers import WorkerPool
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
-from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
+from wellread.ingest.settings.folder_settings import SettingsInForce
 from wellread.ingest.settings.mapping import SourceRules
 from wellread.ingest.settings.prepared import Ahead, AheadRequest, prepare
 from wellread.ingest.sources.addresses import FetchError, is_web, parse_address
-from wellread.ingest.sources.discover import Found, FoundBytes, FoundFile, Input, local_path, uri_of
+from wellread.ingest.sources.discover import (
+    Found,
+    FoundBytes,
+    FoundFile,
+    Input,
+    PassedOverError,
+    local_path,
+    uri_of,
+)
 from wellread.ingest.sources.entries import ENTRY_LOADER
 from wellread.ingest.sources.selection import Selection
-from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.run_logs import ItemStatus, JobItem
 from wellread.store.schema.catalogue_values import SourceRecord, SourceStatus
-
-
-def settings_for(
-    kb: KnowledgeBase, collection: str, inputs: Sequence[str], given: Path | None
-) -> CollectionSettings | None:
-    """The settings of the collection: the file given, one lying in an added folder, or the stored.
-
-    The first two are stored, so that later runs need not name them again.
-
-    Raises:
-        SettingsError: a file says something that cannot be understood.
-    """
-    found = given or _lying_in(inputs)
-    if found is None:
-        stored = kb.catalogue.collection_settings.settings(collection)
-        return CollectionSettings.from_plain(stored) if stored is not None else None
-    settings = CollectionSettings.read(found)
-    if kb.catalogue.collection_settings.settings(collection) != settings.to_plain():
-        kb.catalogue.collection_settings.set_settings(collection, settings.to_plain())
-    return settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +50,7 @@ class CollectionRules:
 
 
 def source_rules(
-    settings: CollectionSettings | None,
+    settings: SettingsInForce,
     found: Sequence[Found],
     whole: Sequence[Found],
     known: Mapping[str, SourceRecord],
@@ -79,28 +65,33 @@ def source_rules(
         known: the source records of the collection; a file that is added by itself keeps its
             place in the folder that it was found in before.
     """
-    if settings is None:
+    if not settings:
         return CollectionRules()
     files = {item.uri: item for item in [*whole, *found] if isinstance(item, FoundFile)}
     places = {uri: _placed(item, known.get(uri)) for uri, item in files.items()}
+    by_root = {
+        root: settings.of(root) for root in dict.fromkeys(root for root, _ in places.values())
+    }
     prepared = {
         root: prepare(
-            settings,
+            said,
             [(below, files[uri].path) for uri, (other, below) in places.items() if other == root],
             partial(_read, pool),
         )
-        for root in dict.fromkeys(root for root, _ in places.values())
+        for root, said in by_root.items()
+        if said is not None
     }
     by_uri = {}
     failed = {
         uri: reason
         for uri, (root, below) in places.items()
-        if (reason := prepared[root].failed.get(below))
+        if root in prepared and (reason := prepared[root].failed.get(below))
     }
     for item in found:
         if item.uri in places:
             root, below = places[item.uri]
-            if rule := settings.rule_for(below):
+            said = by_root[root]
+            if said and (rule := said.rule_for(below)):
                 share = prepared[root].share(below)
                 by_uri[item.uri] = SourceRules(rule=rule, relative=below, share=share)
     return CollectionRules(by_uri=by_uri, failed=failed)
@@ -140,14 +131,6 @@ def _inside(root: str) -> str:
     return root.rstrip("/") + "/"
 
 
-def _lying_in(inputs: Sequence[str]) -> Path | None:
-    for given in inputs:
-        path = Path(given) / SETTINGS_NAME
-        if "://" not in given and path.is_file():
-            return path
-    return None
-
-
 Judged = tuple[JobItem, list[ReadSource], list[SourceRecord]]
 
 
@@ -168,7 +151,8 @@ class ChangeDetector:
     def at_once(self, item: Found) -> JobItem | None:
         """The result of a source that need not be read; None when it has to be."""
         if isinstance(item, SourceError):
-            return JobItem(uri=item.uri, status="failed", reason=item.reason)
+            status: ItemStatus = "skipped" if isinstance(item, PassedOverError) else "failed"
+            return JobItem(uri=item.uri, status=status, reason=item.reason)
         if reason := self._rules.failed.get(item.uri):
             return JobItem(uri=item.uri, status="failed", reason=reason)
         known = self._known.get(item.uri)
@@ -199,6 +183,7 @@ class ChangeDetector:
             if held and parsed.reason == LEFT_OUT:  # by new settings: its documents go
                 record = self._record(item, outcome, status)
                 sources = [ReadSource(record=record, documents=())]
+                status = "removed"
             # Of a source that cannot be read any more, what an earlier run read stays as it was.
             elif status == "failed" and held and outcome.poll_after:
                 seen.append(replace(self._known[item.uri], poll_after=outcome.poll_after))

@@ -45,6 +45,7 @@ class Report:
     Attributes:
         job_id: of the run's record in the catalogue.
         cancelled: it was asked to stop, and what is not in ``rows`` was not looked at.
+        notes: what else is to be known, of settings that lie in folders.
     """
 
     rows: tuple[JobItem, ...]
@@ -52,6 +53,7 @@ class Report:
     seconds: float
     job_id: str = ""
     cancelled: bool = False
+    notes: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, int]:
         """How many sources ended in each status."""

@@ -20,6 +20,7 @@ from wellread.ingest.sources.selection import IGNORE_FILE, Ignored, Selection
 
 LIST_EXTENSION = ".opml"
 LARGEST_LIST = 20_000_000  # bytes of an OPML file
+LINK_OUT = "a link that leads out of the folder is not followed (sources.follow_links)"
 
 _OPML = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<opml\b",
@@ -66,12 +67,20 @@ class FoundBytes:
     data: bytes
 
 
+class PassedOverError(SourceError):
+    """A source that is there and is not read on purpose: no failure."""
+
+
 Found = FoundFile | FoundPage | FoundBytes | SourceError
 Input = str | FoundBytes
 
 
 def find_files(
-    inputs: Sequence[Input], exclude: Sequence[str], *, only: Collection[str] | None = None
+    inputs: Sequence[Input],
+    exclude: Sequence[str],
+    *,
+    only: Collection[str] | None = None,
+    follow_links: bool = False,
 ) -> list[Found]:
     """Every source of ``inputs``, each once, sorted by uri; what is not there as an error.
 
@@ -83,12 +92,16 @@ def find_files(
     Args:
         only: uris to look at; the uri of a folder stands for everything below it. Other folders
             are not opened.
+        follow_links: also read files that a link in a folder names and that lie outside of it;
+            otherwise these are ``PassedOverError``. Whoever made the folder could name any file.
     """
     chosen = None if only is None else Selection(only)
     found: dict[str, Found] = {}
     for given in inputs:
         items = _expand(given, exclude, chosen) if isinstance(given, str) else iter([given])
-        for item in items:
+        top = _top(given) if isinstance(given, str) and not follow_links else ""
+        for found_item in items:
+            item = _kept_inside(found_item, top) if top else found_item
             if chosen is None or _concerns(chosen, item):
                 found.setdefault(item.uri, item)
     return [found[uri] for uri in sorted(found)]
@@ -224,6 +237,30 @@ def _page(given: str) -> Found:
     return FoundPage(uri=uri, root=uri)
 
 
+def _top(given: str) -> str:
+    """The folder that a folder or a glob keeps to, without links; empty for anything else."""
+    if is_web(given) or given == "-":
+        return ""
+    path = pattern_of(given) or local_path(given)
+    while glob.has_magic(path) and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    folder = path or os.curdir
+    return os.path.realpath(folder) if pattern_of(given) or os.path.isdir(folder) else ""
+
+
+def _kept_inside(item: Found, top: str) -> Found:
+    """The item, unless it is a file that lies outside of the folder."""
+    if not isinstance(item, FoundFile):
+        return item
+    walked = item.uri.startswith(item.root)  # so no link to a folder lies on the way
+    if walked and not os.path.islink(item.path):
+        return item
+    real = os.path.realpath(item.path)
+    if os.path.commonpath([top, real]) == top:
+        return item
+    return PassedOverError(item.uri, LINK_OUT)
+
+
 def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None) -> Iterator[Found]:
     top = os.path.abspath(top)
     uri = uri_of(top)
@@ -254,7 +291,7 @@ def _walk(top: str, root: str, exclude: Sequence[str], chosen: Selection | None)
                 if wanted and not ignored.leaves_out(f"{name}/"):
                     waiting.append((entry.path, at, f"{below}{name}/", ignored))
             elif (chosen is None or chosen.covers(at)) and not ignored.leaves_out(name):
-                is_list = name.lower().endswith(LIST_EXTENSION)
+                is_list = name.lower().endswith(LIST_EXTENSION) and not entry.is_symlink()
                 yield from _listed(entry.path) if is_list else _entry(entry, at, root)
 
 

@@ -23,7 +23,7 @@ from wellread.ingest.pipeline.job_log import Progress, job_log
 from wellread.kb import KnowledgeBase
 from wellread.learning.gaps.arrival_screening import could_answer, filters_of
 from wellread.learning.gaps.gap_closing import why_open
-from wellread.store.catalogue.asking.gap_erasure import GAP_CLOSED
+from wellread.store.catalogue.asking.gap_erasure import FROM, GAP_CLOSED
 from wellread.store.catalogue.learning.gap_records import OUTDATED
 from wellread.store.schema.catalogue_values import Gap
 
@@ -208,5 +208,6 @@ async def _answer(kb: KnowledgeBase, gap: Gap) -> Answer:
 
 def _tell(kb: KnowledgeBase, gap: Gap, given: Answer) -> None:
     titles = dict.fromkeys(one.title for one in given.citations)
-    text = f"“{gap.question}” has an answer now, from {', '.join(list(titles)[:2]) or 'the count'}."
+    sources = ", ".join(list(titles)[:2]) or "the count"
+    text = f"“{gap.question}” has an answer now{FROM}{sources}."
     kb.catalogue.notices.tell(gap.owner, GAP_CLOSED, given.id, text)

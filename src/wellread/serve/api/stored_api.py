@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 
 from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
+from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
@@ -128,7 +129,7 @@ def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionBody:
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
-    return RemovedBody(id=facts.id, answers=kb.catalogue.sessions.remove(facts.id, OWNER) or 0)
+    return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, OWNER) or 0)
 
 
 def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:

@@ -38,8 +38,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "watch": "Keep a collection in step with folders, feeds and pages.",
         "remove": "Remove documents so that nothing of them is left.",
         "export": "Write the whole knowledge base into one file.",
-        "import": "Unpack an exported knowledge base into an empty --home.",
         "jobs": "Every run with how its sources fared.",
+    },
+    "archives.import_cli": {
+        "import": "Unpack an exported knowledge base into an empty --home.",
     },
     "ask_cli": {
         "ask": "Answer a question, with a verdict for every sentence.",

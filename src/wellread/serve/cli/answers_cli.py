@@ -11,6 +11,7 @@ from wellread.answer_text import as_rendered
 from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import RequestError, UnknownNameError
+from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
@@ -189,7 +190,7 @@ def remove_session(context: typer.Context, session_id: SessionId) -> None:
     """Remove a conversation with all its answers."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        removed = kb.catalogue.sessions.remove(session_id, OWNER)
+        removed = remove_conversation(kb, session_id, OWNER)
     if removed is None:
         raise _unknown(session_id)
     if terminal.json:

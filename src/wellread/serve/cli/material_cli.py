@@ -14,13 +14,13 @@ import typer
 
 from wellread.errors import SourceError
 from wellread.ingest import remove as removing
-from wellread.ingest.backup import export_home, import_home
+from wellread.ingest.backup import export_home
 from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
 from wellread.learning import intake
-from wellread.learning.gaps.asking_again import after_ingest
+from wellread.serve.cli.options import CollectionOption, FolderSettingsOption
 from wellread.serve.features import home_reports as reports
 from wellread.serve.features.job_views import (
     JobBody,
@@ -34,12 +34,10 @@ from wellread.serve.features.learning.gap_print import tell_reasked
 from wellread.serve.features.learning.notice_bodies import told_in_a_line
 from wellread.serve.progress import shown, status_line
 from wellread.serve.terminal import Terminal, terminal_of
+from wellread.text.words import escaped_json
 
 app = typer.Typer(rich_markup_mode=None)
 
-CollectionOption = Annotated[
-    str, typer.Option("--collection", "-c", metavar="NAME", help="The collection.")
-]
 NOTHING_TO_ADD = 2
 
 
@@ -66,6 +64,7 @@ def add(
     name: Annotated[
         str, typer.Option(metavar="NAME", help="What standard input is called: notes.md")
     ] = "stdin.txt",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Read files, folders and web addresses into a collection. What is unchanged is skipped.
 
@@ -84,6 +83,7 @@ def add(
                 inputs,
                 collection=collection,
                 settings=settings,
+                folder_settings=terminal.agreeing(folder_settings),
                 on_progress=on_progress,
                 on_reasked=partial(tell_reasked, terminal),
             )
@@ -135,6 +135,7 @@ def sync(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Like add, and remove what is gone from the source.
 
@@ -146,6 +147,7 @@ def sync(
             kb,
             paths,
             collection=collection,
+            folder_settings=terminal.agreeing(folder_settings),
             on_progress=on_progress,
             on_reasked=partial(tell_reasked, terminal),
         )
@@ -159,6 +161,7 @@ def watch(
         list[str], typer.Argument(metavar="PATH...", help="Folders, files and web addresses.")
     ],
     collection: CollectionOption = "default",
+    folder_settings: FolderSettingsOption = None,
 ) -> None:
     """Keep a collection in step with folders, feeds and pages until it is stopped (Ctrl-C).
 
@@ -175,14 +178,19 @@ def watch(
     def tell(report: Report) -> None:
         body = reports.report_body(report, collection)
         if terminal.json:
-            typer.echo(json.dumps(body.model_dump(mode="json"), ensure_ascii=False))
+            told = json.dumps(body.model_dump(mode="json"), ensure_ascii=False)
+            typer.echo(escaped_json(told))
         else:
             reports.print_watched(terminal.out, body)
 
     terminal.err.print("Watching; Ctrl-C ends it.")
     try:
         with terminal.open() as kb:
-            run = partial(intake.sync, on_reasked=partial(tell_reasked, terminal))
+            run = partial(
+                intake.sync,
+                on_reasked=partial(tell_reasked, terminal),
+                folder_settings=terminal.agreeing(folder_settings),
+            )
             follow(kb, paths, collection=collection, on_report=tell, stop=stop, run=run)
     finally:
         for number, handler in before.items():
@@ -233,26 +241,6 @@ def export(
         report = export_home(kb, file.expanduser().absolute(), on_file=tell)
     body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
     terminal.show(body, reports.print_backup)
-
-
-@app.command("import")
-def import_(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What export wrote.")],
-) -> None:
-    """Unpack an exported knowledge base into an empty --home, and verify it.
-
-    Exit status: 0 when everything matches, 1 when verify found a problem.
-    """
-    terminal = terminal_of(context)
-    with status_line(terminal) as tell:
-        import_home(file.expanduser().absolute(), terminal.home_folder(), on_file=tell)
-    with terminal.open() as kb:
-        report = verified(kb)
-        after_ingest(kb, partial(tell_reasked, terminal))
-    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
-    if report.problems:
-        raise typer.Exit(1)
 
 
 jobs_app = typer.Typer(
@@ -335,7 +323,7 @@ def resume(context: typer.Context, job_id: JobArgument) -> None:
         with shown(terminal) as on_progress:
             report = again(
                 kb,
-                job.inputs,
+                job.named,
                 collection=job.collection,
                 on_progress=on_progress,
                 on_reasked=partial(tell_reasked, terminal),

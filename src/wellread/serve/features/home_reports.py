@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,7 +15,7 @@ from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.terminal import right, table
-from wellread.text.words import harmless
+from wellread.text.words import harmless, harmless_line
 
 MOST_REASONS = 20
 STATUS_STYLE = {
@@ -57,6 +57,7 @@ class ReportBody(PlainBody):
     job: str
     cancelled: bool
     sources: tuple[JobSourceBody, ...]
+    notes: tuple[str, ...]
 
 
 def report_body(report: Report, collection: str) -> ReportBody:
@@ -72,6 +73,8 @@ def report_body(report: Report, collection: str) -> ReportBody:
 
 def print_report(console: Console, report: ReportBody) -> None:
     """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
+    for note in report.notes:
+        console.print(Text(harmless_line(note), style="yellow"), soft_wrap=True)
     if not report.sources:
         console.print(Text("Nothing to add: no file was found there.", style="yellow"))
         return
@@ -98,12 +101,9 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    skipped = [row for row in report.sources if row.status == "skipped"]
-    examples = {row.reason: row.uri for row in reversed(skipped)}
-    for reason, count in Counter(row.reason for row in skipped).most_common():
-        example = named_source(examples[reason])
-        which = example if count == 1 else f"{count:,} files, for example {example}"
-        lines.append((f"skipped  {which}: ", reason))
+    others = [row for row in report.sources if row.status != "failed" and row.reason]
+    lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
+    lines += _grouped("removed  ", [row for row in others if row.status == "removed"])
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
         line = Text.assemble((harmless(head), style), harmless(reason))
@@ -112,6 +112,17 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
         console.print(
             f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
         )
+
+
+def _grouped(head: str, rows: Sequence[JobSourceBody]) -> list[tuple[str, str]]:
+    """A line for each reason, with an example."""
+    examples = {row.reason: row.uri for row in reversed(rows)}
+    lines = []
+    for reason, count in Counter(row.reason for row in rows).most_common():
+        example = named_source(examples[reason])
+        which = example if count == 1 else f"{count:,} files, for example {example}"
+        lines.append((f"{head}{which}: ", reason))
+    return lines
 
 
 class KindCountBody(PlainBody):
@@ -288,8 +299,8 @@ def print_backup(console: Console, report: BackupBody) -> None:
 
 
 def named_source(uri: str) -> str:
-    """The address as a person writes it."""
-    return unquote(uri.removeprefix("file://"))
+    """The address as a person writes it, on one line whatever the name of the file says."""
+    return harmless_line(unquote(uri.removeprefix("file://")))
 
 
 def size_words(count: int) -> str:

@@ -12,10 +12,11 @@ from sqlalchemy import Connection, Table, bindparam, delete, insert, update
 from wellread.codec import marks_to_blob, to_plain
 from wellread.errors import StoreError
 from wellread.identity import document_id, facts_of, version_of
-from wellread.store.catalogue.asking import answer_records
+from wellread.store.catalogue.asking import answer_evidence_reads, answer_records
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.catalogue.asking.research_records import forget_research
+from wellread.store.catalogue.asking.retitling import names_of
 from wellread.store.catalogue.documents import collection_records, index_debts
 from wellread.store.catalogue.documents.collection_records import documents_of_sources
 from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passage_row
@@ -58,11 +59,17 @@ def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> N
     outdated = [known for known, _ in replaced]
     mark_dirty(connection, [known for known, old in before.items() if old != now_live[known]])
     collection_records.touch(connection, (row["collection"] for row, _ in rows.values()))
+    names = names_of(connection, [one for one, old in before.items() if old != now_live[one]])
+    gone_texts = list(answer_evidence_reads.stored_texts(connection, gone))
+    gone_titles = {one.title for one in names_of(connection, gone).values()}
     _clear(connection, before, (table for table, _ in CONTENT))
     _clear(connection, outdated, FOUND)
     _write(connection, rows, before)
     answer_records.mark_stale(connection, outdated)
+    answer_records.follow_names(connection, names)
     delete_documents(connection, gone)
+    if gone:
+        answer_records.forget_words(connection, RemovedWords(gone_texts), gone_titles)
     collection_records.record_sources(connection, [change.record for change in changes])
     index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
     index_debts.plan_removals(connection, replaced)
@@ -86,9 +93,9 @@ def delete_documents(connection: Connection, versions: dict[str, str]) -> None:
     """Delete documents with all that hangs on them; plan the removal of their index rows."""
     if not versions:
         return
-    cited = answer_records.cited_documents(connection, versions)
-    removed = RemovedWords(answer_records.stored_texts(connection, cited))
-    titles = answer_records.titles_at_rest(connection, versions)
+    cited = answer_evidence_reads.cited_documents(connection, versions)
+    removed = RemovedWords(answer_evidence_reads.stored_texts(connection, cited))
+    titles = answer_evidence_reads.titles_at_rest(connection, versions)
     forget_described(connection, versions)
     mark_dirty(connection, versions)
     collection_records.touch_documents(connection, versions)

@@ -16,6 +16,8 @@ from sqlalchemy import Connection, Select, case, delete, func, insert, select, t
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import tagged_hash
+from wellread.store.catalogue.documents.index_debts import note_deletion
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart, chunks, made_of
 from wellread.store.schema.tables import job_items, jobs, provider_calls
 
@@ -24,6 +26,7 @@ JobState = Literal["running", "done", "failed", "cancelled", "interrupted"]
 ItemStatus = Literal["added", "updated", "unchanged", "skipped", "failed", "removed"]
 ENDED: tuple[JobState, ...] = ("done", "failed", "cancelled", "interrupted")
 KEPT_JOBS = 200  # older jobs are forgotten
+LOOKED = 10  # jobs in which a new one looks for names of what was removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,11 @@ class Job:
     vectors: int = 0
     failed: int = 0
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The inputs that can be given again: names that went with what they named are left out."""
+        return tuple(one for one in self.inputs if one != REMOVED)
+
 
 _FAILED = (
     select(func.count())
@@ -83,7 +91,10 @@ class Jobs(CataloguePart):
     def start(
         self, action: JobAction, collection: str, inputs: Sequence[str], host: str, pid: int
     ) -> Job:
-        """A new running job; the oldest ended ones are forgotten."""
+        """A new running job; the oldest ended ones are forgotten.
+
+        So are the names of sources that the last ones removed: a run tells them until the next.
+        """
         now = datetime.now(UTC)
         job = Job(
             id=tagged_hash("job", action, collection, *inputs, now.isoformat(), host, pid),
@@ -100,6 +111,7 @@ class Jobs(CataloguePart):
             for ids in chunks(old):
                 ended = (jobs.c.id.in_(ids), jobs.c.state != "running")
                 connection.execute(delete(jobs).where(*ended))
+            _forget_removed(connection)
             row = asdict(job)
             del row["failed"]  # counted from the lines of the job
             connection.execute(insert(jobs), row)
@@ -170,6 +182,19 @@ class Jobs(CataloguePart):
         status = job_items.c.status
         statement = select(status, func.count()).where(job_items.c.job_id == job_id)
         return dict(self._rows(statement.group_by(status)))
+
+
+def _forget_removed(connection: Connection) -> None:
+    """Take the names of removed sources out of the newest runs that have ended."""
+    ended = select(jobs.c.id).where(jobs.c.state != "running").order_by(jobs.c.started_at.desc())
+    lines = (
+        job_items.c.job_id.in_(list(connection.execute(ended.limit(LOOKED)).scalars())),
+        job_items.c.status == "removed",
+        job_items.c.uri != REMOVED,
+    )
+    named = update(job_items).where(*lines).values(uri=REMOVED, reason="")
+    if connection.execute(named).rowcount:
+        note_deletion(connection)
 
 
 def _job(row: Any) -> Job:

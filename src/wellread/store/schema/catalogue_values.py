@@ -12,6 +12,7 @@ from wellread.types import Document, Kind, Passage
 SourceStatus = Literal["added", "updated", "unchanged", "failed", "skipped"]
 WriteAction = Literal["write", "remove"]
 VersionKey = tuple[str, str]  # (document_id, version)
+REMOVED = "(removed)"  # stands for a name that went with what it named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,8 @@ from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.questions import Analysis, Preferences
 from wellread.store.base import Index
-from wellread.store.catalogue.asking.redaction import BLANK, REMOVED
+from wellread.store.catalogue.asking.redaction import BLANK
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.text.english import STOP_WORDS
 from wellread.text.sentences import sentence_spans
 from wellread.text.words import stem

@@ -43,6 +43,7 @@ _DATE_NAMES = (
 ).split()
 _NO_NAME = re.compile(r"(?:admin\w*|administrator|user|editor|staff|webmaster|guest)$", re.I)
 _BY = re.compile(r"^(?:by|von|par|por|di|door|av|texte?|text)[:\s]\s*", re.I)
+_REFERENCE = re.compile(r"&#([xX][0-9a-fA-F]{1,9}|[0-9]{1,9});?")
 _MARKUP = re.compile(r"<[^<>]{1,200}>")
 
 
@@ -307,8 +308,19 @@ def markup_text(markup: str) -> str:
 
 
 def _without_controls(markup: str) -> str:
-    """lxml refuses NUL and other control characters."""
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", " ", markup)
+    """lxml refuses NUL and other control characters, as they are and as references (``&#1;``)."""
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", " ", _REFERENCE.sub(_referenced, markup))
+
+
+def _referenced(found: re.Match[str]) -> str:
+    """A reference as browsers read it: 0x80 to 0x9f are Windows-1252; a control is a space."""
+    digits = found.group(1)
+    code = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    if 0x80 <= code < 0xA0:
+        return bytes([code]).decode("cp1252", errors="replace")
+    letter = code in (9, 10, 13) or 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800
+    letter = letter or 0xE000 <= code < 0xFFFE or 0x10000 <= code < 0x110000
+    return found.group() if letter else " "
 
 
 def _parse(html: str, uri: str) -> _Element:

@@ -19,6 +19,7 @@ from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values
 from wellread.serve.web.feedback_form import feedback_values
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import NOT_KEPT, PageFormat, shown
+from wellread.text.words import harmless
 
 router = APIRouter(include_in_schema=False)
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that a spreadsheet computes
@@ -67,7 +68,8 @@ def answers() -> Response:
 
 def _cell(text: str) -> str:
     """``text`` as a cell that no spreadsheet runs as a formula (OWASP, CSV injection)."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    shown = harmless(text)
+    return f"'{shown}" if shown.startswith(FORMULA) else shown
 
 
 def _page(

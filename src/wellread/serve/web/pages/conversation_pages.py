@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
 from wellread.errors import RequestError, UnknownNameError
+from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.queries import Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
@@ -79,7 +80,7 @@ def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)])
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
-    kb.catalogue.sessions.remove(facts.id, OWNER)
+    remove_conversation(kb, facts.id, OWNER)
     return RedirectResponse("/conversations", status_code=303)
 
 

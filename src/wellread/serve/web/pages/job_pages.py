@@ -82,7 +82,7 @@ def retry(kb: Kb, ingest: Ingest, job_id: str) -> Response:
     found = _known(kb, job_id)
     if found.action not in AGAIN:
         raise RequestError(f"a job that does {found.action} cannot be run again here")
-    ingest.start("sync" if found.action == "sync" else "add", found.inputs, found.collection)
+    ingest.start("sync" if found.action == "sync" else "add", found.named, found.collection)
     return RedirectResponse("/library/jobs", status_code=303)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, exists, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
-from wellread.store.catalogue.asking.redaction import REMOVED
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import (
     TOTAL,

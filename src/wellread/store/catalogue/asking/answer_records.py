@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,10 +11,30 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.asking.answer_evidence_reads import answers_on
 from wellread.store.catalogue.asking.answer_facts_records import rewrite_facts, write_facts
-from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps
-from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, forgotten, listed, named
-from wellread.store.catalogue.documents.lookup import VALUES, live_versions, whole_texts
+from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps, rename_in_gaps
+from wellread.store.catalogue.asking.redaction import (
+    NAMED,
+    RemovedWords,
+    blacked,
+    forgotten,
+    listed,
+    named,
+)
+from wellread.store.catalogue.asking.retitling import (
+    Named,
+    Renamed,
+    move_sections,
+    names_of,
+    naming,
+    renamed,
+    retitle_research,
+    retitled,
+    unnamed,
+)
+from wellread.store.catalogue.documents.index_debts import note_deletion
+from wellread.store.catalogue.documents.lookup import VALUES, live_versions
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.store.schema.database import chunks, made_of, rows_in
 from wellread.store.schema.tables import (
@@ -81,6 +102,10 @@ def _as_it_stands(connection: Connection, answer: Answer) -> tuple[Plain, bool]:
         gone = {known: titles.get(known, "") for known in lost}
         body = forgotten(body, RemovedWords(quotes), gone)
     passed = [one for one in answer.citations if live.get(one.document_id) != one.version]
+    told = {known: Named(title=title, url="") for known, title in titles.items() if known in live}
+    now = {known: replace(one, url="") for known, one in names_of(connection, told).items()}
+    if changed := renamed(told, now):
+        body, _ = retitled(body, changed)
     return body, bool(passed) or not live.keys() >= in_rows
 
 
@@ -142,21 +167,9 @@ def list_answers(connection: Connection, limit: int = 100) -> list[StoredAnswer]
     return made_of(StoredAnswer, connection.execute(statement))
 
 
-def cited_documents(connection: Connection, document_ids: Iterable[str]) -> set[str]:
-    """Those of the documents that an answer quotes."""
-    return {known for known, _ in _resting(connection, document_ids, quoted=True)}
-
-
-def titles_at_rest(connection: Connection, document_ids: Iterable[str]) -> dict[str, str]:
-    """Those of the documents that an answer rests on or names, with their titles."""
-    ids = sorted({known for known, _ in _resting(connection, document_ids, named=True)})
-    statement = select(documents.c.id, documents.c.title).where(documents.c.id.in_(VALUES))
-    return {row.id: row.title for row in rows_in(connection, statement, ids)}
-
-
 def mark_stale(connection: Connection, document_ids: Iterable[str]) -> None:
     """The answers that rest on these documents are stale: each keeps what it said and quoted."""
-    resting = sorted({answer_id for _, answer_id in _resting(connection, document_ids)})
+    resting = sorted({answer_id for _, answer_id in answers_on(connection, document_ids)})
     for ids in chunks(resting):
         connection.execute(update(answers).where(answers.c.id.in_(ids)).values(stale=True))
     forget_cached(connection, resting)
@@ -170,9 +183,9 @@ def forget_documents(
     Args:
         gone: document id to the title that it had.
     """
-    resting = {answer_id for _, answer_id in _resting(connection, gone)}
-    naming = {answer_id for _, answer_id in _resting(connection, gone, named=True)}
-    for answer_id in sorted(resting | naming):
+    resting = {answer_id for _, answer_id in answers_on(connection, gone)}
+    beside = {answer_id for _, answer_id in answers_on(connection, gone, named=True)}
+    for answer_id in sorted(resting | beside):
         row = connection.execute(
             select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
         ).one()
@@ -185,11 +198,65 @@ def forget_documents(
     _forget_titles(connection, removed)
 
 
-def forget_words(connection: Connection, removed: RemovedWords) -> int:
+def follow_names(connection: Connection, before: Mapping[str, Named]) -> None:
+    """Answers call documents as they are called now; the figures of what changed are made anew.
+
+    Args:
+        before: what documents that changed were called.
+    """
+    changed = renamed(before, names_of(connection, before))
+    resting = {answer_id for _, answer_id in answers_on(connection, before)}
+    concerned = resting | {one for _, one in answers_on(connection, changed, named=True)}
+    concerned |= set(naming(connection, {was.title for was, _ in changed.values()}))
+    for answer_id in sorted(concerned):
+        rename_in(connection, answer_id, changed)
+    if changed:
+        retitle_research(connection, changed)
+        rename_in_gaps(connection, [(was.title, now.title) for was, now in changed.values()])
+
+
+def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
+    """An answer calls these documents as they are called now."""
+    facts = select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
+    row = connection.execute(facts).one()
+    body, edits = retitled(row.body, changed)
+    if body == row.body:
+        rewrite_facts(connection, answer_id, body)
+        return
+    _rewrite(connection, answer_id, body, stale=row.stale)
+    move_sections(connection, answer_id, edits)
+    note_deletion(connection)
+
+
+def misnamed(connection: Connection, answer_id: str) -> Renamed:
+    """The documents that an answer cites or names by another title than theirs."""
+    body = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).scalar_one()
+    told = {one["document_id"]: one["title"] for one in body["citations"]}
+    told |= {one["id"]: one["title"] for one in body["related"] if one["kind"] == "document"}
+    now = names_of(connection, told)
+    before = {known: replace(one, title=told[known]) for known, one in now.items()}
+    return renamed(before, now)
+
+
+def forget_words(
+    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
+) -> int:
     """Take quotations out of every answer and every gap; how many answers had some.
 
     For what answers say of documents without citing them.
+
+    Args:
+        titles: of the documents that went; those that another one bears as well stay.
     """
+    kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
+    lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
+    for answer_id in naming(connection, lost):
+        row = connection.execute(
+            select(answers.c.body, answers.c.stale).where(answers.c.id == answer_id)
+        ).one()
+        _rewrite(connection, answer_id, unnamed(row.body, lost), stale=row.stale)
+    if lost:
+        rename_in_gaps(connection, [(title, blacked(title)) for title in lost])
     if not removed:
         return 0
     changed = 0
@@ -228,49 +295,3 @@ def forget_cached(connection: Connection, answer_ids: Iterable[str]) -> None:
     """These answers are not given again."""
     for ids in chunks(answer_ids):
         connection.execute(delete(cached_answers).where(cached_answers.c.answer_id.in_(ids)))
-
-
-def stored_texts(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:
-    """The words of documents: text, title and summary; what answers quote of older versions too."""
-    facts = select(documents.c.title, documents.c.summary)
-    for known in sorted(document_ids):
-        yield from whole_texts(connection, [known]).values()
-        for row in connection.execute(facts.where(documents.c.id == known)):
-            yield from row
-    yield from _outdated_quotes(connection, document_ids)
-
-
-def _outdated_quotes(connection: Connection, document_ids: Collection[str]) -> Iterator[str]:
-    """What answers quote of versions of documents that are not live any more."""
-    live = live_versions(connection, document_ids)
-    resting = sorted({answer_id for _, answer_id in _resting(connection, document_ids)})
-    for ids in chunks(resting):
-        stale = select(answers.c.body).where(answers.c.id.in_(ids), answers.c.stale.is_(True))
-        for body in connection.execute(stale).scalars():
-            for cited in body["citations"]:
-                if cited["version"] != live.get(cited["document_id"], cited["version"]):
-                    yield cited["quote"]
-
-
-def _resting(
-    connection: Connection,
-    document_ids: Iterable[str],
-    *,
-    quoted: bool = False,
-    named: bool = False,
-) -> Iterator[tuple[str, str]]:
-    """Document and answer, for every answer that rests on one of the documents.
-
-    Args:
-        quoted: only those that quote it.
-        named: also those that only name it.
-    """
-    columns = (answer_evidence.c.document_id, answer_evidence.c.answer_id)
-    for ids in chunks(sorted(document_ids)):
-        statement = select(*columns).where(answer_evidence.c.document_id.in_(ids)).distinct()
-        if not named:
-            statement = statement.where(answer_evidence.c.version != NAMED)
-        if quoted:
-            statement = statement.where(answer_evidence.c.end > answer_evidence.c.start)
-        for row in connection.execute(statement):
-            yield row.document_id, row.answer_id

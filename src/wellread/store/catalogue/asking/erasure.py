@@ -9,18 +9,22 @@ from contextlib import closing
 from sqlalchemy import Connection, delete, exists, func, select, text, update
 
 from wellread.errors import StoreError
+from wellread.store.catalogue.asking.answer_evidence_reads import stored_texts
 from wellread.store.catalogue.asking.answer_records import (
     Plain,
     forget_cached,
     forget_documents,
     forget_words,
-    stored_texts,
+    misnamed,
+    rename_in,
 )
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
-from wellread.store.catalogue.asking.redaction import NAMED, REMOVED, RemovedWords, listed
+from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, listed
+from wellread.store.catalogue.asking.retitling import Renamed, names_of
 from wellread.store.catalogue.documents.collection_records import documents_of_sources, touch
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
 from wellread.store.catalogue.documents.lookup import live_versions
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
 from wellread.store.schema.tables import (
     answer_evidence,
@@ -46,15 +50,22 @@ class Forgetting(CataloguePart):
         with self._database.read() as connection:
             return list(stored_texts(connection, document_ids))
 
-    def words(self, texts: Iterable[str]) -> int:
+    def titles(self, document_ids: Collection[str]) -> set[str]:
+        """What documents are called."""
+        with self._database.read() as connection:
+            return {one.title for one in names_of(connection, document_ids).values()}
+
+    def words(self, texts: Iterable[str], titles: Collection[str] = ()) -> int:
         """Take what answers and gaps quote of removed texts out of them; how many answers had it.
+
+        ``titles``: what the documents were called.
 
         Deleting a document does so for the answers that cite it; this is for all the others.
         """
         removed = RemovedWords(texts)
         with self._database.write() as connection:
             forget_in_feedback(connection, removed)
-            return forget_words(connection, removed)
+            return forget_words(connection, removed, titles)
 
     # --- what is there ---
 
@@ -115,7 +126,26 @@ class Forgetting(CataloguePart):
                 forget_cached(connection, ids)
 
     def quoting_removed(self) -> dict[str, set[str]]:
-        """Answer id to documents that are not there any more and that it still quotes or lists."""
+        """Answer id to documents that it quotes or lists though they went, or misnames."""
+        found = self._quoting_gone()
+        for answer_id, changed in self._misnaming().items():
+            found.setdefault(answer_id, set()).update(changed)
+        return found
+
+    def _misnaming(self) -> dict[str, Renamed]:
+        """Answers that call documents by a former title; releases before left these there."""
+        changed_since = (
+            select(answers.c.id)
+            .join(answer_evidence, answer_evidence.c.answer_id == answers.c.id)
+            .join(documents, documents.c.id == answer_evidence.c.document_id)
+            .where(documents.c.updated_at > answers.c.created_at)
+            .distinct()
+        )
+        with self._database.read() as connection:
+            ids = connection.execute(changed_since).scalars().all()
+            return {one: told for one in ids if (told := misnamed(connection, one))}
+
+    def _quoting_gone(self) -> dict[str, set[str]]:
         there = exists().where(documents.c.id == answer_evidence.c.document_id)
         gone = (
             select(answers.c.id)
@@ -140,8 +170,11 @@ class Forgetting(CataloguePart):
         return found
 
     def forget_quotes(self) -> None:
-        """Take what answers quote of documents that are not there out of them."""
-        for answer_id, lost in self.quoting_removed().items():
+        """Take what answers quote of documents that went out of them, and put their names right."""
+        with self._database.write() as connection:
+            for answer_id, changed in self._misnaming().items():
+                rename_in(connection, answer_id, changed)
+        for answer_id, lost in self._quoting_gone().items():
             with self._database.write() as connection:
                 body = _body(connection, answer_id)
                 cited = body["citations"]

@@ -1,4 +1,4 @@
-"""What is forgotten of gaps: words of removed texts, and the questions of removed sessions."""
+"""What is forgotten of gaps: words of removed texts; and what removed sessions left."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from sqlalchemy import Connection, delete, or_, select, update
 
 from wellread.identity import sentence_hash, tagged_hash
 from wellread.store.catalogue.asking.redaction import RemovedWords, changed_in
+from wellread.store.catalogue.asking.retitling import listing, swapping
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.schema.database import chunks
-from wellread.store.schema.learning_tables import gaps, notices
+from wellread.store.schema.learning_tables import feedback, gaps, notices
+from wellread.store.schema.research_tables import research_runs
 from wellread.store.schema.tables import answers
 
 GAP_CLOSED = "gap_closed"  # the kind of notice that names the answer which closed a gap
+FROM = ", from "  # in such a notice: after it stand the titles of what the answer cites
 
 
 def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
@@ -43,6 +46,28 @@ def forget_in_gaps(connection: Connection, removed: RemovedWords) -> None:
         note_deletion(connection)
 
 
+def rename_in_gaps(connection: Connection, pairs: Collection[tuple[str, str]]) -> None:
+    """Put the second of each pair of titles in the place of the first, where gaps name sources.
+
+    What was asked stays, and so does a reason that only repeats it.
+    """
+    swap, listed = swapping(pairs), listing(pairs)
+    columns = (gaps.c.id, gaps.c.question, gaps.c.reason, gaps.c.tried)
+    for gap in connection.execute(select(*columns)).all():
+        said = {"reason": swap(gap.reason), "tried": swap(gap.tried)}
+        same = said == {"reason": gap.reason, "tried": gap.tried}
+        if not same and swap(gap.question) == gap.question:
+            connection.execute(update(gaps).where(gaps.c.id == gap.id).values(**said))
+            note_deletion(connection)
+    told = select(notices.c.id, notices.c.text).where(notices.c.kind == GAP_CLOSED)
+    for row in connection.execute(told).all():
+        asked, mark, titles = row.text.rpartition(FROM)
+        text = asked + mark + listed(titles)
+        if text != row.text:
+            connection.execute(update(notices).where(notices.c.id == row.id).values(text=text))
+            note_deletion(connection)
+
+
 def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any]]) -> None:
     """Delete the gaps that these removed answers filed, unless another has the same question.
 
@@ -67,6 +92,21 @@ def forget_questions(connection: Connection, bodies: Collection[Mapping[str, Any
     for some in chunks(gone):
         for column in (gaps.c.answer_id, gaps.c.closed_by):
             connection.execute(update(gaps).where(column.in_(some)).values({column: ""}))
+
+
+def forget_conversation(
+    connection: Connection, session_id: str, owner: str, answer_ids: Collection[str]
+) -> None:
+    """Delete the research of a session, and what was told of feedback on its answers."""
+    runs = research_runs.c
+    session = runs.request["question"]["session_id"].as_string()
+    mine = (session == session_id, runs.owner == owner)
+    connection.execute(delete(research_runs).where(*mine))
+    for some in chunks(answer_ids):
+        connection.execute(delete(research_runs).where(runs.answer_id.in_(some)))
+        given = select(feedback.c.id).where(feedback.c.answer_id.in_(some))
+        targets = [*connection.execute(given).scalars(), *some]
+        connection.execute(delete(notices).where(notices.c.target.in_(targets)))
 
 
 def gap_key(question: str, scope: Sequence[str], limits: Mapping[str, Any], owner: str) -> str:

@@ -36,7 +36,7 @@ from wellread.store.catalogue.asking.answer_records import (
     record_answer,
     rewrite_answer,
 )
-from wellread.store.catalogue.asking.gap_erasure import forget_questions
+from wellread.store.catalogue.asking.gap_erasure import forget_conversation, forget_questions
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.catalogue.documents.reindexing import SWITCHES
@@ -122,15 +122,17 @@ class Sessions(CataloguePart):
         return [found[known] for known in ids]
 
     def remove(self, session_id: str, owner: str) -> int | None:
-        """Remove a session with its answers, and the gaps that only they filed; how many answers.
+        """Remove a session with its answers, and what only they left; how many answers.
 
-        None when the owner has no such session.
+        That are the gaps that they filed, reports and plans of research, and what people were told
+        of feedback on them. None when the owner has no such session.
         """
         mine = (answers.c.session_id == session_id, answers.c.owner == owner)
         with self._database.write() as connection:
             if connection.execute(_of(session_id, owner)).first() is None:
                 return None
             asked = list(connection.execute(select(answers.c.body).where(*mine)).scalars())
+            forget_conversation(connection, session_id, owner, [one["id"] for one in asked])
             connection.execute(delete(answers).where(*mine))
             connection.execute(delete(sessions).where(sessions.c.id == session_id))
             forget_questions(connection, asked)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, select
 
 from wellread.answers import Related
 from wellread.codec import to_plain
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.tables import documents, entities, story_items
 from wellread.text.sentences import sentence_spans
 from wellread.types import Locator
@@ -89,7 +90,6 @@ Plain = dict[str, Any]
 # The version of an answer's evidence that it only names: nothing of it is quoted or told.
 NAMED = ""
 NO_ANSWER = "none"
-REMOVED = "(removed)"
 
 
 def forgotten(body: Plain, removed: RemovedWords, gone: Mapping[str, str]) -> Plain:
@@ -180,8 +180,8 @@ def _without_names(body: Plain, gone: Mapping[str, str]) -> Plain:
     return changed
 
 
-def _without_markers(body: Plain, text: str, citations: set[int]) -> str:
-    """``text`` with the words in the markers of these citations blacked out; numbers stay."""
+def markers(body: Plain, text: str) -> Iterator[tuple[int, int, int]]:
+    """The number of each citation in ``text`` with where the inside of its marker stands."""
     for sentence in body["sentences"]:
         place = sentence["span"]["end"]
         for known in sentence["citations"]:
@@ -189,10 +189,16 @@ def _without_markers(body: Plain, text: str, citations: set[int]) -> str:
             close = text.find("]", start)
             if start < 0 or close < 0:
                 break
-            inside = text[start + 1 : close]
-            if known in citations and not inside.isdigit():
-                text = f"{text[: start + 1]}{blacked(inside)}{text[close:]}"
+            yield known, start + 1, close
             place = close + 1
+
+
+def _without_markers(body: Plain, text: str, citations: set[int]) -> str:
+    """``text`` with the words in the markers of these citations blacked out; numbers stay."""
+    for known, start, close in list(markers(body, text)):
+        inside = text[start:close]
+        if known in citations and not inside.isdigit():
+            text = f"{text[:start]}{blacked(inside)}{text[close:]}"
     return text
 
 

@@ -9,11 +9,13 @@ stamp it knows need not look at a document.
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Generic
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
@@ -21,12 +23,13 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, text
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.collection_words import CollectionWords, words_of
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
-from wellread.store.schema.catalogue_values import KindCount, SourceRecord
+from wellread.store.schema.catalogue_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
 from wellread.store.schema.tables import (
     collections,
     documents,
     job_items,
+    jobs,
     properties,
     sources,
 )
@@ -218,16 +221,54 @@ def leave_out_emptied(connection: Connection, keys: Iterable[tuple[str, str]]) -
 
 
 def delete_sources(connection: Connection, collection: str, uris: Iterable[str]) -> None:
-    """Delete the records of the sources themselves, and what job logs quote of them."""
-    for names in chunks(uris):
+    """Delete the records of the sources themselves, and what job logs say of them.
+
+    A run that is going on keeps the lines that it has yet to write: what it removed, it tells.
+    """
+    gone = list(uris)
+    logs = select(jobs.c.id).where(jobs.c.collection == collection)
+    for names in chunks(gone):
         connection.execute(
             delete(sources).where(sources.c.collection == collection, sources.c.uri.in_(names))
         )
         connection.execute(
             update(job_items)
-            .where(job_items.c.uri.in_(names), job_items.c.reason != "")
-            .values(reason="")
+            .where(job_items.c.uri.in_(names), job_items.c.job_id.in_(logs))
+            .values(uri=REMOVED, reason="")
         )
+    _forget_inputs(connection, collection, gone)
+    _forget_folders(connection, collection)
+
+
+def _forget_folders(connection: Connection, collection: str) -> None:
+    """Drop the settings of folders of which no source is left."""
+    mine = collections.c.name == collection
+    said = connection.execute(select(collections.c.settings).where(mine)).scalar() or {}
+    folders = said.get("folders", {})
+    roots = select(sources.c.root).where(sources.c.collection == collection).distinct()
+    there = set(connection.execute(roots).scalars()) if folders else set()
+    left = {root: one for root, one in folders.items() if root in there}
+    if left != folders:
+        own = {name: value for name, value in said.items() if name != "folders"}
+        new = {**own, **({"folders": left} if left else {})}
+        values = {"settings": new, "updated_at": datetime.now(UTC)}
+        connection.execute(update(collections).where(mine).values(**values))
+        touch(connection, [collection])
+
+
+def _forget_inputs(connection: Connection, collection: str, uris: Collection[str]) -> None:
+    """Take the names of these sources out of what runs that have ended were given."""
+    names = {form for uri in uris for form in (uri, _path_of(uri))}
+    ended = (jobs.c.collection == collection, jobs.c.state != "running")
+    for row in connection.execute(select(jobs.c.id, jobs.c.inputs).where(*ended)).all():
+        left = [REMOVED if given in names else given for given in row.inputs]
+        if left != row.inputs:
+            connection.execute(update(jobs).where(jobs.c.id == row.id).values(inputs=left))
+
+
+def _path_of(uri: str) -> str:
+    """The path of a file's address as a run is given it."""
+    return os.fsdecode(unquote_to_bytes(uri.removeprefix("file://")))
 
 
 def record_sources(connection: Connection, records: Sequence[SourceRecord]) -> None:

@@ -78,15 +78,24 @@ class RelationKind:
     edges: int
 
 
+def _declared(settings: Any) -> Iterator[tuple[str, Any]]:
+    """The types that the collection's settings declare, then those of its folders."""
+    if not isinstance(settings, Mapping):
+        return
+    folders = settings.get("folders")
+    for one in (settings, *(folders.values() if isinstance(folders, Mapping) else ())):
+        types = one.get("relations") if isinstance(one, Mapping) else None
+        yield from types.items() if isinstance(types, Mapping) else ()
+
+
 class RelationNames:
     """The relation types that a collection's settings declare. Anything odd in them is ignored."""
 
     def __init__(self, settings: Any) -> None:
-        declared = settings.get("relations") if isinstance(settings, Mapping) else None
         self.words: dict[str, tuple[str, ...]] = {}
         self._inverse: dict[str, str] = {}
         self._primary: dict[str, tuple[str, bool]] = {}
-        for name, said in declared.items() if isinstance(declared, Mapping) else ():
+        for name, said in _declared(settings):
             inverse = said.get("inverse") if isinstance(said, Mapping) else None
             if not isinstance(inverse, str) or not inverse or name in self._primary:
                 continue

@@ -1,0 +1,217 @@
+"""Which settings hold in a run: the reader's own, and those that lie in an added folder.
+
+What comes with a folder is not trusted like what the reader says. A settings file that lies in a
+folder holds for the files of that folder alone, is told in the report, and where it leaves out
+files that were read until now, or would be, somebody has to say yes first. What was agreed to is
+kept, so that the next run does not ask again. The reader's own file (``--settings``) holds for the
+whole collection and stands above all that lies in folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from wellread.errors import SettingsError
+from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
+from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
+from wellread.kb import KnowledgeBase
+from wellread.store.schema.catalogue_values import SourceRecord
+from wellread.text.words import harmless_line
+
+FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
+SHOWN = 3  # files that are named
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A settings file of a folder that leaves out files, to be agreed to.
+
+    Attributes:
+        skipped: addresses of files that it leaves out and that are read without it.
+        removed: those of them whose documents are here and would go.
+    """
+
+    path: Path
+    skipped: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(unquote(uri.rpartition("/")[2]) for uri in self.skipped[:SHOWN])
+        more = f" and {len(self.skipped) - SHOWN:,} more" if len(self.skipped) > SHOWN else ""
+        going = f"; {len(self.removed):,} of them are here and would be removed"
+        told = f"{self.path} leaves out {len(self.skipped):,} files of its folder ({names}{more})"
+        return harmless_line(told + (going if self.removed else ""))
+
+
+OnSettings = Callable[[Proposal], bool]
+"""Whether settings of a folder that leave out files are taken; False: go on without them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsInForce:
+    """What holds for which files.
+
+    Attributes:
+        own: of the reader, for the whole collection; None when there are none.
+        folders: address of an added folder to what lies in it.
+        notes: what the report says of settings that lie in folders.
+    """
+
+    own: CollectionSettings | None = None
+    folders: Mapping[str, CollectionSettings] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def of(self, root: str) -> CollectionSettings | None:
+        """The settings for files that were found under ``root``."""
+        return self.own or self.folders.get(root)
+
+    def __bool__(self) -> bool:
+        return self.own is not None or bool(self.folders)
+
+
+def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
+    """What the reader said for the whole collection; None when that is nothing.
+
+    Raises:
+        SettingsError: another release wrote them and they mean nothing to this one.
+    """
+    own = {name: value for name, value in (stored or {}).items() if name != FOLDERS}
+    return CollectionSettings.from_plain(own) if own else None
+
+
+def folder_settings(stored: Mapping[str, Any] | None) -> dict[str, CollectionSettings]:
+    """What was taken of settings that lie in folders, by the folder's address.
+
+    Raises:
+        SettingsError: as ``own_settings``.
+    """
+    kept: Mapping[str, Plain] = (stored or {}).get(FOLDERS, {})
+    return {root: CollectionSettings.from_plain(plain) for root, plain in kept.items()}
+
+
+def concerned(
+    kb: KnowledgeBase, collection: str, inputs: Sequence[str], given: Path | None
+) -> bool:
+    """Whether any settings may hold in a run over these inputs.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+    stored = kb.catalogue.collection_settings.settings(collection)
+    return bool(given or stored or any(_lying(inputs)))
+
+
+def settings_in_force(
+    kb: KnowledgeBase,
+    collection: str,
+    inputs: Sequence[str],
+    given: Path | None,
+    *,
+    found: Sequence[Found],
+    ask: OnSettings | None,
+) -> SettingsInForce:
+    """The settings of a run; those that are new are kept.
+
+    Args:
+        given: a file of the reader's own; it takes the place of the one before.
+        found: everything under the inputs.
+        ask: agrees to settings of a folder that leave out files; None refuses.
+
+    Raises:
+        SettingsError: a file says something that cannot be understood, or leaves out files and
+            nobody agreed.
+    """
+    stored = kb.catalogue.collection_settings.settings(collection)
+    own = CollectionSettings.read(given) if given else own_settings(stored)
+    folders = folder_settings(stored)
+    notes: list[str] = []
+    lying = dict(_lying(inputs))
+    for root in {uri_of(local_path(one)) for one in inputs if "://" not in one} - lying.keys():
+        folders.pop(root, None)  # its file is there no more
+    known = kb.catalogue.sources(collection)
+    for root, path in lying.items():
+        settings = CollectionSettings.read(path)
+        if own is not None and own != CollectionSettings():
+            if settings != own:
+                notes.append(f"{path} is not taken: the collection has settings of your own")
+            continue
+        proposal = _proposal(path, root, settings, folders.get(root), found, known)
+        if proposal.skipped and not _agreed(proposal, ask):
+            notes.append(f"{path} is not taken, since it leaves out files")
+            continue
+        folders[root] = settings
+        notes.append(_told(path, root, settings, found))
+    plain = {root: one.to_plain() for root, one in folders.items()}
+    new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
+    if new != (stored or {}) or (given and stored is None):
+        kb.catalogue.collection_settings.set_settings(collection, new)
+    own = None if own == CollectionSettings() else own
+    return SettingsInForce(own=own, folders=folders, notes=tuple(notes))
+
+
+def _lying(inputs: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Added folders with the settings file that lies in each; a link is none."""
+    for given in inputs:
+        folder = Path(local_path(given))
+        path = folder / SETTINGS_NAME
+        local = "://" not in given or given.startswith("file://")
+        if local and path.is_file() and not path.is_symlink():
+            yield uri_of(folder), path
+
+
+def _agreed(proposal: Proposal, ask: OnSettings | None) -> bool:
+    if ask is None:
+        raise SettingsError(
+            str(proposal),
+            hint="say --folder-settings to take it, or --no-folder-settings to go on without",
+        )
+    return ask(proposal)
+
+
+def _below(item: Found, root: str) -> str | None:
+    """The path of a file below the folder; None for what lies elsewhere."""
+    inside = f"{root.rstrip('/')}/"
+    if not isinstance(item, FoundFile) or item.root != root or not item.uri.startswith(inside):
+        return None
+    return unquote(item.uri.removeprefix(inside))
+
+
+def _skips(settings: CollectionSettings | None, below: str) -> bool:
+    rule = settings.rule_for(below) if settings else None
+    return rule is not None and rule.skip
+
+
+def _proposal(
+    path: Path,
+    root: str,
+    settings: CollectionSettings,
+    before: CollectionSettings | None,
+    found: Sequence[Found],
+    known: Mapping[str, SourceRecord],
+) -> Proposal:
+    """What the settings leave out that those before did not; nothing when they are the same."""
+    skipped = [
+        item.uri
+        for item in found
+        if (below := _below(item, root)) is not None
+        and _skips(settings, below)
+        and not _skips(before, below)
+    ]
+    records = ((uri, known.get(uri)) for uri in skipped)
+    held = [uri for uri, one in records if one and one.digest and one.status != "skipped"]
+    return Proposal(path=path, skipped=tuple(skipped), removed=tuple(held))
+
+
+def _told(path: Path, root: str, settings: CollectionSettings, found: Sequence[Found]) -> str:
+    left_out = sum(
+        (below := _below(item, root)) is not None and _skips(settings, below) for item in found
+    )
+    said = [f"{len(settings.rules):,} rules", f"{len(settings.relations):,} types of relations"]
+    if left_out:
+        said.append(f"{left_out:,} files left out")
+    return f"{path} holds for its folder: {', '.join(said)}"

@@ -1,0 +1,1 @@
+"""Commands that take in what somebody packed."""

@@ -1,0 +1,320 @@
+"""Text that leaves is nowhere, to the byte, in whatever way it leaves; what was quoted stays."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from wellread.answers import Answer
+from wellread.facade import Wellread
+from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.verify import verify
+from wellread.ingest.remove import remove_collection, remove_conversation, remove_named
+from wellread.ingest.run import add, sync
+from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.learning.feedback_giving import give_feedback
+from wellread.store.schema.catalogue_values import REMOVED
+from wellread.testing.embedding import ReadableEmbedder
+
+FERRY = """---
+tags: [quixotic]
+---
+# Xylograph Memorandum
+
+The ferry Osprey was bought for 2.6 million euros in 2021. It carries ninety passengers.
+
+## Timetable
+
+The ferry Osprey leaves the harbour at six every morning. The zelkova crew sleeps on board.
+"""
+FERRY_NOW = "# Plain report\n\nThe ferry was sold.\n"
+YARD = """# The yard
+
+The shipyard Calder built eleven ferries, among them the ferry Osprey.
+"""
+BOAT = """---
+id: osprey
+type: boat
+---
+# Gribbleship Entity
+
+This boat sails in the harbour.
+"""
+NEWS = """<rss version="2.0"><channel><title>Harbour news</title><link>https://x.example/</link>
+<item><title>Jabberseal returns</title><link>https://x.example/seals</link>
+<description>{seals}</description></item>
+<item><title>Crane sold</title><link>https://x.example/crane</link>
+<description>The old steam crane was sold to a museum abroad.</description></item>
+</channel></rss>"""
+SEALS = "Nineteen grey seals were counted on the northern pier."
+SEALS_NOW = "Seals left in May."
+QUOTED = "It carries ninety passengers."
+QUESTIONS = {
+    "quoting": "How many passengers does the ferry Osprey carry?",
+    "listing": "How many documents mention Osprey?",
+    "declined": "Who painted the ferry Osprey's funnel in green?",
+    "news": "How many grey seals were counted?",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Town:
+    """A home of four sources of which things were asked, and the folder of the sources."""
+
+    kb: KnowledgeBase
+    folder: Path
+    answers: dict[str, Answer]
+
+    def now(self, name: str) -> Answer:
+        found = self.kb.catalogue.answer(self.answers[name].id)
+        assert found is not None
+        return found
+
+    def everything(self, besides: tuple[str, ...] = ()) -> str:
+        """Every table but ``besides``, and the bytes of all files when there are none of these."""
+        with closing(sqlite3.connect(self.kb.home / CATALOGUE_FILE)) as connection:
+            dump = [
+                line
+                for line in connection.iterdump()
+                if not line.startswith(tuple(f'INSERT INTO "{name}"' for name in besides))
+            ]
+        files = [] if besides else [p.read_bytes() for p in self.kb.home.rglob("*") if p.is_file()]
+        return "\n".join(dump) + b"\n".join(files).decode("latin-1")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Answer]]:
+    root = tmp_path_factory.mktemp("leaving")
+    folder = root / "papers"
+    folder.mkdir()
+    (folder / "zanzibook.md").write_text(FERRY)
+    (folder / "yard.md").write_text(YARD)
+    (folder / "boat.md").write_text(BOAT)
+    (folder / "news.xml").write_text(NEWS.format(seals=SEALS))
+    with Wellread(root / "home", embedder=ReadableEmbedder()) as made:
+        add(made.kb, [str(folder)])
+        answers = {name: made.ask(question) for name, question in QUESTIONS.items()}
+        answers["report"] = made.research("What is known about the harbour?").answer
+    return root, answers
+
+
+@pytest.fixture
+def town(asked: tuple[Path, dict[str, Answer]], tmp_path: Path) -> Iterator[Town]:
+    root, answers = asked
+    shutil.copytree(root / "home", tmp_path / "home")
+    backup = shutil.copytree(root / "papers", tmp_path / "kept")
+    with Wellread(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        yield Town(kb=opened.kb, folder=root / "papers", answers=answers)
+    shutil.rmtree(root / "papers")
+    shutil.copytree(backup, root / "papers")
+
+
+def test_the_answers_are_what_the_tests_take_them_for(town: Town) -> None:
+    assert QUOTED in town.answers["quoting"].text
+    assert town.answers["listing"].table is not None
+    assert "Xylograph Memorandum" in town.answers["declined"].text
+    assert town.answers["news"].citations[0].title == "Jabberseal returns"
+    assert "Gribbleship Entity" in str(town.answers["listing"])
+    for word in ("Xylograph", "zelkova", "quixotic", "Gribbleship", "Jabberseal", "zanzibook"):
+        assert word in town.everything()
+
+
+def test_an_update_leaves_what_answers_quote_and_nothing_else(town: Town) -> None:
+    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
+    (town.folder / "boat.md").write_text(BOAT.replace("Gribbleship Entity", "The Osprey boat"))
+    assert add(town.kb, [str(town.folder)]).counts()["updated"] == 2
+    left = town.everything()
+    for word in ("Xylograph", "zelkova", "quixotic", "Memorandum", "Gribbleship"):
+        assert word not in left
+    assert QUOTED in left  # what an answer quoted, it keeps
+    assert QUOTED not in town.everything(besides=("answers",))
+    assert verify(town.kb).problems == ()
+
+
+def test_after_an_update_answers_call_the_document_as_it_is_called_now(town: Town) -> None:
+    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
+    sync(town.kb, [str(town.folder)])
+    quoting = town.now("quoting")
+    assert {one.title for one in quoting.citations} == {"Plain report"}
+    assert (quoting.text, quoting.sentences) == (
+        town.answers["quoting"].text,
+        town.answers["quoting"].sentences,
+    )
+    declined = town.now("declined")
+    assert "Plain report" in declined.text
+    assert "Plain report" in {one.title for one in declined.related}
+    listing = town.now("listing")
+    assert listing.table is not None
+    assert "Plain report" in {cell for row in listing.table.rows for cell in row}
+    for answer in (quoting, declined, listing, town.now("report")):
+        for sentence in answer.sentences:
+            assert sentence.span.of(answer.text) == sentence.text
+        assert len({one.answer_span.of(answer.text) for one in answer.citations} - {""}) > 0 or (
+            not answer.citations
+        )
+
+
+def test_a_report_of_research_points_to_the_same_stretches(town: Town) -> None:
+    (run,) = town.kb.catalogue.research.newest()
+    before = town.kb.catalogue.research.report(run.id)
+    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
+    add(town.kb, [str(town.folder)])
+    after = town.kb.catalogue.research.report(run.id)
+    assert before is not None
+    assert after is not None
+    assert "Plain report" in {one.title for one in after.documents}
+    for old, new in zip(before.sections, after.sections, strict=True):
+        assert new.span.of(after.answer.text).split("\n")[0].startswith("## ")
+        assert new.title == old.title
+
+
+def test_a_title_in_markers_changes_with_all_spans_behind_it(town: Town) -> None:
+    answer = town.answers["quoting"]
+    marked = answer.text.replace("[1]", "[Xylograph Memorandum]", 1)
+    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
+        (body,) = plain.execute("SELECT body FROM answers WHERE id = ?", (answer.id,)).fetchone()
+        made = json.loads(body)
+        longer = len(marked) - len(answer.text)
+        place = answer.text.index("[1]")
+        for one in [*made["sentences"], *made["citations"]]:
+            span = one.get("span") or one["answer_span"]
+            for end in ("start", "end"):
+                span[end] += longer * (span[end] > place)
+        made["text"] = marked
+        plain.execute("UPDATE answers SET body = ? WHERE id = ?", (json.dumps(made), answer.id))
+    before = [one.span.of(marked) for one in town.now("quoting").sentences]
+    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
+    add(town.kb, [str(town.folder)])
+    now = town.now("quoting")
+    assert "[Plain report]" in now.text
+    assert [one.span.of(now.text) for one in now.sentences] == before
+
+
+def test_a_former_title_that_an_older_release_left_is_found_and_mended(town: Town) -> None:
+    (town.folder / "zanzibook.md").write_text(FERRY_NOW)
+    add(town.kb, [str(town.folder)])
+    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain, plain:
+        for name in ("quoting", "declined"):
+            body = json.dumps(_plain(town, name)).replace("Plain report", "Xylograph Memorandum")
+            known = town.answers[name].id
+            plain.execute("UPDATE answers SET body = ? WHERE id = ?", (body, known))
+    found = [one.subject for one in verify(town.kb).problems if one.kind == damage.QUOTING]
+    assert sorted(found) == sorted(town.answers[name].id for name in ("quoting", "declined"))
+    assert verify(town.kb, repair=True).clean
+    assert "Xylograph" not in town.everything()
+
+
+def _plain(town: Town, name: str) -> object:
+    with closing(sqlite3.connect(town.kb.home / CATALOGUE_FILE)) as plain:
+        statement = "SELECT body FROM answers WHERE id = ?"
+        (body,) = plain.execute(statement, (town.answers[name].id,)).fetchone()
+    return json.loads(body)
+
+
+def test_an_entry_of_a_feed_that_changed_leaves_its_title_and_text(town: Town) -> None:
+    news = NEWS.format(seals=SEALS_NOW).replace("Jabberseal returns", "Seals")
+    (town.folder / "news.xml").write_text(news)
+    sync(town.kb, [str(town.folder)])
+    assert "Jabberseal" not in town.everything()
+    assert SEALS not in town.everything(besides=("answers",))
+    assert town.now("news").citations[0].title == "Seals"
+
+
+def test_an_entry_of_a_feed_that_went_leaves_nothing_in_what_does_not_cite_it(town: Town) -> None:
+    town.kb.catalogue.record_gap(f"Who says: {SEALS}", "nobody")
+    head, _, rest = NEWS.partition("<item><title>Jabberseal")
+    (town.folder / "news.xml").write_text(head + rest[rest.index("<item>") :])
+    sync(town.kb, [str(town.folder)])
+    left = town.everything()
+    assert "grey seals were counted on" not in left
+    assert "Jabberseal" not in left
+
+
+def test_the_name_of_a_file_that_went_stands_in_the_run_that_removed_it_only(town: Town) -> None:
+    (town.folder / "zanzibook.md").unlink()
+    report = sync(town.kb, [str(town.folder)])
+    assert [row.uri.endswith("zanzibook.md") for row in report.rows if row.status == "removed"]
+    assert "zanzibook" not in town.everything(besides=("job_items",))
+    items = town.kb.catalogue.jobs.items(report.job_id, "removed")
+    assert [one.uri.rpartition("/")[2] for one in items] == ["zanzibook.md"]
+    (first,) = [job for job in town.kb.catalogue.jobs.newest() if job.action == "add"]
+    assert REMOVED in {one.uri for one in town.kb.catalogue.jobs.items(first.id)}
+    again = sync(town.kb, [str(town.folder)])
+    assert again.counts()["removed"] == 0
+    assert "zanzibook" not in town.everything()
+    assert town.kb.catalogue.jobs.counts(report.job_id)["removed"] == 1
+
+
+def test_a_file_that_is_removed_by_name_leaves_no_name(town: Town) -> None:
+    path = town.folder / "zanzibook.md"
+    add(town.kb, [str(path)])
+    report = remove_named(town.kb, "default", [str(path)])
+    assert report.traces == ()
+    left = town.everything()
+    for word in ("zanzibook", "Xylograph", "zelkova", "quixotic"):
+        assert word not in left
+    job = next(one for one in town.kb.catalogue.jobs.newest() if REMOVED in one.inputs)
+    assert job.named == ()
+
+
+def test_a_name_that_is_left_somewhere_is_told(town: Town) -> None:
+    path = town.folder / "zanzibook.md"
+    (town.kb.home / "left.txt").write_text(path.as_uri())
+    report = remove_named(town.kb, "default", [str(path)])
+    assert [(one.store, one.place) for one in report.traces] == [("files", "left.txt")]
+
+
+def test_an_entity_that_was_removed_is_named_nowhere(town: Town) -> None:
+    remove_named(town.kb, "default", [str(town.folder / "boat.md")])
+    assert "Gribbleship" not in town.everything()
+
+
+def test_a_collection_takes_the_names_of_its_files_along(town: Town) -> None:
+    report = remove_collection(town.kb, "default")
+    assert report.traces == ()
+    left = town.everything()
+    for word in ("zanzibook", "Xylograph", "zelkova", "quixotic", "Jabberseal", "Gribbleship"):
+        assert word not in left
+
+
+def test_a_conversation_takes_everything_along_that_it_left(town: Town) -> None:
+    kb = town.kb
+    with Wellread(kb.home, embedder=ReadableEmbedder()) as made:
+        known = made.ask("Who fed the wombatross of the harbour?").session_id
+        made.research("What is known about the wombatross?", session_id=known)
+        answer = made.ask("How many passengers has the wombatross ferry Osprey?", session_id=known)
+    give_feedback(kb, answer.id, {"score": 10, "comment": "wombatross"}, author="")
+    kb.catalogue.notices.tell("", "correction_expired", answer.id, "The wombatross is wrong.")
+    assert len(kb.catalogue.research.newest()) == 2
+    assert remove_conversation(kb, known, "") == 3
+    assert "wombatross" not in town.everything()
+    assert len(kb.catalogue.research.newest()) == 1
+    assert remove_conversation(kb, known, "") is None
+
+
+@pytest.mark.parametrize("way", ["update", "sync", "remove"])
+def test_what_people_are_told_of_a_source_calls_it_by_no_former_title(town: Town, way: str) -> None:
+    told = "“Is the Xylograph here?” has an answer now, from The yard, Xylograph Memorandum."
+    town.kb.catalogue.notices.tell("", "gap_closed", "ans_x", told)
+    town.kb.catalogue.record_gap("Who?", "only “Xylograph Memorandum” is near")
+    path = town.folder / "zanzibook.md"
+    if way == "update":
+        path.write_text(FERRY_NOW)
+    else:
+        path.unlink()
+    if way == "remove":
+        remove_named(town.kb, "default", [str(path)])
+    else:
+        sync(town.kb, [str(town.folder)])
+    (notice,) = town.kb.catalogue.notices.of("")
+    after = "Plain report" if way == "update" else "█████████ ██████████"
+    assert notice.text == told.replace("Xylograph Memorandum", after)
+    reasons = [gap.reason for gap in town.kb.catalogue.gaps() if gap.question == "Who?"]
+    assert reasons == [f"only “{after}” is near"]
