@@ -1,10 +1,12 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both install into .venv first.
 PYTHON ?= python3
 # Two processes take half of the time; PYTEST="-x tests/ask" runs some of the tests in one.
-PYTEST ?= -n 2 --dist loadfile
+PYTEST ?= -n 2 --dist loadfile --no-loadscope-reorder
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many processes; without compiled modules each compiles all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint type imports browser unit gate clean help
 
