@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from wellread import plugins
 from wellread.errors import SourceError
+from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
@@ -124,6 +125,12 @@ EXTENSIONS = {
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
 
 
+# Loaders of text in an encoding that is UTF-8 unless it says otherwise. Pages of HTML have rules.
+_DECODED = frozenset(
+    ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
+)
+
+
 def loaders() -> Mapping[str, LoaderEntry]:
     """Every loader there is by its name: ours, and those that other packages bring."""
     added = {
@@ -172,6 +179,11 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     if any(not document.text.strip() for document in documents):
         raise SourceError(source.uri, "no text")
     return [_titled(document, source) for document in documents]
+
+
+def note_on(name: str, source: Source) -> str:
+    """What a report should say of how ``name`` read the source; mostly nothing."""
+    return plain.note_on(source) if name in _DECODED else ""
 
 
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote
@@ -92,18 +92,15 @@ def print_report(console: Console, report: ReportBody) -> None:
 
 
 def _print_reasons(console: Console, report: ReportBody) -> None:
-    """One line per failed source; skipped ones and long lists are grouped by reason."""
+    """One line per failed source; skipped ones, notes and long lists are grouped by reason."""
     failed = [row for row in report.sources if row.status == "failed"]
     lines = [(f"failed   {named_source(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
     if len(failed) > MOST_REASONS:
         counts = Counter(row.reason for row in failed[MOST_REASONS:])
         lines += [(f"failed   {count:,} more: ", reason) for reason, count in counts.most_common()]
-    skipped = [row for row in report.sources if row.status == "skipped"]
-    examples = {row.reason: row.uri for row in reversed(skipped)}
-    for reason, count in Counter(row.reason for row in skipped).most_common():
-        example = named_source(examples[reason])
-        which = example if count == 1 else f"{count:,} files, for example {example}"
-        lines.append((f"skipped  {which}: ", reason))
+    others = [row for row in report.sources if row.status != "failed" and row.reason]
+    lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
+    lines += _grouped("note     ", [row for row in others if row.status in ("added", "updated")])
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
         line = Text.assemble((harmless(head), style), harmless(reason))
@@ -112,6 +109,17 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
         console.print(
             f"… and {len(lines) - MOST_REASONS:,} more reasons; --json lists every source"
         )
+
+
+def _grouped(head: str, rows: Sequence[JobSourceBody]) -> list[tuple[str, str]]:
+    """A line for each reason, with an example."""
+    examples = {row.reason: row.uri for row in reversed(rows)}
+    lines = []
+    for reason, count in Counter(row.reason for row in rows).most_common():
+        example = named_source(examples[reason])
+        which = example if count == 1 else f"{count:,} files, for example {example}"
+        lines.append((f"{head}{which}: ", reason))
+    return lines
 
 
 class KindCountBody(PlainBody):
