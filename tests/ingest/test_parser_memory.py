@@ -14,7 +14,10 @@ from wellread.ingest.parsing.parse import ParseRequest
 from wellread.ingest.parsing.workers import WorkerPool
 
 MOST = 3072
-PAGE = b"<< /XObject << /F %d 0 R >> /Font << /H << /Type /Font /Subtype /Type1 /BaseFont /Arial >> >> >>"
+PAGE = (
+    b"<< /XObject << /F %d 0 R >> "
+    b"/Font << /H << /Type /Font /Subtype /Type1 /BaseFont /Arial >> >> >>"
+)
 
 
 def request(name: str) -> ParseRequest:

@@ -11,7 +11,7 @@ import os
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
-import onnxruntime as ort  # noqa: E402
-from onnxruntime.capi import onnxruntime_pybind11_state as states  # noqa: E402
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as states
 
 __all__ = ["ort", "states"]
