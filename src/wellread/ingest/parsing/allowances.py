@@ -34,7 +34,7 @@ _NEEDS: Mapping[str, _Needs] = {
     ),
     "html": _Needs(256, 120),
     "pdf": _Needs(640, 120),  # pages with white letters are drawn, large pictures with them
-    **dict.fromkeys(("docx", "pptx", "xlsx", "office-binary"), _PACKED),
+    **dict.fromkeys(("docx", "pptx", "xlsx", "odt", "epub", "office-binary"), _PACKED),
 }
 
 

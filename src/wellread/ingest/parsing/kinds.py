@@ -29,7 +29,7 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.office.archives import is_office_binary, names_in
+from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
@@ -52,6 +52,7 @@ _OFFICE_PARTS = (
     (re.compile(r"word/document\d*\.xml"), "docx"),  # Word on the web numbers the part
     (re.compile(r"ppt/presentation\d*\.xml"), "pptx"),
     (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
+    (re.compile(r"META-INF/container\.xml"), "epub"),
 )
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
@@ -103,6 +104,8 @@ LOADERS = {
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
+        _entry("odt", "1", "office.office_odt"),
+        _entry("epub", "1", "html.epub"),
         _entry("office-binary", "1", "office.archives"),
     )
 }
@@ -227,6 +230,8 @@ def _kind_of_office(source: Source) -> str:
     if is_office_binary(source.data):
         return "office-binary"
     names = names_in(source.data)
+    if is_odt(source.data) and "content.xml" in names:
+        return "odt"
     return next(
         (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
     )

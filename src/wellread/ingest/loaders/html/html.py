@@ -299,6 +299,18 @@ def fragment_blocks(blocks: Blocks, markup: str) -> None:
         write_blocks(blocks, blocks_of(tree))
 
 
+def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
+    """Write what is seen of a whole page (a chapter of an e-book).
+
+    Raises:
+        SourceError: it is not HTML.
+    """
+    if markup.strip():
+        tree = _parse(markup, uri)
+        mark_hidden(tree)
+        write_blocks(blocks, visible_blocks(blocks_of(tree)))
+
+
 def markup_text(markup: str) -> str:
     """The visible text of a piece of HTML."""
     blocks = Blocks()
