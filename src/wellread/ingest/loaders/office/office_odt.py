@@ -60,6 +60,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
     facts = _facts(meta)
     title = facts.get("title", [""])[0] or writer.title or writer.first_heading
     keywords = tuple(dict.fromkeys(facts.get("keyword", ())))
+    made = facts.get("creation-date") or facts.get("date")
     yield source.document(
         writer.blocks.build(),
         kind="page",
@@ -67,7 +68,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:
         source_type="odt",
         language=facts.get("language", [""])[0].lower(),
         authors=tuple(facts.get("initial-creator") or facts.get("creator") or ()),
-        published_at=moment((facts.get("creation-date") or facts.get("date") or [None])[0]),
+        published_at=moment(made[0] if made else None),
         summary=next(iter(facts.get("description") or facts.get("subject") or ()), ""),
         taxonomy={"tags": keywords} if keywords else {},
     )
