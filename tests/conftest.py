@@ -33,10 +33,15 @@ if os.environ.get("CI"):
 # The files that take longest, first: else one process works on them when the other has ended.
 LONG = (
     "browser/",
+    "test_sample",
+    "test_readme",
     "ingest/test_kill",
     "ingest/test_reindex",
     "ingest/test_verify_stores",
+    "ask/test_injection",
+    "ask/test_corrections",
     "serve/",
+    "test_",
 )
 
 
