@@ -12,6 +12,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from wellread.ingest.loaders.base import ENTRIES
+
 USUAL_MOST = 3072  # MiB, the default of sources.max_memory; a larger one enlarges every allowance
 _MEBIBYTE = 1 << 20
 
@@ -29,7 +31,7 @@ _PACKED = _Needs(384, 200)  # the text of office files is packed ten to one
 _UNKNOWN = _Needs(1024, 200)  # loaders of other packages
 _NEEDS: Mapping[str, _Needs] = {
     **dict.fromkeys(
-        ("markdown", "markdown-transcript", "text", "captions", "speech", "feed", "records", "rst"),
+        ("markdown markdown-transcript text captions speech feed records rst " + ENTRIES).split(),
         _TEXT,
     ),
     "html": _Needs(256, 120),

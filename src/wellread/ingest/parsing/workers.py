@@ -22,8 +22,9 @@ from wellread.ingest.parsing.parse import Parsed, ParseRequest
 from wellread.ingest.parsing.worker import receive, send
 
 MOST_WORKERS = 4
-# A worker that grew is replaced: some parsers never give memory back.
-LARGE_BYTES = 768 << 20
+# A worker that grew is replaced: some parsers never give memory back, and what idle ones hold is
+# beside the sum that those at work share.
+LARGE_BYTES = 384 << 20
 END_SECONDS = 5.0
 
 _shared = SharedMemory()
