@@ -1,12 +1,14 @@
 # Two commands for a newcomer: `make demo` and `make test`. Both install into .venv first.
 PYTHON ?= python3
 # Two processes take half of the time; PYTEST="-x tests/ask" runs some of the tests in one.
-PYTEST ?= -n 2 --dist loadfile
+PYTEST ?= -n 2 --dist loadfile --no-loadscope-reorder
 VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start many processes; without compiled modules each compiles all of them again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint type imports browser unit gate clean help
+.PHONY: demo test lint type imports browser unit gate dist locks clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,17 +56,30 @@ $(VENV)/bin/python:
 	@echo "== making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Wellread needs Python 3.11 or newer; call make PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
 $(VENV)/.core: $(VENV)/bin/python pyproject.toml
 	@echo "== installing wellread into $(VENV) (about a minute)"
 	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+# Only what stands in the lock, each file by its hash; nothing else is fetched, also not to build.
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml locks/test.txt
 	@echo "== installing wellread and what its tests need into $(VENV) (a minute or two)"
-	@$(BIN)/python -m pip install --quiet --editable '.[llm,rerank,mcp]' --group dev
+	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: --requirement locks/test.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+dist: $(VENV)/.dev ## build a release into dist/: wheel, source archive, and the SBOM of what it rests on
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build --directory dist
+	@$(BIN)/cyclonedx-py requirements locks/release.txt --pyproject pyproject.toml \
+	  --mc-type library --output-reproducible --output-file dist/wellread.cdx.json
+
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+EXTRAS := --extra llm --extra mcp --extra rerank
+locks: ## write locks/ anew after a change of pyproject.toml (needs uv; UPGRADE=1 takes newer releases)
+	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml $(EXTRAS) --group dev --output-file locks/test.txt
+	@$(LOCK) pyproject.toml $(EXTRAS) --constraint locks/test.txt --output-file locks/release.txt
 
 clean: ## remove the virtual environment and the demo's knowledge base
 	rm -rf $(VENV) wellread-demo

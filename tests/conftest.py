@@ -4,21 +4,57 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from wellread import plugins
 
 ROOT = Path(__file__).parent.parent
 
+# Databases wait for the disk at every commit, and old folders are slow to delete: where memory
+# has plenty of room, the tests' folders are made there.
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30  # bytes
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 # A build draws the same examples every time; everybody else draws new ones.
 settings.register_profile("build", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("build")
+
+
+# The files that take longest, first: else one process works on them when the other has ended.
+LONG = (
+    "browser/",
+    "test_sample",
+    "test_readme",
+    "ingest/test_kill",
+    "ingest/test_reindex",
+    "ingest/test_verify_stores",
+    "ask/test_injection",
+    "ask/test_corrections",
+    "serve/",
+    "test_",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the files; the tests of a file stay as they are."""
+
+    def turn(item: pytest.Item) -> int:
+        name = item.path.relative_to(ROOT / "tests").as_posix()
+        return next(
+            (place for place, start in enumerate(LONG) if name.startswith(start)), len(LONG)
+        )
+
+    items.sort(key=turn)
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +64,25 @@ def eval_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no evaluation data in {folder}")
     return folder.resolve()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what ``wellread demo`` leaves in ``home`` and prints to ``printed.txt``.
+
+    The packaged model reads and answers, which takes long: processes that share a run share it.
+    Tests copy the home.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    folder = root / "demo"
+    with FileLock(root / "demo.lock"):
+        if not folder.exists():
+            command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(folder / "home")]
+            done = subprocess.run([*command, "demo"], check=True, capture_output=True, text=True)
+            (folder / "printed.txt").write_text(done.stdout, encoding="utf-8")
+    return folder
 
 
 AddPackage = Callable[[Path, str, str], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -18,6 +19,7 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT / "src").as_posix()
 
 
+@functools.cache
 def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     found = []
     for path in MODULES:

@@ -89,17 +89,12 @@ def test_the_first_commands_print_what_is_shown(tmp_path: Path) -> None:
         assert squeezed(done.stdout) == squeezed(expected)
 
 
-def test_the_picture_shows_what_the_demo_prints(tmp_path: Path) -> None:
+def test_the_picture_shows_what_the_demo_prints(demo: Path) -> None:
     """``python -m benchmarks.picture`` draws it anew."""
-    done = subprocess.run(
-        [sys.executable, "-m", "wellread.serve.cli", "--home", str(tmp_path / "home"), "demo"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    printed = (demo / "printed.txt").read_text(encoding="utf-8")
     drawn = picture.words_of_picture(picture.PICTURE.read_text(encoding="utf-8"))
     for question in picture.SHOWN:
-        assert picture.squeezed(picture.answer_in(done.stdout, question)) in drawn
+        assert picture.squeezed(picture.answer_in(printed, question)) in drawn
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_only_what_loads_slowly_is_imported_in_a_function() -> None:
     needless = []
     for path in MODULES:
         here = _dotted(path)
-        for name in _imports(ast.parse(path.read_text(encoding="utf-8")), late=True):
+        for name in _imports(tree_of(path), late=True):
             if not (libraries(name) & SLOW) - libraries(here):
                 needless.append(f"{here}: {name}")
     assert needless == [], "import it at the top"
@@ -54,6 +54,12 @@ def test_an_import_in_a_function_is_seen() -> None:
     tree = ast.parse("import a\ndef f():\n    from b import c\n    import d\n")
     assert list(_imports(tree, late=True)) == ["b.c", "d"]
     assert list(_imports(tree, late=False)) == ["a"]
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What a module says, read once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
@@ -71,7 +77,7 @@ def libraries(name: str) -> frozenset[str]:
         while target and target not in seen:  # a module loads its package first
             seen.add(target)
             if target in known:
-                tree = ast.parse(known[target].read_text(encoding="utf-8"))
+                tree = tree_of(known[target])
                 waiting.extend(_imports(tree, late=False))
             target = target.rpartition(".")[0]
     return frozenset(found)
@@ -106,7 +112,7 @@ def folder_imports() -> dict[str, set[str]]:
 
 def imported(path: Path) -> Iterator[str]:
     """The dotted names that a module imports while it runs (not only for type checkers)."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):

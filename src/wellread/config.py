@@ -96,7 +96,12 @@ class SourceSettings(Section):
     max_unpacked: int = setting(1 << 30, "most bytes that an Office file may unpack to", gt=0)
     max_cells: int = setting(2_000_000, "most filled cells of one workbook", gt=0)
     max_seconds: float = setting(120.0, "longest that a parser may take for one source", gt=0)
-    max_memory: int = setting(3072, "MiB that a parser process may take; 0: no limit (Linux)", ge=0)
+    max_memory: int = setting(
+        3072,
+        "MiB that all parsers together may take, and a file by its kind and size a part of that; "
+        "0: no limit (Linux)",
+        ge=0,
+    )
     rescan_minutes: float = setting(
         60.0, "minutes between two full looks at watched folders; 0: only what changes", ge=0
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "WELLREAD_BROWSER_REQUIRED"
@@ -27,6 +27,7 @@ ARGUMENTS = (
     "--disable-sync",
 )
 SECONDS = 20_000  # milliseconds until something that should happen is given up
+expect.set_options(timeout=SECONDS)
 
 
 def chromium() -> str | None:
@@ -109,20 +110,23 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def sample_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sample_home(demo: Path) -> Path:
     """A home with the sample, made by the command that a newcomer uses."""
-    home = tmp_path_factory.mktemp("browser") / "home"
-    command = [sys.executable, "-m", "wellread.serve.cli", "--json", "--home", str(home), "demo"]
-    subprocess.run(command, check=True, capture_output=True)
-    return home
+    return demo / "home"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(sample_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server over a copy of the sample."""
+    """The address of a server over a copy of the sample, which may read this machine's feeds.
+
+    All modules share it: what a test adds or rates there is its own, in a collection or by a
+    question that no other test names.
+    """
     home = tmp_path_factory.mktemp("site") / "home"
     shutil.copytree(sample_home, home)
-    process, address = serve(home)
+    process, address = serve(
+        home, settings={"WELLREAD_WEB_ALLOW_PRIVATE": "true", "WELLREAD_WEB_ANY_PORT": "true"}
+    )
     yield address
     stop(process)
 

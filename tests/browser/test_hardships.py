@@ -47,13 +47,31 @@ class Model:
         }
 
 
-@pytest.fixture
-def model() -> Iterator[Model]:
+@pytest.fixture(scope="module")
+def one_model() -> Iterator[Model]:
     """A model over HTTP."""
     go = threading.Event()
     with OpenAIServer([Held(text=TOLD, go=go, rest=MORE)]) as server:
         yield Model(server, go)
-        go.set()
+
+
+@pytest.fixture
+def model(one_model: Model) -> Iterator[Model]:
+    """The model; what it still holds back is told at the end of the test."""
+    one_model.go.clear()
+    yield one_model
+    one_model.go.set()
+
+
+@pytest.fixture(scope="module")
+def written_site(
+    sample_home: Path, one_model: Model, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The address of a server over a copy of the sample, whose answers the model writes."""
+    home = shutil.copytree(sample_home, tmp_path_factory.mktemp("written") / "home")
+    process, address = serve(Path(home), settings=one_model.settings)
+    yield address
+    stop(process)
 
 
 def begin(page: Page, address: str) -> None:
@@ -62,25 +80,24 @@ def begin(page: Page, address: str) -> None:
     expect(page.locator("#draft-text")).to_contain_text("Callum Voss")
 
 
-def test_a_reload_and_a_second_tab_lose_nothing(browser: Browser, home: Path, model: Model) -> None:
-    process, address = serve(home, settings=model.settings)
-    try:
-        first = browser.new_page()
-        begin(first, address)
-        written = first.locator("#draft-text").inner_text()
-        second = browser.new_page()
-        second.goto(first.url)
-        for page in (first, second):
-            page.reload()
-            expect(page.locator("#draft-text")).to_have_text(written)
-        model.go.set()
-        for page in (first, second):
-            expect(page.locator("article.answer .said").first).to_contain_text("nine volunteers")
-        assert first.url == second.url
-        assert "/answers/" in first.url
-        assert len(model.server.chats) == 1
-    finally:
-        stop(process)
+def test_a_reload_and_a_second_tab_lose_nothing(
+    browser: Browser, written_site: str, model: Model
+) -> None:
+    asked_before = len(model.server.chats)
+    first = browser.new_page()
+    begin(first, written_site)
+    written = first.locator("#draft-text").inner_text()
+    second = browser.new_page()
+    second.goto(first.url)
+    for page in (first, second):
+        page.reload()
+        expect(page.locator("#draft-text")).to_have_text(written)
+    model.go.set()
+    for page in (first, second):
+        expect(page.locator("article.answer .said").first).to_contain_text("nine volunteers")
+    assert first.url == second.url
+    assert "/answers/" in first.url
+    assert len(model.server.chats) - asked_before == 1
 
 
 def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_again(
@@ -109,25 +126,23 @@ def test_after_a_killed_server_the_question_is_interrupted_and_can_be_asked_agai
         stop(process)
 
 
-def test_cancel_stops_the_work(browser: Browser, home: Path, model: Model) -> None:
-    process, address = serve(home, settings=model.settings)
-    try:
-        page = browser.new_page()
-        begin(page, address)
-        page.get_by_role("button", name="Cancel").press("Enter")
-        expect(page.locator("#ended-word")).to_have_text("Cancelled.")
-        expect(page.locator("#retry")).to_be_focused()
-        page.reload()
-        expect(page.locator("#ended-word")).to_have_text("Cancelled.")
-    finally:
-        stop(process)
+def test_cancel_stops_the_work(browser: Browser, written_site: str, model: Model) -> None:
+    page = browser.new_page()
+    begin(page, written_site)
+    page.get_by_role("button", name="Cancel").press("Enter")
+    expect(page.locator("#ended-word")).to_have_text("Cancelled.")
+    expect(page.locator("#retry")).to_be_focused()
+    page.reload()
+    expect(page.locator("#ended-word")).to_have_text("Cancelled.")
 
 
 def test_a_recording_beside_its_transcript_is_sought(
     watched: Watched, site: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "smithy.vtt").write_text(TALK, encoding="utf-8")
-    with wave.open(str(tmp_path / "smithy.wav"), "wb") as out:
+    # What is removed from the same site elsewhere must stand nowhere else in it.
+    talk = TALK.replace("smithy", "brewery")
+    (tmp_path / "brewery.vtt").write_text(talk, encoding="utf-8")
+    with wave.open(str(tmp_path / "brewery.wav"), "wb") as out:
         out.setnchannels(1)
         out.setsampwidth(1)
         out.setframerate(8_000)
@@ -139,7 +154,7 @@ def test_a_recording_beside_its_transcript_is_sought(
     page.locator("input[name=address]").press("Enter")
     mine = page.locator(".list > li", has_text="“recorded”")
     expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
-    page.goto(f"{site}/?collection=recorded&q=Where+do+the+keys+of+the+smithy+hang%3F")
+    page.goto(f"{site}/?collection=recorded&q=Where+do+the+keys+of+the+brewery+hang%3F")
     expect(page.locator("article.answer")).to_be_visible()
     page.keyboard.press("j")
     expect(page.locator("#source audio")).to_be_visible()
@@ -151,24 +166,19 @@ def test_a_recording_beside_its_transcript_is_sought(
     expect(page.locator("#source .playing")).to_contain_text("behind the bellows")
 
 
-def test_a_feed_is_added_by_its_address(browser: Browser, home: Path) -> None:
-    sent = Sent(body=FEED.encode(), headers={"content-type": "application/rss+xml"})
+def test_a_feed_is_added_by_its_address(watched: Watched, site: str) -> None:
+    feed = FEED.replace("smithy", "brewery")
+    sent = Sent(body=feed.encode(), headers={"content-type": "application/rss+xml"})
+    page = watched.page
     with WebServer({"/feed.xml": sent}) as web:
-        process, address = serve(
-            home, settings={"WELLREAD_WEB_ALLOW_PRIVATE": "true", "WELLREAD_WEB_ANY_PORT": "true"}
-        )
-        try:
-            page = browser.new_page()
-            page.goto(f"{address}/library/add")
-            page.locator("input[name=address]").fill(web.url("/feed.xml"))
-            page.locator("#collection-address").fill("news")
-            page.locator("input[name=address]").press("Enter")
-            mine = page.locator(".list > li", has_text="“news”")
-            expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
-            page.goto(f"{address}/?collection=news&q=What+were+the+bellows+mended+with%3F")
-            expect(page.locator("article.answer")).to_contain_text("ox leather")
-        finally:
-            stop(process)
+        page.goto(f"{site}/library/add")
+        page.locator("input[name=address]").fill(web.url("/feed.xml"))
+        page.locator("#collection-address").fill("news")
+        page.locator("input[name=address]").press("Enter")
+        mine = page.locator(".list > li", has_text="“news”")
+        expect(mine.locator(".tag")).to_have_text(["done"], timeout=SECONDS)
+    page.goto(f"{site}/?collection=news&q=What+were+the+bellows+mended+with%3F")
+    expect(page.locator("article.answer")).to_contain_text("ox leather")
 
 
 def test_the_question_as_it_was_understood_is_corrected(watched: Watched, site: str) -> None:

@@ -99,7 +99,7 @@ class TestPage(LoaderContract):
     )
     broken = (
         source_of("matter.md", BROKEN_MATTER),
-        source_of("latin.md", "caf\u00e9".encode("latin-1")),
+        source_of("cyrillic.md", "\u041f\u0440\u0438\u0432\u0435\u0442".encode("cp1251")),
         source_of("blank.md", "---\ndraft: true\n---\n\n"),
     )
 

@@ -74,8 +74,8 @@ def test_a_source_that_takes_too_long_fails_and_the_next_one_is_parsed(tmp_path:
 
 
 def test_a_source_that_takes_too_much_memory_fails() -> None:
-    words = b"word " * 12_000_000
-    with WorkerPool(seconds=60, memory=500, workers=1) as pool:
+    words = b"word " * 4_000_000
+    with WorkerPool(seconds=60, memory=300, workers=1) as pool:
         failed = pool.submit(request("large.txt"), words).result()
         assert failed.status == "failed"
         assert "memory" in failed.reason

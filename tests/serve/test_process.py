@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,9 +96,9 @@ def test_an_error_leaves_standard_output_empty(filled: Path) -> None:
     assert set(json.loads(done.stderr)) == {"error", "detail", "hint"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server(filled: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """``wellread serve`` on a free port over the material."""
+    """``wellread serve`` on a free port over the material; the last test ends it."""
     process = subprocess.Popen(
         [*PROGRAM, "serve", "--port", "0", "--json"],
         env=environment(filled),
@@ -118,13 +117,11 @@ def server(filled: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+            process.communicate()
 
 
-def test_a_stream_over_a_real_socket_and_a_clean_end(
-    server: tuple[str, subprocess.Popen[str]],
-) -> None:
-    url, process = server
+def test_a_stream_over_a_real_socket(server: tuple[str, subprocess.Popen[str]]) -> None:
+    url, _ = server
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+", url)
     body = {"question": "What did the ferry Osprey cost?", "stream": True}
     names: list[str] = []
@@ -149,11 +146,6 @@ def test_a_stream_over_a_real_socket_and_a_clean_end(
         assert 'id="cited"' in view.text
         assert client.post("/api/ask", content=b"x" * 2_000_000).status_code == 413
         assert client.get("/healthz").json()["documents"] == 3
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    # 0 where the tests themselves run with interrupts ignored, as in a shell's background.
-    assert process.returncode in (0, 130)
-    assert "Traceback" not in err
 
 
 def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str]]) -> None:
@@ -176,10 +168,19 @@ def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str
     assert "2.6 million euros" in response.output_text
 
 
-def test_a_port_that_is_taken_is_told(filled: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = wellread(filled, "serve", "--port", str(port))
+def test_a_port_that_is_taken_is_told(
+    filled: Path, server: tuple[str, subprocess.Popen[str]]
+) -> None:
+    done = wellread(filled, "serve", "--port", server[0].rpartition(":")[2])
     assert done.returncode == 1
     assert "--port" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_is_a_clean_end(server: tuple[str, subprocess.Popen[str]]) -> None:
+    _, process = server
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    # 0 where the tests themselves run with interrupts ignored, as in a shell's background.
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in err

@@ -8,6 +8,7 @@ index at any time; ``live`` follows.
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
+from wellread.kb.read_only import CatalogueCopy, is_read_only
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
@@ -36,6 +38,7 @@ INGEST_LOCK = "ingest.lock"
 CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index's engine takes none of them in a path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +76,14 @@ class KnowledgeBase:
     Attributes:
         ledger: the books of what calls of models cost, and the budget.
         models: the language models that the settings name.
+        read_only: whether the home may not be written; then only a copy of its catalogue is.
         stand_ins: the names of the models and the reader that were given.
     """
 
     def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
         self.home = home
+        self.read_only = is_read_only(home / CATALOGUE_FILE)
+        self._copy: CatalogueCopy | None = None
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
         models: dict[Role, LanguageModel | None] = {
@@ -109,6 +115,9 @@ class KnowledgeBase:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The truth about documents, passages, sources and answers."""
+        if self.read_only:
+            self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
+            return Catalogue.open(self._copy.path)
         return Catalogue.open(self.home / CATALOGUE_FILE)
 
     @property
@@ -267,6 +276,8 @@ class KnowledgeBase:
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):
                 opened.close()
+        if self._copy is not None:
+            self._copy.close()
 
     def __enter__(self) -> Self:
         return self
@@ -299,9 +310,15 @@ def open_kb(
 
     Raises:
         SettingsError: the settings of the home or the environment are wrong.
-        StoreError: the home cannot be made.
+        StoreError: the home cannot be made, or the index could not stand there.
     """
     home = home.expanduser().absolute()
+    if _UNPRINTABLE.search(str(home)):
+        raise StoreError(
+            f"a home cannot stand in {str(home)!r}: a folder's name holds a line break or another "
+            "control character",
+            hint="choose another with --home",
+        )
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 from wellread.config import Settings
+from wellread.ingest.run import add
+from wellread.kb import open_kb
 from wellread.serve.cli.mcp_cli import app
 from wellread.serve.mcp.mcp_tools import TOOLS
 from wellread.serve.mcp.question_prompts import PROMPTS
@@ -45,8 +47,8 @@ def test_the_settings_of_clients_start_what_there_is() -> None:
 def test_the_program_on_the_page_runs(tmp_path: Path, town: Path) -> None:
     (program,) = blocks("python")
     environment = {**os.environ, "WELLREAD_HOME": str(tmp_path / "home"), "PYTHONUTF8": "1"}
-    cli = [sys.executable, "-m", "wellread.serve.cli"]
-    subprocess.run([*cli, "add", str(town)], env=environment, capture_output=True, check=True)
+    with open_kb(tmp_path / "home") as kb:
+        add(kb, [str(town)])
     here = f'command={sys.executable!r}, args=["-m", "wellread.serve.cli", "mcp"], env=os.environ'
     program = program.replace('command="wellread", args=["mcp"]', here)
     asked = "What does the mason ask for the chimney?"  # of the sample, which is another home

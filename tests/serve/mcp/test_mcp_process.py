@@ -15,6 +15,11 @@ import httpx
 import pytest
 from mcp import Client, StdioServerParameters
 from tests.serve.mcp.conftest import text_of
+from typer.testing import CliRunner
+
+from wellread.ingest.run import add
+from wellread.kb import open_kb
+from wellread.serve.cli import app
 
 PROGRAM = ("-m", "wellread.serve.cli")
 WITHOUT = "import sys; sys.modules['mcp'] = None; from wellread.serve.cli import main; main()"
@@ -29,10 +34,10 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def real_home(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
-    """A home that a process filled, with the model that comes with the package."""
+    """A home that was filled with the model that comes with the package."""
     home = tmp_path_factory.mktemp("mcp") / "a home"
-    command = [sys.executable, *PROGRAM, "--home", str(home), "add", str(town), "-c", "town"]
-    subprocess.run(command, env=environment(), capture_output=True, check=True, timeout=120)
+    with open_kb(home) as kb:
+        add(kb, [str(town)], collection="town")
     return home
 
 
@@ -91,11 +96,8 @@ async def test_over_stdio(real_home: Path, mode: str) -> None:
 
 
 def test_a_collection_that_is_not_there_is_refused(real_home: Path) -> None:
-    words = [*PROGRAM, "mcp", "--topic", "elsewhere", "--home", str(real_home)]
-    done = subprocess.run(
-        [sys.executable, *words], env=environment(), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
+    done = CliRunner().invoke(app, ["mcp", "--topic", "elsewhere", "--home", str(real_home)])
+    assert done.exit_code == 1
     assert done.stdout == ""
     assert "known: town" in done.stderr
 

@@ -286,23 +286,28 @@ async def test_a_text_is_checked_against_given_sources_alone(client: Client) -> 
     assert "exclude each other" in text_of(refused)
 
 
-async def test_a_long_text_is_checked_in_parts(long_client: Client) -> None:
+async def test_a_long_text_is_checked_in_parts(
+    long_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wellread.serve.mcp.results.MOST_TOKENS", 4_000)
     text = " ".join(
-        f"In the year {1000 + n} the mill ground {n + 7} sacks of barley." for n in range(160)
+        f"In the year {1000 + n} the mill ground {n + 7} sacks of barley." for n in range(32)
     )
     asked: dict[str, Any] = {"text": text}
     sentences: list[str] = []
-    answers = ""
+    answers, parts = "", 0
     async with long_client:
         while True:
             facts = await call(long_client, "check_text", **asked)
+            parts += 1
             sentences += [one["text"] for one in facts["sentences"]]
             answers += facts["answer"]
             if "nextCursor" not in facts:
                 break
             asked["cursor"] = facts["nextCursor"]
         other = await long_client.call_tool("check_text", {**asked, "text": "Other. Text."})
-    assert len(sentences) == len(set(sentences)) == 160
+    assert len(sentences) == len(set(sentences)) == 32
+    assert parts > 1
     assert answers == text
     assert "cursor is of another text" in text_of(other)
 

@@ -12,6 +12,7 @@ from typing import Any
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import Built, LoaderLimits, Source, TextBuilder
 from wellread.ingest.loaders.front_matter import date_in_name
+from wellread.ingest.loaders.undeclared import NOTE, windows_1252
 from wellread.types import Document
 
 PARAGRAPH = "\n\n"
@@ -128,30 +129,48 @@ def decode(source: Source) -> str:
     """The source as text with ``\\n`` line ends; a byte order mark is honoured and dropped.
 
     Raises:
-        SourceError: the bytes are not UTF-8, have no byte order mark, and declare nothing else
-            in a ``coding:`` note on the first two lines.
+        SourceError: the bytes are not UTF-8, have no byte order mark, declare nothing else in a
+            ``coding:`` note on the first two lines, and do not look like Windows-1252.
     """
+    return _decoded(source)[0]
+
+
+def note_on(source: Source) -> str:
+    """What the reader of a report should know of how the text was decoded; mostly nothing."""
+    if source.data.isascii():
+        return ""
+    try:
+        return _decoded(source)[1]
+    except SourceError:
+        return ""
+
+
+def _decoded(source: Source) -> tuple[str, str]:
+    """The text with ``\\n`` line ends, and a note when its encoding was guessed."""
     data = source.data
-    marked = (name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark))
-    encoding = next(marked, "utf-8-sig")
+    marked = [name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)]
+    encoding, note = [*marked, "utf-8-sig"][0], ""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        text = _decode_declared(data)
+        named = _CODING.search(b"\n".join(data[:1000].split(b"\n", 2)[:2]))
+        if named or marked or data.startswith(codecs.BOM_UTF8):
+            text = _decode_declared(data, named.group(1)) if named else ""
+        else:
+            text, note = windows_1252(data), NOTE
         if not text:
             line = data.count(b"\n", 0, error.start) + 1
             raise SourceError(
                 source.uri,
                 f"not {encoding.removesuffix('-sig').upper()} (line {line}): save it as UTF-8",
             ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), note
 
 
-def _decode_declared(data: bytes) -> str:
-    """The text by the encoding that its first two lines name; empty when that does not work."""
-    named = _CODING.search(b"\n".join(data[:1000].split(b"\n", 2)[:2]))
+def _decode_declared(data: bytes, named: bytes) -> str:
+    """The text by the encoding that it names; empty when that does not work."""
     try:
-        return data.decode(named.group(1).decode("ascii")) if named else ""
+        return data.decode(named.decode("ascii"))
     except (UnicodeDecodeError, LookupError):  # LookupError: an encoding that nobody knows
         return ""
 

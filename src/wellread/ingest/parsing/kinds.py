@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from wellread import plugins
 from wellread.errors import SourceError
+from wellread.ingest.loaders import plain
 from wellread.ingest.loaders.base import (
     ENTRIES,
     ENTRIES_VERSION,
@@ -28,7 +29,8 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.office.archives import is_office_binary, names_in
+from wellread.ingest.loaders.html import html
+from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
 from wellread.types import Document
@@ -51,6 +53,7 @@ _OFFICE_PARTS = (
     (re.compile(r"word/document\d*\.xml"), "docx"),  # Word on the web numbers the part
     (re.compile(r"ppt/presentation\d*\.xml"), "pptx"),
     (re.compile(r"xl/workbook\d*\.xml"), "xlsx"),
+    (re.compile(r"META-INF/container\.xml"), "epub"),
 )
 _SRT_START = re.compile(r"\s*\d+\s*\n\s*\d+:\d\d:\d\d[,.]\d+\s*-->")
 
@@ -102,6 +105,8 @@ LOADERS = {
         _entry("docx", "2", "office.office_docx"),
         _entry("pptx", "2", "office.office_pptx"),
         _entry("xlsx", "2", "office.office_xlsx"),
+        _entry("odt", "1", "office.office_odt"),
+        _entry("epub", "1", "html.epub"),
         _entry("office-binary", "1", "office.archives"),
     )
 }
@@ -122,6 +127,12 @@ EXTENSIONS = {
 }
 # Text formats whose first lines may look like another format (an HTML block, a JSON example).
 _OWN_WORD = frozenset({"markdown", "captions", "records", "rst"})
+
+
+# Loaders of text in an encoding that is UTF-8 unless it says otherwise. Pages of HTML have rules.
+_DECODED = frozenset(
+    ("markdown", "markdown-transcript", "text", "captions", "speech", "records", "rst")
+)
 
 
 def loaders() -> Mapping[str, LoaderEntry]:
@@ -174,6 +185,13 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
     return [_titled(document, source) for document in documents]
 
 
+def note_on(name: str, source: Source) -> str:
+    """What a report should say of how ``name`` read the source; mostly nothing."""
+    if name == "html":
+        return html.note_on(source)
+    return plain.note_on(source) if name in _DECODED else ""
+
+
 def loader_name(source: Source, rules: SourceRules | None = None) -> str:
     """Which loader reads ``source``; empty when it is left out or its kind is not known."""
     detected = kind_of(source)
@@ -215,6 +233,8 @@ def _kind_of_office(source: Source) -> str:
     if is_office_binary(source.data):
         return "office-binary"
     names = names_in(source.data)
+    if is_odt(source.data) and "content.xml" in names:
+        return "odt"
     return next(
         (kind for part, kind in _OFFICE_PARTS if any(part.fullmatch(name) for name in names)), ""
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ParseStatus = Literal["parsed", "unchanged", "skipped", "failed"]
 UNKNOWN_KIND = "not a kind of file that is read"
+TOO_MUCH = "takes more memory than a file of its kind and size may (sources.max_memory)"
 LEFT_OUT = "left out by the collection's settings"
 
 
@@ -100,7 +101,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """How it went; ``reason`` says why a source was skipped or failed.
+    """How it went; ``reason`` says why a source was skipped or failed, or what to know of it.
 
     Attributes:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
@@ -120,21 +121,31 @@ class Parsed:
     ahead: Mapping[str, Any] = field(default_factory=dict)
 
 
-def parse(request: ParseRequest, data: bytes | None) -> Parsed:
-    """Read, load and cut one source; a bad one is a ``failed`` result, never an exception."""
+def parse(
+    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None = None
+) -> Parsed:
+    """Read, load and cut one source; a bad one is a ``failed`` result, never an exception.
+
+    Args:
+        data: the bytes, where they come with the request.
+        confine: limits this process before anything is loaded; called with the loader's name
+            and the number of bytes.
+    """
     try:
         if request.ahead:
             return _ahead(request)
-        return _parse(request, data)
+        return _parse(request, data, confine)
     except SourceError as error:
         return Parsed(status="failed", reason=storable(error.reason))
     except MemoryError:
-        return Parsed(status="failed", reason="takes more memory than a parser may have")
+        return Parsed(status="failed", reason=TOO_MUCH)
     except RecursionError:
         return Parsed(status="failed", reason="cannot be parsed: nested too deeply")
 
 
-def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
+def _parse(
+    request: ParseRequest, data: bytes | None, confine: Callable[[str, int], None] | None
+) -> Parsed:
     size = mtime_ns = 0
     if data is None:
         data, size, mtime_ns = _read(request)
@@ -159,6 +170,8 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         )
     identity = kinds.identity_of(name, rules)
     same = (request.known_digest, request.known_loader) == (digest, identity)
+    if confine and not same:
+        confine(name, len(data))
     # Cleaned before anything is cut or hashed, whatever the loader and the settings made.
     loaded = () if same else storable(tuple(kinds.load(source, request.limits, rules)))
     documents = [safe_addresses(document, request.uri) for document in loaded]
@@ -166,6 +179,7 @@ def _parse(request: ParseRequest, data: bytes | None) -> Parsed:
         status="unchanged" if same else "parsed",
         digest=digest,
         loader=identity,
+        reason="" if same else kinds.note_on(name, source),
         size=size,
         mtime_ns=mtime_ns,
         documents=tuple(cut_up(document, request.tokens) for document in documents),

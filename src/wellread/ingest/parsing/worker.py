@@ -3,6 +3,9 @@
 Started by ``workers.py`` as ``python -m wellread.ingest.parsing.worker MEMORY``. A message is one
 line ``HEADER BYTES`` (two lengths), then a JSON header, then raw bytes (of a source that is no
 file). JSON and not pickle, so that a hostile file that takes over a parser cannot reach further.
+
+Once the kind of a source is known, ``{"allowed": MiB}`` is sent, and an empty message comes back
+when so much is free; only then is it loaded.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
+from wellread.ingest.parsing.allowances import allowance
 from wellread.ingest.parsing.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
@@ -48,16 +52,26 @@ def receive(stream: IO[bytes]) -> tuple[Any, bytes] | None:
 
 def main() -> None:
     """Answer until standard input ends."""
-    limit_memory(int(sys.argv[1]))
+    most = int(sys.argv[1])
+    limit_memory(most)
     # What a parser prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
+
+    def confine(loader: str, size: int) -> None:
+        allowed = allowance(loader, size, most)
+        send(answers, {"allowed": allowed})
+        if receive(requests) is None:
+            sys.exit()
+        limit_growth(allowed)
+
     while (message := receive(requests)) is not None:
         header, payload = message
         request = from_plain(ParseRequest, header)
         started = time.perf_counter()
-        parsed = parse(request, payload if not request.path else None)
+        parsed = parse(request, payload if not request.path else None, confine if most else None)
+        limit_growth(0)
         seconds = round(time.perf_counter() - started, 4)
         send(answers, to_plain(replace(parsed, seconds=seconds, memory=_memory())))
 
@@ -66,6 +80,16 @@ def limit_memory(mebibytes: int) -> None:
     """Refuse this process more address space than that, where the system can."""
     if sys.platform == "linux" and mebibytes:
         resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MEBIBYTE, mebibytes * MEBIBYTE))
+
+
+def limit_growth(mebibytes: int) -> None:
+    """Refuse this process more than that beside what it has (0: no such limit), on Linux."""
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + mebibytes * MEBIBYTE
+        allowed = mebibytes and (most if hard == resource.RLIM_INFINITY else min(most, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (allowed or hard, hard))
 
 
 def _memory() -> int:

@@ -12,18 +12,22 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Self
+from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
+from wellread.ingest.parsing.allowances import SharedMemory
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
 from wellread.ingest.parsing.worker import receive, send
 
 MOST_WORKERS = 4
-# A worker that grew is replaced: some parsers never give memory back.
-LARGE_BYTES = 768 << 20
+# A worker that grew is replaced: some parsers never give memory back, and what idle ones hold is
+# beside the sum that those at work share.
+LARGE_BYTES = 384 << 20
 END_SECONDS = 5.0
 
+_shared = SharedMemory()
 _idle: list[_Worker] = []
 _idle_lock = threading.Lock()
 
@@ -33,7 +37,7 @@ class WorkerPool:
 
     Args:
         seconds: a source that takes longer fails.
-        memory: MiB of address space of one process (Linux).
+        memory: MiB that all of them may take together, and any one at most (Linux).
         workers: how many processes; 0 takes one per core, at most ``MOST_WORKERS``.
     """
 
@@ -72,6 +76,7 @@ class _Worker:
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
+        self._allowed = memory
         self._overdue = False
         # One thread per process: the pool decides how much runs at a time.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -90,6 +95,24 @@ class _Worker:
 
     def parse(self, request: ParseRequest, data: bytes | None, seconds: float) -> Parsed:
         """Its answer, or why there is none."""
+        self._allowed, held = self.memory, 0
+        begun = time.monotonic()
+        try:
+            message = self._told(to_plain(request), data or b"", seconds)
+            if message and "allowed" in message:
+                left = seconds - (time.monotonic() - begun)
+                self._allowed = int(message["allowed"])
+                _shared.take(self._allowed, self.memory)
+                held = self._allowed
+                message = self._told({}, b"", max(left, 0.0))
+        finally:
+            _shared.give_back(held)
+        if message is not None and not self._overdue:
+            return from_plain(Parsed, message)
+        return Parsed(status="failed", reason=self._why(seconds), seconds=seconds * self._overdue)
+
+    def _told(self, header: Any, payload: bytes, seconds: float) -> Any:
+        """What it says to this; None when it died, or was ended because it took too long."""
         timer = threading.Timer(seconds, self._stop)
         timer.daemon = True
         timer.start()
@@ -97,15 +120,13 @@ class _Worker:
             stdin, stdout = self._process.stdin, self._process.stdout
             if stdin is None or stdout is None:
                 raise OSError("the pipes to the parser are closed")
-            send(stdin, to_plain(request), data or b"")
+            send(stdin, header, payload)
             message = receive(stdout)
         except OSError:  # it died before it had read the request
-            message = None
+            return None
         finally:
             timer.cancel()
-        if message is not None and not self._overdue:
-            return from_plain(Parsed, message[0])
-        return Parsed(status="failed", reason=self._why(seconds), seconds=seconds * self._overdue)
+        return message and message[0]
 
     def end(self) -> None:
         """End the process and close the pipes."""
@@ -132,7 +153,7 @@ class _Worker:
         return (
             "the parser crashed on it"
             f" ({f'signal {-status}' if status < 0 else f'exit status {status}'};"
-            f" it may take {self.memory:,} MiB: sources.max_memory)"
+            f" a file of its kind and size may take {self._allowed:,} MiB: sources.max_memory)"
         )
 
 

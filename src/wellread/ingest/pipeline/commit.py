@@ -28,6 +28,7 @@ from wellread.errors import StoreError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
+from wellread.kb.read_only import HINT, refuse_writing
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
@@ -43,6 +44,9 @@ def locked(path: Path, seconds: float = 0.0) -> Iterator[bool]:
     """Hold a lock between processes while inside, and whether it was free within ``seconds``.
 
     The system frees it when the process dies.
+
+    Raises:
+        StoreError: the folder cannot be written.
     """
     lock = FileLock(path)
     try:
@@ -50,6 +54,10 @@ def locked(path: Path, seconds: float = 0.0) -> Iterator[bool]:
     except Timeout:
         yield False
         return
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be locked: {error.strerror or error}", hint=HINT
+        ) from error
     try:
         yield True
     finally:
@@ -61,8 +69,9 @@ def writing(kb: KnowledgeBase) -> Iterator[None]:
     """Hold the home's writers' lock.
 
     Raises:
-        StoreError: another process has held it for ten minutes.
+        StoreError: another process has held it for ten minutes, or the home is read-only.
     """
+    refuse_writing(kb.home, read_only=kb.read_only)
     with locked(kb.home / INGEST_LOCK, LOCK_SECONDS) as ours:
         if not ours:
             raise StoreError(

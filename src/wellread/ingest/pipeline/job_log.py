@@ -18,6 +18,7 @@ from wellread.errors import WellreadError
 from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.sources.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
+from wellread.kb.read_only import refuse_writing
 from wellread.store.catalogue.run_logs import ItemStatus, Job, JobAction, JobItem
 
 
@@ -109,7 +110,12 @@ class JobLog:
 def job_log(
     kb: KnowledgeBase, action: JobAction, collection: str, inputs: Sequence[str]
 ) -> Iterator[JobLog]:
-    """A job for the run inside; how it ended is written down, an exception included."""
+    """A job for the run inside; how it ended is written down, an exception included.
+
+    Raises:
+        StoreError: the home is read-only.
+    """
+    refuse_writing(kb.home, read_only=kb.read_only)
     end_dead_jobs(kb)
     named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
     job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())

@@ -44,6 +44,8 @@ EXTENSIONS: Mapping[str, tuple[str, ...]] = {
     "text/csv": (".csv",),
     "application/x-ndjson": (".jsonl", ".ndjson"),
     "application/jsonl": (".jsonl", ".ndjson"),
+    "application/epub+zip": (".epub",),
+    "application/vnd.oasis.opendocument.text": (".odt",),
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": (".docx",),
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": (".pptx",),
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": (".xlsx",),

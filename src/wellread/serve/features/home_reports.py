@@ -95,7 +95,7 @@ def print_report(console: Console, report: ReportBody) -> None:
 
 
 def _print_reasons(console: Console, report: ReportBody) -> None:
-    """One line per failed source; skipped ones and long lists are grouped by reason."""
+    """One line per failed source; skipped ones, notes and long lists are grouped by reason."""
     failed = [row for row in report.sources if row.status == "failed"]
     lines = [(f"failed   {named_source(row.uri)}: ", row.reason) for row in failed[:MOST_REASONS]]
     if len(failed) > MOST_REASONS:
@@ -104,6 +104,7 @@ def _print_reasons(console: Console, report: ReportBody) -> None:
     others = [row for row in report.sources if row.status != "failed" and row.reason]
     lines += _grouped("skipped  ", [row for row in others if row.status == "skipped"])
     lines += _grouped("removed  ", [row for row in others if row.status == "removed"])
+    lines += _grouped("note     ", [row for row in others if row.status in ("added", "updated")])
     for head, reason in lines[:MOST_REASONS]:
         style = "red" if head.startswith("failed") else "yellow"
         line = Text.assemble((harmless(head), style), harmless(reason))

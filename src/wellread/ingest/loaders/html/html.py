@@ -240,6 +240,8 @@ def _words(value: object) -> str:
 
 
 HEAD_BYTES = 4096
+NOTE = "read as {}, which the page does not declare: if letters look wrong, save it as UTF-8"
+_NAMES = {"cp1252": "Windows-1252", "latin_1": "ISO-8859-1"}
 
 _DECLARED = re.compile(
     rb"""(?:<meta[^>]{0,200}?charset|<\?xml[^>]{0,200}?encoding)\s*=\s*["']?([\w.:-]{2,40})""", re.I
@@ -276,6 +278,20 @@ def decode(source: Source) -> str:
     Raises:
         SourceError: none of them fits.
     """
+    return _decoded(source)[0]
+
+
+def note_on(source: Source) -> str:
+    """What a report should say when the encoding of a page was only detected."""
+    try:
+        encoding = _decoded(source)[1]
+    except SourceError:
+        return ""
+    return NOTE.format(encoding) if encoding else ""
+
+
+def _decoded(source: Source) -> tuple[str, str]:
+    """The page as text, and the name of its encoding when that was detected."""
     data = source.data
     declared = _DECLARED.search(data[:HEAD_BYTES])
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -284,13 +300,13 @@ def decode(source: Source) -> str:
         names = ["utf-8-sig", *([declared.group(1).decode("ascii")] if declared else [])]
     for name in names:
         try:
-            return data.decode(name)
+            return data.decode(name), ""
         except (UnicodeDecodeError, LookupError):  # LookupError: a charset that nobody knows
             continue
     best = from_bytes(data).best()
     if best is None:
         raise SourceError(source.uri, "not UTF-8, and no other encoding fits")
-    return str(best)
+    return str(best), _NAMES.get(best.encoding, best.encoding)
 
 
 def fragment_blocks(blocks: Blocks, markup: str) -> None:
@@ -298,6 +314,18 @@ def fragment_blocks(blocks: Blocks, markup: str) -> None:
     if markup.strip():
         tree = lxml.html.fragment_fromstring(_without_controls(markup), create_parent="div")
         write_blocks(blocks, blocks_of(tree))
+
+
+def page_blocks(blocks: Blocks, markup: str, uri: str) -> None:
+    """Write what is seen of a whole page (a chapter of an e-book).
+
+    Raises:
+        SourceError: it is not HTML.
+    """
+    if markup.strip():
+        tree = _parse(markup, uri)
+        mark_hidden(tree)
+        write_blocks(blocks, visible_blocks(blocks_of(tree)))
 
 
 def markup_text(markup: str) -> str:

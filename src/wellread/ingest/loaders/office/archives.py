@@ -96,6 +96,7 @@ _END = struct.Struct("<4s8xI")
 _END_64 = struct.Struct("<4s36xQ")
 _END_BYTES = 22 + 65_535  # the record and the longest comment after it
 _ENCRYPTED = 0x1
+_ODT = b"application/vnd.oasis.opendocument.text"
 _MARKUP = (".xml", ".rels")
 # What zipfile raises on opening: damage, a name that is no text, a version it does not know.
 _UNREADABLE = (zipfile.BadZipFile, ValueError, NotImplementedError)
@@ -112,11 +113,21 @@ def names_in(data: bytes) -> list[str]:
         return []
 
 
-def open_archive(data: bytes, uri: str, limits: LoaderLimits) -> zipfile.ZipFile:
+def is_odt(data: bytes) -> bool:
+    """Whether it is OpenDocument text, or a template: its type stands first, and is not packed."""
+    return data[30:38] == b"mimetype" and data[38 : 38 + len(_ODT)] == _ODT
+
+
+def open_archive(
+    data: bytes, uri: str, limits: LoaderLimits, *, document_types: bool = False
+) -> zipfile.ZipFile:
     """The zip file, after every entry was found to be what the directory says.
 
     XML inside may declare neither a document type nor entities: the standard for office files
     forbids them, and only attacks use them.
+
+    Args:
+        document_types: they may be declared, as pages of e-books do.
 
     Raises:
         SourceError: not a zip file, damaged, encrypted, too large unpacked, or a trap.
@@ -133,11 +144,11 @@ def open_archive(data: bytes, uri: str, limits: LoaderLimits) -> zipfile.ZipFile
         raise SourceError(uri, f"a zip file of {len(entries):,} entries, {most}")
     left = limits.max_unpacked_bytes
     for entry in entries:
-        left -= _checked(data, entry, uri, left)
+        left -= _checked(data, entry, uri, left, document_types)
     return archive
 
 
-def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int) -> int:
+def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int, document_types: bool) -> int:
     """The unpacked size of ``entry``, proved by unpacking."""
     name = f"{entry.filename!r:.80}"
     if entry.flag_bits & _ENCRYPTED:
@@ -155,7 +166,8 @@ def _checked(data: bytes, entry: zipfile.ZipInfo, uri: str, left: int) -> int:
                 markup = markup or piece.lstrip()[:5] == b"<?xml"
                 if markup and not is_readable(piece):
                     raise SourceError(uri, f"{name} is not XML in UTF-8 or UTF-16")
-            if markup and (what := declares(before + piece)):
+            what = declares(before + piece) if markup else ""
+            if what and not (document_types and what != "entities"):
                 raise SourceError(uri, f"{name} declares {what}, which is not allowed in it")
             unpacked += len(piece)
             before = piece[-LONGEST_WORD * 2 :]  # two bytes a sign in UTF-16
