@@ -18,6 +18,7 @@ from wellread.library.searches import around
 from wellread.library.timelines import Window, timeline
 from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import (
+    FAR,
     REFUSED,
     ContextQuery,
     DateRangeQuery,
@@ -102,7 +103,7 @@ def job(
     job_id: str,
     status: ItemStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=FAR)] = 0,
 ) -> JobDetailBody:
     """One run with its sources, in the order in which they were done."""
     end_dead_jobs(kb)

@@ -221,6 +221,22 @@ class SimilarQuery(ScopeQuery):
     limit: int | None = Field(default=None, ge=1, le=MOST_SIMILAR)
 
 
+def event_after(last_event_id: str) -> int | None:
+    """The number in the header ``Last-Event-ID``; None when there is none.
+
+    Raises:
+        RequestError: it is no number of an event.
+    """
+    given = last_event_id.strip()
+    if not given:
+        return None
+    if not (given.isascii() and given.isdecimal() and len(given) < len(str(FAR))):
+        raise RequestError(
+            "the header Last-Event-ID is no number of an event", hint="send the id of an event"
+        )
+    return int(given)
+
+
 def _given(values: list[str]) -> tuple[str, ...]:
     """The values without empty ones, which forms send for what was left out."""
     return tuple(value for value in values if value.strip())

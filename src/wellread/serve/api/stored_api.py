@@ -12,7 +12,7 @@ from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import stored_answer, verify_again
-from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.serve.api.queries import FAR, REFUSED, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
     OWNER,
@@ -38,7 +38,7 @@ class PageQuery(StrictModel):
     """Which part of a list."""
 
     limit: int = Field(default=50, ge=1, le=MOST_LISTED)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
 
 
 class SessionsQuery(PageQuery):

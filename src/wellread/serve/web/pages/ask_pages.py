@@ -19,7 +19,7 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.middleware import ProblemError, may_ask
-from wellread.serve.api.queries import DatedQuery, Kb
+from wellread.serve.api.queries import FAR, DatedQuery, Kb, event_after
 from wellread.serve.error_shapes import INTERNAL
 from wellread.serve.features.asking.answer_bodies import event_body
 from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
@@ -194,7 +194,7 @@ async def events(
     kb: Kb,
     runs: Runs,
     run_id: str,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=FAR)] = 0,
     format: Annotated[str, Query(pattern="^(html|json)$")] = "html",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
@@ -205,7 +205,8 @@ async def events(
     run = runs.get(run_id)
     if run is None:
         return JSONResponse({"id": run_id, "state": "interrupted"}, status_code=404)
-    start = int(last_event_id) + 1 if last_event_id.isdigit() else after
+    last = event_after(last_event_id)
+    start = after if last is None else last + 1
     return EventSourceResponse(_stream(kb, run, start, raw=format == "json"))
 
 
