@@ -53,7 +53,6 @@ from wellread.serve.features.job_views import (
     JobDetailBody,
     JobsBody,
     UsageReportBody,
-    job_named,
     usage_body,
 )
 from wellread.serve.features.passage_views import (
@@ -140,7 +139,7 @@ def healthz(kb: Kb) -> HealthBody:
 
 
 def _job(kb: KnowledgeBase, job_id: str) -> Job:
-    found = job_named(kb, job_id)
+    found = kb.catalogue.jobs.get(job_id)
     if found is None:
         raise HTTPException(404, f"there is no job {job_id}")
     return found
