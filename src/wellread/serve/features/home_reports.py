@@ -72,7 +72,7 @@ def report_body(report: Report, collection: str) -> ReportBody:
 
 def print_report(console: Console, report: ReportBody) -> None:
     """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
-    if not report.sources:
+    if not report.sources and not report.cancelled:
         console.print(Text("Nothing to add: no file was found there.", style="yellow"))
         return
     rows = (
