@@ -210,6 +210,7 @@ async def test_too_many_questions_at_once_are_refused(client: httpx.AsyncClient)
         await begin(client)
     reply = await client.get("/", params={"q": ASKED})
     assert reply.status_code == 429
+    assert int(reply.headers["retry-after"]) > 0
     assert "Wait until one is done" in reply.text
 
 

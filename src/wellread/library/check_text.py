@@ -18,6 +18,7 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import against
 from wellread.ask.verify.check_steps import plain
 from wellread.ask.write.parse_draft import parse_draft
+from wellread.cancellation import stop_if_cancelled
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
@@ -152,6 +153,7 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
     known: dict[str, Evidence] = {}
     candidates = []
     for sentence in sentences:
+        stop_if_cancelled()
         looked = filters or Filters()
         hits = search(kb, sentence.text, looked, limit=LOOKED) if sentence.claims else []
         candidates.append([_known(known, piece) for piece in pack(kb, hits)])

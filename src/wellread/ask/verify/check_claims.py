@@ -16,6 +16,7 @@ from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.verify.check_steps import plain, quotation, settle
+from wellread.cancellation import stop_if_cancelled
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.text.parsed import parse
@@ -94,10 +95,10 @@ def against(
     Raises:
         ModelError: the embedder could not be run or reached.
     """
-    settled = [
-        _Checker(evidence=tuple(pieces), lexical=lexical).best(claim)
-        for claim, pieces in zip(claims, candidates, strict=True)
-    ]
+    settled = []
+    for claim, pieces in zip(claims, candidates, strict=True):
+        stop_if_cancelled()
+        settled.append(_Checker(evidence=tuple(pieces), lexical=lexical).best(claim))
     return ruled(settled, reader, most)
 
 

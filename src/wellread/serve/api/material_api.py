@@ -6,7 +6,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Query
+from anyio import to_thread
+from fastapi import APIRouter, HTTPException, Query, Request
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery
@@ -127,8 +128,13 @@ def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> Usage
 
 
 @router.get("/healthz", response_model=HealthBody)
-def healthz(kb: Kb) -> HealthBody:
+async def healthz(kb: Kb, request: Request) -> HealthBody:
     """Whether the server answers, and what it answers from."""
+    room = request.app.state.room_for_health
+    return await to_thread.run_sync(_health, kb, limiter=room)
+
+
+def _health(kb: KnowledgeBase) -> HealthBody:
     stats = kb.catalogue.stats()
     return HealthBody(
         status="ok",

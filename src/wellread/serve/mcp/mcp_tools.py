@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from starlette.requests import Request
 
 from wellread.errors import WellreadError
 from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.guards.work_limits import FullError, Kind
 from wellread.serve.mcp.answer_results import AnswerResult
 from wellread.serve.mcp.arguments import (
     Arguments,
@@ -70,6 +72,7 @@ class WellreadTool:
         run: takes a ``Call`` and the ``arguments``; blocking work that is no coroutine gets a
             thread of its own.
         app: whether the app shows its results.
+        work: what kind of work it is, where it waits for its turn.
     """
 
     name: str
@@ -79,6 +82,7 @@ class WellreadTool:
     result: type[BaseModel]
     run: Callable[[Call, Any], Any]
     app: bool = False
+    work: Kind | None = None
 
     def listed(self) -> Tool:
         """As clients are told of it."""
@@ -108,6 +112,7 @@ TOOLS = (
         result=AnswerResult,
         run=ask,
         app=True,
+        work="ask",
     ),
     WellreadTool(
         name="research",
@@ -122,6 +127,7 @@ TOOLS = (
         result=ResearchResult,
         run=run_research,
         app=True,
+        work="ask",
     ),
     WellreadTool(
         name="search",
@@ -179,6 +185,7 @@ TOOLS = (
         result=CheckResult,
         run=check_text,
         app=True,
+        work="check",
     ),
 )
 _BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -209,6 +216,8 @@ async def call_tool(
         return failed(problem_of_status(400, _wrong(error), _hint(tool)))
     try:
         return await _run(tool, _call(context), wanted)
+    except FullError as error:
+        return failed(error.problem)
     except WellreadError as error:
         return failed(problem_of(error))
     except Exception:
@@ -218,9 +227,11 @@ async def call_tool(
 
 
 async def _run(tool: WellreadTool, call: Call, wanted: Arguments) -> CallToolResult:
-    if inspect.iscoroutinefunction(tool.run):
-        return cast(CallToolResult, await tool.run(call, wanted))
-    return cast(CallToolResult, await to_thread.run_sync(tool.run, call, wanted))
+    queues = call.served.queues
+    async with queues.of(tool.work).turn() if queues and tool.work else nullcontext():
+        if inspect.iscoroutinefunction(tool.run):
+            return cast(CallToolResult, await tool.run(call, wanted))
+        return cast(CallToolResult, await to_thread.run_sync(tool.run, call, wanted))
 
 
 def _call(context: ServerRequestContext[Served]) -> Call:
