@@ -222,19 +222,10 @@ class SimilarQuery(ScopeQuery):
 
 
 def event_after(last_event_id: str) -> int | None:
-    """The number in the header ``Last-Event-ID``; None when there is none.
-
-    Raises:
-        RequestError: it is no number of an event.
-    """
+    """The number in the header ``Last-Event-ID``; None when it holds none of an event."""
     given = last_event_id.strip()
-    if not given:
-        return None
-    if not (given.isascii() and given.isdecimal() and len(given) < len(str(FAR))):
-        raise RequestError(
-            "the header Last-Event-ID is no number of an event", hint="send the id of an event"
-        )
-    return int(given)
+    is_one = given.isascii() and given.isdecimal() and len(given) < len(str(FAR))
+    return int(given) if is_one else None
 
 
 def _given(values: list[str]) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.features.researching.research_tasks import ResearchTasks
 from wellread.serve.guards.foreign_requests import ForeignRequests
 from wellread.serve.guards.host_names import LocalNames
+from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
 from wellread.serve.guards.security_headers import SecurityHeaders
@@ -140,15 +141,22 @@ def serve(
     with listener:
         # Opened before the first request, so that a damaged home is told at once.
         kb.live().embedder.embed(["ready"], "query")
-        config = uvicorn.Config(
-            create_app(kb),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=SECONDS_TO_FINISH,
-        )
         address = address_of(listener)
-        _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
+        _Server(server_config(kb), lambda: on_ready and on_ready(address)).run(sockets=[listener])
+
+
+def server_config(kb: KnowledgeBase) -> uvicorn.Config:
+    """How the server that runs the application over ``kb`` is set up."""
+    return uvicorn.Config(
+        create_app(kb),
+        http=within(kb.settings.serve.header_seconds),
+        ws="none",
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+    )
 
 
 class _Server(uvicorn.Server):
