@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
+from wellread.ingest.parsing.confinement import close_network
 from wellread.ingest.parsing.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
@@ -49,6 +50,7 @@ def receive(stream: IO[bytes]) -> tuple[Any, bytes] | None:
 def main() -> None:
     """Answer until standard input ends."""
     limit_memory(int(sys.argv[1]))
+    close_network()
     # What a parser prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
 
 from wellread.codec import from_plain, to_plain
+from wellread.ingest.parsing.confinement import started_with
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
 from wellread.ingest.parsing.worker import receive, send
 
@@ -73,14 +74,12 @@ class _Worker:
     def __init__(self, memory: int) -> None:
         self.memory = memory
         self._overdue = False
-        # One thread per process: the pool decides how much runs at a time.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(  # noqa: S603 our own module, no shell
             [sys.executable, "-m", "wellread.ingest.parsing.worker", str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=started_with(),
         )
 
     @property
