@@ -35,6 +35,7 @@ from wellread.serve.server.app import MCP_PATH, ROUTERS, create_app
 from wellread.serve.web.ingest_runs import Asked, IngestRuns
 from wellread.testing.embedding import ReadableEmbedder
 
+AGAIN = 100  # requests after which something is asked anew
 SECONDS = 30.0  # for one request; what streams longer is hung up on
 EDGES = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "9999-12-31", "2025-13-45")
 TEXTS = (
@@ -150,8 +151,9 @@ async def measured(kb: KnowledgeBase, requests: int, seed: int) -> dict[str, Any
     faults: list[dict[str, Any]] = []
     hung, slowest = 0, 0.0
     async with app.router.lifespan_context(app):
-        known = await ids(app)
         for place in range(requests):
+            if place % AGAIN == 0:  # some are removed on the way
+                known = await ids(app)
             target = targets[place % len(targets)]
             request = spoilt(target, chance, known)
             begun = time.perf_counter()
@@ -179,7 +181,9 @@ def targets_of(app: FastAPI) -> Iterator[Target]:
     for path, methods in described["paths"].items():
         for method, route in methods.items():
             content = route.get("requestBody", {}).get("content", {})
-            schema = next((one["schema"] for one in content.values() if "schema" in one), {})
+            schema: Mapping[str, Any] = next(
+                (one["schema"] for one in content.values() if "schema" in one), {}
+            )
             names = tuple(
                 one["name"] for one in route.get("parameters", ()) if one["in"] == "query"
             )
@@ -194,7 +198,7 @@ def targets_of(app: FastAPI) -> Iterator[Target]:
                 waiting.append(inner)
             elif isinstance(route, APIRoute):
                 path = route.path.replace(":path}", "}")
-                for method in sorted(route.methods):
+                for method in sorted(route.methods or ()):
                     if (method, path) not in shown:
                         names = tuple(one.alias for one in route.dependant.query_params)
                         yield Target(method=method, path=path, parameters=names)

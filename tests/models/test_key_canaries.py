@@ -76,6 +76,7 @@ async def test_a_language_model(
             model=model, base_url=server.url, api_key_env=variable, retries=0
         )
         opened = open_model(settings, {variable: CANARY})
+        assert opened is not None
         with pytest.raises(ModelError) as caught:
             await collect(opened, Prompt(system="s", user="u"))
     assert not holds_canary(f"{caught.value!s} {caplog.text}")
@@ -151,6 +152,7 @@ async def test_the_program_claude(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     environ = {"ANTHROPIC_API_KEY": CANARY, "PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     settings = GenerationSettings(model="claude-cli", command=str(program.path), retries=0)
     opened = open_model(settings, environ)
+    assert opened is not None
     with pytest.raises(ModelError) as caught:
         await collect(opened, Prompt(system="s", user="u"))
     assert not holds_canary(f"{caught.value!s} {caplog.text}")

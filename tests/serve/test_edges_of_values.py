@@ -59,7 +59,7 @@ async def test_the_last_event_may_be_any(client: httpx.AsyncClient, number: str)
     planned = await client.post("/api/research", json={"question": "Ferry?", "planOnly": True})
     run = planned.json()["id"]
     await client.post(f"/api/research/{run}/cancel")
-    headers = {"last-event-id": number.encode()}
+    headers = {b"last-event-id": number.encode()}
     assert (await client.get(f"/api/research/{run}/events", headers=headers)).status_code == 200
     asked = await client.get("/", params={"q": "ferry"})
     events = asked.headers["location"].partition("?")[0] + "/events"

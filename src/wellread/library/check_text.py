@@ -18,13 +18,13 @@ from wellread.ask.retrieve.search import search
 from wellread.ask.verify.check_claims import against
 from wellread.ask.verify.check_steps import plain
 from wellread.ask.write.parse_draft import parse_draft
-from wellread.cancellation import stop_if_cancelled
 from wellread.errors import RequestError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.models.reader import Checking, Reader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
+from wellread.threads.cancellation import stop_if_cancelled
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"

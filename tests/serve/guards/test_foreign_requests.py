@@ -39,7 +39,7 @@ def routes() -> Iterator[tuple[str, str]]:
             if inner is not None:
                 waiting.append(inner)
             elif isinstance(route, APIRoute):
-                for method in sorted(route.methods):
+                for method in sorted(route.methods or ()):
                     yield method, re.sub(r"[{}]|:path", "", route.path)
     yield from (("POST", MCP_PATH), ("GET", MCP_PATH), ("DELETE", MCP_PATH))
     yield from (("GET", "/static/wellread.css"), ("GET", "/openapi.json"))
@@ -84,8 +84,9 @@ async def test_nor_asks_a_question_by_it(client: httpx.AsyncClient) -> None:
 
 
 async def test_our_own_pages_and_programs_are_served(client: httpx.AsyncClient) -> None:
-    own = ({}, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"})
-    for headers in (*own, {"origin": "http://127.0.0.1"}):
+    own: list[dict[str, str]] = [{}, {"origin": "http://127.0.0.1"}]
+    own += [{"sec-fetch-site": site} for site in ("same-origin", "none")]
+    for headers in own:
         response = await client.get("/api/search", params={"query": "ferry"}, headers=headers)
         assert response.status_code == 200
         changed = await client.post("/api/answers/none/verify", headers=headers)

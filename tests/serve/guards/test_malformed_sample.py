@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.malformed import measured, targets_of
+
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import create_app
 

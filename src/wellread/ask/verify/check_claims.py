@@ -16,10 +16,10 @@ from wellread.answers import Checked, Claim, Evidence, Verdict, VerdictName
 from wellread.ask.retrieve.reported_speech import Report, parts_of, reports, whole
 from wellread.ask.understand.planted_orders import without_orders
 from wellread.ask.verify.check_steps import plain, quotation, settle
-from wellread.cancellation import stop_if_cancelled
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.text.parsed import parse
+from wellread.threads.cancellation import stop_if_cancelled
 
 logger = logging.getLogger(__name__)
 
