@@ -64,3 +64,21 @@ async def test_the_last_event_may_be_any(client: httpx.AsyncClient, number: str)
     asked = await client.get("/", params={"q": "ferry"})
     events = asked.headers["location"].partition("?")[0] + "/events"
     assert (await client.get(events, headers=headers)).status_code == 200
+
+
+@pytest.mark.parametrize("number", [*FAR, -(2**63) - 1])
+async def test_numbers_in_bodies_may_be_any(client: httpx.AsyncClient, number: int) -> None:
+    response = await client.post("/api/notices/seen", json={"ids": [number]})
+    assert_problem(response, 400, "bad_request")
+    response = await client.post("/notices/seen", data={"notice": str(number)})
+    assert_problem(response, 400, "bad_request")
+    given = (await client.post("/api/ask", json={"question": "When was the ferry bought?"})).json()
+    document = given["citations"][0]["documentId"]
+    for said in (
+        {"citations": [{"documentId": document, "start": 0, "end": number}]},
+        {"citations": [{"documentId": document, "start": number, "end": number}]},
+        {"sentences": [{"sentence": number, "score": 1}]},
+        {"score": number},
+    ):
+        response = await client.put(f"/api/answers/{given['id']}/feedback", json=said)
+        assert_problem(response, 400, "bad_request")

@@ -27,6 +27,8 @@ MOST_RESULTS = 200
 DEEPEST = 1_000  # results of a search that may be left out in front
 FAR = 1_000_000_000
 MOST_SIMILAR = 50
+RowNumber = Annotated[int, Field(ge=0, lt=2**63)]
+"""The number of a row: no database has one beyond."""
 
 REFUSED: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "A parameter is unknown, missing or out of range"},
