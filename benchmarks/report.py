@@ -28,6 +28,7 @@ from benchmarks import (
     large,
     latency,
     locators,
+    malformed,
     mentions,
     minutes,
     optech,
@@ -351,6 +352,17 @@ Mutated real files of every kind, in parser processes under the limits of a real
 
 """
 
+MALFORMED = """\
+## Malformed requests
+
+Requests to every route of the OpenAPI table, of the pages and of MCP, in-process, each drawn from
+what the route declares and then spoilt: other types, values at the edge, broken JSON, text that is
+none, other methods and kinds of body. A status of 500 or more, an error of another shape than
+`{error, detail, hint}` (a page for browsers), and a response without the security headers are
+faults.
+
+"""
+
 LARGE = """\
 ## A large folder
 
@@ -430,6 +442,8 @@ def page() -> str:
                 _one("kills", kills.table),
                 FUZZ,
                 _one("fuzz", fuzz.table),
+                MALFORMED,
+                _one("malformed", malformed.table),
                 LARGE,
                 _one("large", large.table),
             ]

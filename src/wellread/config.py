@@ -185,6 +185,14 @@ class ServeSettings(Section):
     research_seconds: float = setting(
         300.0, "the same for POST /api/query/deep; research stops by itself then", gt=0
     )
+    body_seconds: float = setting(
+        30.0, "seconds in which a request's body must begin; then at 64,000 bytes a second", gt=0
+    )
+    header_seconds: float = setting(
+        10.0, "seconds in which the line and the headers of a request must come", gt=0
+    )
+    asks_at_once: int = setting(8, "questions that are answered at once; 32 more wait", gt=0)
+    checks_at_once: int = setting(2, "texts that are checked at once; 32 more wait", gt=0)
     openwebui_events: bool = setting(
         False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
     )

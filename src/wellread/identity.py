@@ -1,4 +1,4 @@
-"""Repeatable identities: tagged hashes of what makes the thing itself.
+"""Identities. Most are tagged hashes of what makes the thing itself, and so can be made again.
 
 The tag (``doc``, ``ver``, ``psg`` ...) goes into the hash and in front of the result, so that two
 kinds of thing never share an id. The same input gives the same id on every machine and every run.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
@@ -30,6 +31,11 @@ def tagged_hash(tag: str, *parts: str | int) -> str:
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return f"{tag}_{digest.hexdigest()}"
+
+
+def random_id(tag: str) -> str:
+    """An id of the same form that nobody can guess: of what was asked and of what was run."""
+    return f"{tag}_{secrets.token_hex(DIGEST_BYTES)}"
 
 
 def document_id(collection: str, uri: str) -> str:

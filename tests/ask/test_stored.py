@@ -12,7 +12,7 @@ from wellread.ask.answer import answer, final
 from wellread.errors import UnknownNameError
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.library.recheck import Rechecked, stored_answer, verify_again
+from wellread.library.recheck import Rechecked, named_answer, stored_answer, verify_again
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.llm import ScriptedModel
 
@@ -190,7 +190,7 @@ async def test_the_title_in_a_marker_goes_with_its_source(tmp_path: Path, materi
 async def test_only_the_owner_has_the_answer(kb: KnowledgeBase) -> None:
     given = await ask(kb, PRICE, owner="ann")
     assert verify_again(kb, given.id, "ann").answer == given
-    assert stored_answer(kb, "last", "ann")[1] == given
+    assert named_answer(kb, "last", "ann")[1] == given
     for known, owner in ((given.id, ""), (given.id, "bob"), ("ans_none", "ann"), ("last", "bob")):
         with pytest.raises(UnknownNameError, match="there is no answer"):
             verify_again(kb, known, owner)

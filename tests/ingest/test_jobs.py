@@ -178,8 +178,8 @@ def test_a_job_that_runs_is_not_taken_for_dead(kb: KnowledgeBase, folder: Path) 
 def test_a_job_is_found_by_how_its_id_begins(kb: KnowledgeBase, folder: Path) -> None:
     jobs = [add(kb, [str(folder)], collection=name).job_id for name in ("a", "b")]
     for job_id in jobs:
-        found = kb.catalogue.jobs.get(job_id[:-4])
+        found = kb.catalogue.jobs.beginning(job_id[:-4])
         assert found is not None
         assert found.id == job_id
-    assert kb.catalogue.jobs.get("job_") is None  # more than one
-    assert kb.catalogue.jobs.get("nothing") is None
+    assert kb.catalogue.jobs.beginning("job_") is None  # more than one
+    assert kb.catalogue.jobs.beginning("nothing") is None

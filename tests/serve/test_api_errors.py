@@ -66,6 +66,7 @@ async def test_an_unexpected_error_tells_nothing_of_the_inside(
     response = await client.get("/healthz")
     assert_problem(response, 500, "internal")
     assert "secret" not in response.text
+    assert response.headers["content-security-policy"].startswith(POLICY)
 
 
 async def test_a_store_that_fails_is_unavailable(

@@ -36,7 +36,7 @@ def test_runs_are_listed_with_their_sources(client: TestClient) -> None:
     assert body["waiting"] == 0
     (job,) = body["jobs"]
     assert (job["action"], job["state"], job["total"], job["vectors"]) == ("add", "done", 3, 2)
-    detail = client.get(f"/api/jobs/{job['id'][:12]}").json()
+    detail = client.get(f"/api/jobs/{job['id']}").json()
     assert detail["counts"] == {"added": 2, "failed": 1}
     assert len(detail["sources"]) == 3
     failed = client.get(f"/api/jobs/{job['id']}", params={"status": "failed"}).json()["sources"]

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from wellread.ingest.pipeline.job_log import Report
 from wellread.serve.cli import app, material_cli
 from wellread.serve.features import home_reports as tables
+from wellread.store.catalogue.run_logs import Jobs
 
 
 def run(runner: CliRunner, *words: str | Path, given: str = "") -> tuple[int, str, str]:
@@ -56,6 +57,16 @@ def test_jobs_are_listed_shown_and_resumed(runner: CliRunner, material: Path) ->
     code, out, _ = run(runner, "jobs", "resume", job["id"], "--json")
     assert code == 0
     assert json.loads(out)["counts"]["unchanged"] == 3
+
+
+@pytest.mark.parametrize("command", ["add", "sync"])
+def test_a_run_that_was_cancelled_is_no_success(
+    runner: CliRunner, material: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(Jobs, "progress", lambda *_, **__: True)  # asked to stop, from elsewhere
+    code, out, _ = run(runner, command, material)
+    assert code == 1
+    assert "Stopped before it was done" in out
 
 
 def test_the_ids_that_are_listed_name_their_jobs(runner: CliRunner, material: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import partial
 from itertools import chain
 
@@ -67,7 +67,7 @@ from wellread.ask.verify.corrected import CORRECTION, corrected
 from wellread.ask.verify.verified_draft import Verified, verified_draft, worth_writing
 from wellread.ask.write.drafting import Writers, Written, begun, write
 from wellread.errors import RequestError, WellreadError
-from wellread.identity import tagged_hash
+from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.questions import Analysis
 
@@ -251,9 +251,9 @@ def _deliver(
 def _assemble(
     analysis: Analysis, turn: Opened, found: Found, reply: Reply, steps: list[Step]
 ) -> Answer:
-    question, written, asked_at = turn.question, reply.written, datetime.now(UTC).isoformat()
+    question, written = turn.question, reply.written
     return Answer(
-        id=tagged_hash("ans", question.session_id, question.text, asked_at),
+        id=random_id("ans"),
         question=" ".join(turn.asked.split()),
         standalone=question.text if question.text != turn.asked else "",
         type=analysis.type,

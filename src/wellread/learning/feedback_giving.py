@@ -90,7 +90,7 @@ def feedback_of(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback | No
 
 
 def known_feedback(kb: KnowledgeBase, answer_id: str, author: str) -> Feedback:
-    """What ``author`` said of an answer, by its id or the beginning of it.
+    """What ``author`` said of the answer of that id.
 
     Raises:
         UnknownNameError: there is no such answer, or no feedback on it.

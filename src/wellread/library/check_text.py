@@ -24,6 +24,7 @@ from wellread.kb import KnowledgeBase
 from wellread.models.reader import Checking, Reader
 from wellread.text.parsed import parse
 from wellread.text.sentences import sentence_spans
+from wellread.threads.cancellation import stop_if_cancelled
 from wellread.types import DocumentFacts, Filters, Hit, Locator, Mark, Passage, Span
 
 _YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
@@ -152,6 +153,7 @@ def check(kb: KnowledgeBase, text: str, *, filters: Filters | None = None) -> Ch
     known: dict[str, Evidence] = {}
     candidates = []
     for sentence in sentences:
+        stop_if_cancelled()
         looked = filters or Filters()
         hits = search(kb, sentence.text, looked, limit=LOOKED) if sentence.claims else []
         candidates.append([_known(known, piece) for piece in pack(kb, hits)])

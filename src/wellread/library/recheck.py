@@ -81,20 +81,34 @@ class Rechecked:
     notes: tuple[str, ...] = ()
 
 
+NEWEST = "last"
+
+
 def stored_answer(kb: KnowledgeBase, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer]:
-    """The owner's answer and the facts about it; "last" is the newest one.
+    """The owner's answer of that id and the facts about it.
 
     Raises:
         UnknownNameError: the owner has no such answer.
     """
-    known = answer_id
-    if answer_id == "last":
+    return _there(kb.catalogue.sessions.answer(answer_id, owner), answer_id)
+
+
+def named_answer(kb: KnowledgeBase, given: str, owner: str) -> tuple[StoredAnswer, Answer]:
+    """The owner's answer whose id begins so, as lists show it; "last" is the newest one.
+
+    Raises:
+        UnknownNameError: the owner has no such answer, or more than one.
+    """
+    known = given
+    if given == NEWEST:
         known = next((one.id for one in kb.catalogue.sessions.answers(owner, limit=1)), "")
-    found = kb.catalogue.sessions.answer(known, owner) if known else None
+    found = kb.catalogue.sessions.answer_beginning(known, owner) if known else None
+    return _there(found, given)
+
+
+def _there(found: tuple[StoredAnswer, Answer] | None, given: str) -> tuple[StoredAnswer, Answer]:
     if found is None:
-        raise UnknownNameError(
-            f"there is no answer {answer_id!r}", hint="see 'wellread answers list'"
-        )
+        raise UnknownNameError(f"there is no answer {given!r}", hint="see 'wellread answers list'")
     return found
 
 

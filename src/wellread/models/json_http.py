@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from wellread.errors import ModelError, ModelTimeoutError, SettingsError
+from wellread.models.key_redaction import without_keys
 from wellread.models.retrying import pause_after
 
 RETRIES = 4
@@ -80,9 +81,10 @@ class Poster:
             SettingsError: the URL is not an http(s) URL, or the key cannot be sent.
         """
         parts = urlsplit(target.url)
+        self._keys = [target.api_key, parts.password or ""]
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(
-                f"{target.address} is not an http URL: {target.url!r}",
+                f"{target.address} is not an http URL: {self._clean(target.url)!r}",
                 hint="for example http://localhost:11434/v1",
             )
         if not target.api_key.isascii():
@@ -127,7 +129,12 @@ class Poster:
 
     def unusable(self, reason: object, hint: str) -> ModelError:
         """The error of a reply that is not what was asked for."""
-        return ModelError(f"{self.where}: the reply cannot be used: {reason}", hint=hint)
+        what = self._clean(str(reason))[:MESSAGE_CHARACTERS]
+        return ModelError(f"{self.where}: the reply cannot be used: {what}", hint=hint)
+
+    def _clean(self, told: str) -> str:
+        """What a server told, without the key, should it have sent that back."""
+        return without_keys(told, self._keys)
 
     def _try(self, body: Mapping[str, object]) -> object:
         target = self._target
@@ -143,7 +150,7 @@ class Poster:
             ) from error
         except httpx.HTTPError as error:
             raise ModelError(
-                f"{self.where}: {type(error).__name__}: {error}",
+                f"{self.where}: {type(error).__name__}: {self._clean(str(error))}",
                 hint=f"check {target.address}, and that the server is running",
                 retryable=isinstance(error, httpx.TransportError),
             ) from error
@@ -157,7 +164,7 @@ class Poster:
             return decoded
         status = response.status_code
         refused = ModelError(
-            f"{self.where}: HTTP {status}: {_message(content) or response.reason_phrase}",
+            f"{self.where}: HTTP {status}: {self._told(content, response.reason_phrase)}",
             hint=self._hint(status),
             retryable=status in RETRYABLE or status >= 500,
         )
@@ -177,6 +184,10 @@ class Poster:
             if time.monotonic() > deadline:
                 raise httpx.ReadTimeout("the reply came too slowly", request=response.request)
         return b"".join(pieces)
+
+    def _told(self, content: bytes, otherwise: str) -> str:
+        """One short line of an error's body; cut after the key is out, so that no half is left."""
+        return self._clean(_message(content) or otherwise)[:MESSAGE_CHARACTERS]
 
     def _hint(self, status: int) -> str:
         section = self._target.section
@@ -234,7 +245,7 @@ def _message(content: bytes) -> str:
     if isinstance(reply, dict):
         inner = reply.get("error", reply)
         message = inner.get("message", inner) if isinstance(inner, dict) else inner
-    return " ".join(str(message).split())[:MESSAGE_CHARACTERS]
+    return " ".join(str(message).split())
 
 
 def _retry_after(response: httpx.Response) -> float:

@@ -80,8 +80,9 @@ def problem_of_status(status: int, detail: str, hint: str = "", param: str = "")
 OPENAI_PATH = "/v1/"
 _OPENAI_TYPES = {
     HTTPStatus.FORBIDDEN: "permission_error",
-    HTTPStatus.TOO_MANY_REQUESTS: "insufficient_quota",
+    HTTPStatus.TOO_MANY_REQUESTS: "rate_limit_error",
 }
+SPENT = "insufficient_quota"
 
 
 def body_at(path: str, problem: Problem) -> Mapping[str, object]:
@@ -92,10 +93,11 @@ def body_at(path: str, problem: Problem) -> Mapping[str, object]:
 def openai_error(problem: Problem) -> dict[str, dict[str, str | None]]:
     """The JSON body that programs for OpenAI read: ``{error: {message, type, param, code}}``."""
     fault = "server_error" if problem.status >= 500 else "invalid_request_error"
+    kind = _OPENAI_TYPES.get(HTTPStatus(problem.status), fault)
     return {
         "error": {
             "message": " ".join(filter(None, (problem.detail, problem.hint))),
-            "type": _OPENAI_TYPES.get(HTTPStatus(problem.status), fault),
+            "type": SPENT if problem.error == "budget" else kind,
             "param": problem.param or None,
             "code": problem.error,
         }

@@ -76,6 +76,7 @@ def _bounds(text: str) -> tuple[datetime, datetime]:
         if partial is None:
             moment = datetime.fromisoformat(text)
             aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            aware.astimezone(UTC)  # what its offset takes out of time would fail in every reader
             return aware, aware
         year, month, day = (int(part) if part else None for part in partial.groups())
         start = datetime(year or 0, month or 1, day or 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.server.app import address_of, create_app, listen
+from wellread.serve.server.app import address_of, listen, server_config
 
 COST = "How much was the ferry Osprey bought for?"
 ROOF = "When will the boathouse roof be repaired?"
@@ -73,10 +73,7 @@ class _Told(uvicorn.Server):
 def listening(kb: KnowledgeBase) -> Iterator[str]:
     """The address of a server over ``kb``, which runs in a thread while the block lasts."""
     with listen("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(
-            create_app(kb), log_config=None, access_log=False, timeout_graceful_shutdown=5
-        )
-        server = _Told(config)
+        server = _Told(server_config(kb))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         server.ready.wait()

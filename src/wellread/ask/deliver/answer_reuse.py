@@ -18,7 +18,7 @@ from wellread.answers import Answer, Question
 from wellread.ask.understand.followups.conversation import Opened
 from wellread.codec import to_plain
 from wellread.config import Settings
-from wellread.identity import tagged_hash
+from wellread.identity import random_id, tagged_hash
 from wellread.kb import KnowledgeBase
 
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
@@ -106,7 +106,7 @@ def _as_answer_to(turn: Opened, known: Answer) -> Answer:
     question = turn.question
     return replace(
         known,
-        id=tagged_hash("ans", question.text, datetime.now(UTC).isoformat(), question.session_id),
+        id=random_id("ans"),
         question=" ".join(turn.asked.split()),
         standalone=question.text if question.text != turn.asked else "",
         owner=question.owner,

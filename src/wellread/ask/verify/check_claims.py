@@ -19,6 +19,7 @@ from wellread.ask.verify.check_steps import plain, quotation, settle
 from wellread.errors import ModelError
 from wellread.models.reader import Case, Checking, Entailment, Reader, excerpts, undecided
 from wellread.text.parsed import parse
+from wellread.threads.cancellation import stop_if_cancelled
 
 logger = logging.getLogger(__name__)
 
@@ -94,10 +95,10 @@ def against(
     Raises:
         ModelError: the embedder could not be run or reached.
     """
-    settled = [
-        _Checker(evidence=tuple(pieces), lexical=lexical).best(claim)
-        for claim, pieces in zip(claims, candidates, strict=True)
-    ]
+    settled = []
+    for claim, pieces in zip(claims, candidates, strict=True):
+        stop_if_cancelled()
+        settled.append(_Checker(evidence=tuple(pieces), lexical=lexical).best(claim))
     return ruled(settled, reader, most)
 
 

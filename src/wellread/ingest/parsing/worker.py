@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.parsing.allowances import allowance
+from wellread.ingest.parsing.confinement import close_network
 from wellread.ingest.parsing.parse import ParseRequest, parse
 
 if sys.platform != "win32":  # Windows has no such limits; time and size are limited there as well
@@ -54,6 +55,7 @@ def main() -> None:
     """Answer until standard input ends."""
     most = int(sys.argv[1])
     limit_memory(most)
+    close_network()
     # What a parser prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

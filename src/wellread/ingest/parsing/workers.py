@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from wellread.codec import from_plain, to_plain
 from wellread.ingest.parsing.allowances import SharedMemory
+from wellread.ingest.parsing.confinement import started_with
 from wellread.ingest.parsing.parse import Parsed, ParseRequest
 from wellread.ingest.parsing.worker import receive, send
 
@@ -78,14 +79,12 @@ class _Worker:
         self.memory = memory
         self._allowed = memory
         self._overdue = False
-        # One thread per process: the pool decides how much runs at a time.
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(  # noqa: S603 our own module, no shell
             [sys.executable, "-m", "wellread.ingest.parsing.worker", str(memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env=started_with(),
         )
 
     @property

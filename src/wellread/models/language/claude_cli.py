@@ -35,13 +35,13 @@ import anyio
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
 from wellread.models.base import ModelUsage, Piece, Prompt, TextDelta
+from wellread.models.key_redaction import secrets_in, without_keys
 from wellread.models.language.endpoint import CLAUDE_CLI
 from wellread.models.language.reasoning_tags import ThoughtFilter
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
 # Linux takes 128 KiB in one argument, Windows 32 KiB in all of them; more goes by standard input.
 LONGEST_ARGUMENT = 24_000 if sys.platform == "win32" else 120_000
 # Windows reads the arguments of these once more, in a way that no quoting survives.
@@ -249,18 +249,18 @@ class ClaudeCommand:
             if reaping.cancelled_caught:
                 logger.warning("%s left its output open after it was killed", self._program)
         if status:
-            raise _ProgramError(status, complaint)
+            raise _ProgramError(status, without_keys(complaint, secrets_in(self._environ)))
 
     def _failed(self, error: _ProgramError, said: str) -> ModelError:
         """The program's failure; some are told on its standard output only."""
-        said = " ".join((CONTROL.sub("", error.complaint).strip() or said).split())
-        if len(said) > LONGEST_REASON:
-            said = said[: LONGEST_REASON - 1] + "…"
-        hint = ""
+        told = CONTROL.sub("", error.complaint).strip() or said
+        said = " ".join(without_keys(told, secrets_in(self._environ)).split())
+        said = said if len(said) <= LONGEST_REASON else said[: LONGEST_REASON - 1] + "…"
+        hint, command = "", self._settings.command
         if LOCKED_OUT.search(said):
-            hint = f"run {self._settings.command} once by hand and log in"
+            hint = f"run {command} once by hand and log in"
         elif "unknown option" in said:
-            hint = f"{self._settings.command} is too old; update it"
+            hint = f"{command} is too old; update it"
         return ModelError(
             f"{self.identity} ended with status {error.status}: {said or 'it gave no reason'}",
             hint=hint,

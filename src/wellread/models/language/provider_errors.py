@@ -21,6 +21,7 @@ from pydantic_ai.exceptions import (
 
 from wellread.ask_settings import GenerationSettings
 from wellread.errors import ModelError, ModelTimeoutError
+from wellread.models.key_redaction import without_keys
 from wellread.models.language.endpoint import OPENAI, PLACEHOLDER_KEY, Endpoint
 
 LONGEST_REASON = 300
@@ -147,8 +148,8 @@ class Failures:
 
     def _clean(self, reason: str) -> str:
         """One short line without the key, should the server have sent it back."""
-        key = self._endpoint.key
-        line = " ".join((reason if key == PLACEHOLDER_KEY else reason.replace(key, "***")).split())
+        keys = [key for key in (self._endpoint.key,) if key != PLACEHOLDER_KEY]
+        line = " ".join(without_keys(reason, keys).split())
         return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from wellread.learning.gaps.asking_again import ask_again
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import FAR, Kb, StrictModel
 from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.features.learning.gap_bodies import (
     EntrySuggestionBody,
@@ -47,7 +47,7 @@ class GapsQuery(StrictModel):
 
     status: GapStatus | None = None
     limit: int = Field(default=50, ge=1, le=500)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
 
 
 class SuggestionQuery(StrictModel):

@@ -6,7 +6,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, HTTPException, Query
+from anyio import to_thread
+from fastapi import APIRouter, HTTPException, Query, Request
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery
@@ -18,6 +19,7 @@ from wellread.library.searches import around
 from wellread.library.timelines import Window, timeline
 from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import (
+    FAR,
     REFUSED,
     ContextQuery,
     DateRangeQuery,
@@ -52,7 +54,6 @@ from wellread.serve.features.job_views import (
     JobDetailBody,
     JobsBody,
     UsageReportBody,
-    job_named,
     usage_body,
 )
 from wellread.serve.features.passage_views import (
@@ -102,7 +103,7 @@ def job(
     job_id: str,
     status: ItemStatus | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=FAR)] = 0,
 ) -> JobDetailBody:
     """One run with its sources, in the order in which they were done."""
     end_dead_jobs(kb)
@@ -127,8 +128,13 @@ def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> Usage
 
 
 @router.get("/healthz", response_model=HealthBody)
-def healthz(kb: Kb) -> HealthBody:
+async def healthz(kb: Kb, request: Request) -> HealthBody:
     """Whether the server answers, and what it answers from."""
+    room = request.app.state.room_for_health
+    return await to_thread.run_sync(_health, kb, limiter=room)
+
+
+def _health(kb: KnowledgeBase) -> HealthBody:
     stats = kb.catalogue.stats()
     return HealthBody(
         status="ok",
@@ -139,7 +145,7 @@ def healthz(kb: Kb) -> HealthBody:
 
 
 def _job(kb: KnowledgeBase, job_id: str) -> Job:
-    found = job_named(kb, job_id)
+    found = kb.catalogue.jobs.get(job_id)
     if found is None:
         raise HTTPException(404, f"there is no job {job_id}")
     return found

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.serve.api.queries import REFUSED, Kb, RowNumber, StrictModel
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.notice_bodies import NoticesBody, notices_body
 from wellread.serve.features.learning.preference_views import (
@@ -46,7 +46,7 @@ class NoticesQuery(StrictModel):
 class SeenRequest(StrictModel):
     """Which notices were seen."""
 
-    ids: list[int] = Field(max_length=1_000)
+    ids: list[RowNumber] = Field(max_length=1_000)
 
 
 @router.get("/api/notices", response_model=NoticesBody)

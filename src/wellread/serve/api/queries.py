@@ -27,6 +27,8 @@ MOST_RESULTS = 200
 DEEPEST = 1_000  # results of a search that may be left out in front
 FAR = 1_000_000_000
 MOST_SIMILAR = 50
+RowNumber = Annotated[int, Field(ge=0, lt=2**63)]
+"""The number of a row: no database has one beyond."""
 
 REFUSED: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "A parameter is unknown, missing or out of range"},
@@ -219,6 +221,13 @@ class SimilarQuery(ScopeQuery):
     language: str = ""
     threshold: float | None = Field(default=None, ge=-1, le=1)
     limit: int | None = Field(default=None, ge=1, le=MOST_SIMILAR)
+
+
+def event_after(last_event_id: str) -> int | None:
+    """The number in the header ``Last-Event-ID``; None when it holds none of an event."""
+    given = last_event_id.strip()
+    is_one = given.isascii() and given.isdecimal() and len(given) < len(str(FAR))
+    return int(given) if is_one else None
 
 
 def _given(values: list[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from wellread.reports import Limits, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.api.ask_api import AskRequest, TimeWindow, question_of
 from wellread.serve.api.middleware import ProblemError, may_ask
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import FAR, Kb, StrictModel, event_after
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body, ErrorBody
@@ -137,7 +137,7 @@ class ListedQuery(StrictModel):
 class EventsQuery(StrictModel):
     """From where on; the header ``Last-Event-ID`` goes before."""
 
-    after: int = Field(default=0, ge=0, description="only events with a higher number")
+    after: int = Field(default=0, ge=0, le=FAR, description="only events with a higher number")
 
 
 @router.post(
@@ -218,8 +218,8 @@ async def events(
     They are read from what is kept, so that every reader gets the same ones, at any time.
     """
     await in_thread(_run, kb, run_id)
-    after = int(last_event_id) if last_event_id.isdecimal() else asked.after
-    return EventSourceResponse(_stream(kb, run_id, after))
+    after = event_after(last_event_id)
+    return EventSourceResponse(_stream(kb, run_id, asked.after if after is None else after))
 
 
 @router.post("/api/research/{run_id}/cancel", response_model=RunBody, responses=CONFLICT)

@@ -7,13 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StringConstraints
 
+from wellread.answers import Answer
 from wellread.ask_settings import Style
 from wellread.errors import UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
-from wellread.library.recheck import stored_answer, verify_again
-from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.library.recheck import NEWEST, named_answer, stored_answer, verify_again
+from wellread.serve.api.queries import FAR, REFUSED, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
     OWNER,
@@ -29,6 +30,7 @@ from wellread.serve.features.asking.stored_answers import (
     whole_body,
 )
 from wellread.store.catalogue.asking.past_answers import SessionFacts
+from wellread.store.schema.catalogue_values import StoredAnswer
 
 MOST_LISTED = 1_000
 
@@ -39,7 +41,7 @@ class PageQuery(StrictModel):
     """Which part of a list."""
 
     limit: int = Field(default=50, ge=1, le=MOST_LISTED)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
 
 
 class SessionsQuery(PageQuery):
@@ -81,7 +83,7 @@ def answers(kb: Kb, asked: Annotated[PageQuery, Query()]) -> StoredAnswersBody:
 @router.get("/api/answers/{answer_id}", response_model=WholeAnswerBody)
 def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
     """An answer as it is kept; ``last`` is the newest."""
-    return whole_body(*stored_answer(kb, answer_id, OWNER))
+    return whole_body(*_read(kb, answer_id))
 
 
 @router.post("/api/answers/{answer_id}/verify", response_model=RecheckBody)
@@ -93,7 +95,7 @@ def verify(kb: Kb, answer_id: str) -> RecheckBody:
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
 def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Response:
     """An answer as Markdown or HTML, or its sources as CSL-JSON, BibTeX or RIS."""
-    stored, whole = stored_answer(kb, answer_id, OWNER)
+    stored, whole = _read(kb, answer_id)
     wanted = Export(form=asked.format, style=asked.style, verdicts=asked.verdicts)
     name = f"{stored.id}.{ENDINGS[asked.format]}"
     return Response(
@@ -130,6 +132,12 @@ def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
     return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, OWNER) or 0)
+
+
+def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
+    """What is read may be the newest; what is changed needs its id."""
+    find = named_answer if answer_id == NEWEST else stored_answer
+    return find(kb, answer_id, OWNER)
 
 
 def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:

@@ -14,7 +14,7 @@ from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import Export, Format, exported
-from wellread.library.recheck import stored_answer, verify_again
+from wellread.library.recheck import named_answer, verify_again
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
@@ -71,7 +71,7 @@ def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """Show an answer as it was given."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        stored, answer = stored_answer(kb, answer_id, OWNER)
+        stored, answer = named_answer(kb, answer_id, OWNER)
         shown = as_rendered(answer, kb.settings.citations)
     if terminal.json:
         terminal.write_json(whole_body(stored, answer))
@@ -98,7 +98,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = verify_again(kb, answer_id, OWNER)
+        found = verify_again(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER)
     terminal.show(recheck_body(found), print_recheck)
     if found.stale:
         raise typer.Exit(1)
@@ -123,7 +123,7 @@ def export_answer(
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
-        text = exported(kb, *stored_answer(kb, answer_id, OWNER), wanted)
+        text = exported(kb, *named_answer(kb, answer_id, OWNER), wanted)
     if output is not None:
         output.write_text(text, encoding="utf-8", newline="")  # RIS has line ends of its own
     if terminal.json:
@@ -222,7 +222,7 @@ def open_citation(
 
 def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
     known = wanted or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
-    found = kb.catalogue.sessions.answer(known, OWNER) if known else None
+    found = kb.catalogue.sessions.answer_beginning(known, OWNER) if known else None
     if found is None:
         raise RequestError(
             f"there is no answer {wanted}" if wanted else "there is no answer yet",

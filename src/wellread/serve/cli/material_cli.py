@@ -68,7 +68,8 @@ def add(
 ) -> None:
     """Read files, folders and web addresses into a collection. What is unchanged is skipped.
 
-    Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to add.
+    Exit status: 0 when all went well, 1 when a source failed or the run was cancelled, 2 when there
+    was nothing to add.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
@@ -93,6 +94,8 @@ def add(
 def end_with(terminal: Terminal, report: Report, collection: str) -> None:
     """Show what a run did, and end with its status."""
     terminal.show(reports.report_body(report, collection), reports.print_report)
+    if report.cancelled:
+        raise typer.Exit(1)
     if not report.rows:
         raise typer.Exit(NOTHING_TO_ADD)
     if report.counts()["failed"]:
@@ -139,7 +142,8 @@ def sync(
 ) -> None:
     """Like add, and remove what is gone from the source.
 
-    Exit status: 0 when all went well, 1 when a source failed, 2 when there was nothing to do.
+    Exit status: 0 when all went well, 1 when a source failed or the run was cancelled, 2 when there
+    was nothing to do.
     """
     terminal = terminal_of(context)
     with terminal.open() as kb, shown(terminal) as on_progress:

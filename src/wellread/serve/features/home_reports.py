@@ -75,7 +75,7 @@ def print_report(console: Console, report: ReportBody) -> None:
     """How many sources were added, updated, unchanged, skipped, failed, and why those last two."""
     for note in report.notes:
         console.print(Text(harmless_line(note), style="yellow"), soft_wrap=True)
-    if not report.sources:
+    if not report.sources and not report.cancelled:
         console.print(Text("Nothing to add: no file was found there.", style="yellow"))
         return
     rows = (

@@ -69,7 +69,8 @@ class JobDetailBody(JobBody):
 
 def job_named(kb: KnowledgeBase, given: str) -> Job | None:
     """The one job whose id begins so, with ``job_`` or, as lists show it, without."""
-    return kb.catalogue.jobs.get(given) or kb.catalogue.jobs.get(f"job_{given}")
+    jobs = kb.catalogue.jobs
+    return jobs.beginning(given) or jobs.beginning(f"job_{given}")
 
 
 def item_status(given: str) -> ItemStatus | None:

@@ -14,7 +14,10 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wellread.serve.mcp.document_resources import list_resources, list_templates, read_resource
 from wellread.serve.mcp.mcp_tools import call_tool, list_tools
@@ -79,4 +82,18 @@ def http_sessions(served: Served, most_bytes: int) -> StreamableHTTPSessionManag
 
 def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
     """The route at which ``sessions`` answers."""
-    return Route(path, endpoint=StreamableHTTPASGIApp(sessions))
+    return Route(path, endpoint=_JsonOnly(StreamableHTTPASGIApp(sessions)))
+
+
+class _JsonOnly:
+    """Refuses other kinds of bodies in the shape of our errors; the SDK's word has none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass JSON on, and what has no body."""
+        kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip()
+        if scope["method"] == "POST" and kind != "application/json":
+            raise HTTPException(415, f"The content type is {kind!r} and not application/json.")
+        await self.app(scope, receive, send)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from starlette.requests import Request
 
 from wellread.errors import WellreadError
 from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.guards.work_limits import FullError, Kind
 from wellread.serve.mcp.answer_results import AnswerResult
 from wellread.serve.mcp.arguments import (
     Arguments,
@@ -71,6 +73,7 @@ class WellreadTool:
             thread of its own.
         app: whether the app shows its results.
         alone: whether it has something to say of a library without any document.
+        work: what kind of work it is, where it waits for its turn.
     """
 
     name: str
@@ -81,6 +84,7 @@ class WellreadTool:
     run: Callable[[Call, Any], Any]
     app: bool = False
     alone: bool = False
+    work: Kind | None = None
 
     def listed(self) -> Tool:
         """As clients are told of it."""
@@ -110,6 +114,7 @@ TOOLS = (
         result=AnswerResult,
         run=ask,
         app=True,
+        work="ask",
     ),
     WellreadTool(
         name="research",
@@ -124,6 +129,7 @@ TOOLS = (
         result=ResearchResult,
         run=run_research,
         app=True,
+        work="ask",
     ),
     WellreadTool(
         name="search",
@@ -183,6 +189,7 @@ TOOLS = (
         run=check_text,
         app=True,
         alone=True,
+        work="check",
     ),
 )
 _BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -213,6 +220,8 @@ async def call_tool(
         return failed(problem_of_status(400, _wrong(error), _hint(tool)))
     try:
         return await _run(tool, _call(context), wanted)
+    except FullError as error:
+        return failed(error.problem)
     except WellreadError as error:
         return failed(problem_of(error))
     except Exception:
@@ -224,9 +233,11 @@ async def call_tool(
 async def _run(tool: WellreadTool, call: Call, wanted: Arguments) -> CallToolResult:
     if not tool.alone:
         await to_thread.run_sync(call.served.check_filled)
-    if inspect.iscoroutinefunction(tool.run):
-        return cast(CallToolResult, await tool.run(call, wanted))
-    return cast(CallToolResult, await to_thread.run_sync(tool.run, call, wanted))
+    queues = call.served.queues
+    async with queues.of(tool.work).turn() if queues and tool.work else nullcontext():
+        if inspect.iscoroutinefunction(tool.run):
+            return cast(CallToolResult, await tool.run(call, wanted))
+        return cast(CallToolResult, await to_thread.run_sync(tool.run, call, wanted))
 
 
 def _call(context: ServerRequestContext[Served]) -> Call:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
+from wellread.serve.guards.work_limits import WorkQueues
 from wellread.store.catalogue.documents.listings import ListedDocument
 
 T = TypeVar("T")
@@ -19,12 +20,16 @@ FILL = "the user can add documents in a terminal: wellread add PATH"
 class Served:
     """A knowledge base, or only these ``collections`` of it.
 
+    Attributes:
+        queues: in which tools wait for their turn, beside what else the server does.
+
     Raises:
         UnknownCollectionError: one of ``collections`` does not exist.
     """
 
     kb: KnowledgeBase
     collections: tuple[str, ...] = ()
+    queues: WorkQueues | None = None
 
     def __post_init__(self) -> None:
         known = self.kb.catalogue.collection_names()

@@ -221,7 +221,7 @@ def _session_of(kb: KnowledgeBase, history: tuple[EarlierTurn, ...]) -> str:
     """The session in which the last of our answers was given; empty when none is known."""
     ids = [one.answer_id for one in history if one.answer_id]
     found = kb.catalogue.sessions.answer(ids[-1], OWNER) if ids else None
-    return found[1].session_id if found and found[1].id == ids[-1] else ""
+    return found[1].session_id if found else ""
 
 
 def _done(step: Step) -> str:

@@ -93,7 +93,7 @@ def _turns_until(kb: KnowledgeBase, response_id: str) -> tuple[EarlierTurn, ...]
     """
     answer_id = response_id.removeprefix(RESPONSE)
     found = kb.catalogue.sessions.answer(answer_id, OWNER)
-    if answer_id == response_id or found is None or found[1].id != answer_id:
+    if answer_id == response_id or found is None:
         raise refused(
             "previous_response_id",
             f"Previous response with id {response_id!r} not found.",

@@ -10,25 +10,27 @@ from importlib.metadata import version
 from importlib.resources import files
 
 import uvicorn
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
+from wellread.config import ServeSettings
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
-from wellread.serve.api.middleware import (
-    BodyLimit,
-    LocalNames,
-    SameOrigin,
-    SecurityHeaders,
-    shape_errors,
-)
+from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
 from wellread.serve.features.researching.research_tasks import ResearchTasks
+from wellread.serve.guards.foreign_requests import ForeignRequests
+from wellread.serve.guards.host_names import LocalNames
+from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
+from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
+from wellread.serve.guards.security_headers import SecurityHeaders
+from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
 from wellread.serve.mcp.served import Served
 from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
 from wellread.serve.web.health_checks import HealthChecks
@@ -42,6 +44,7 @@ from wellread.serve.web.runs import AskRuns
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, *PAGE_ROUTERS)
 MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
+ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
 
@@ -49,7 +52,9 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
     runs, ingest, images = AskRuns(kb), IngestRuns(kb), PageImages()
     researched = ResearchTasks(kb)
-    mcp_route, answering_mcp = _mcp(kb)
+    served = kb.settings.serve
+    queues = WorkQueues(served.asks_at_once, served.checks_at_once)
+    mcp_route, answering_mcp = _mcp(kb, queues)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -76,13 +81,8 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.state.ingest = ingest
     app.state.checks = HealthChecks(kb)
     app.state.page_images = images
-    shape_errors(app, error_page, wants_page)
-    served = kb.settings.serve
-    larger = {UPLOAD_PATH: served.max_upload_bytes}
-    app.add_middleware(BodyLimit, limit=served.max_request_bytes, larger=larger)
-    app.add_middleware(SameOrigin)
-    app.add_middleware(LocalNames, names=LOCAL_NAMES)
-    app.add_middleware(SecurityHeaders)
+    app.state.room_for_health = CapacityLimiter(ASKED_FOR_HEALTH)
+    _guard(app, served, queues)
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(mcp_route)
@@ -90,14 +90,32 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     return app
 
 
-def _mcp(kb: KnowledgeBase) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
+def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
+    """Put the guards before the routes; the last one added is the first to be asked."""
+    refusals = Refusals(error_page, wants_page)
+    shape_errors(app, refusals)
+    bodies = BodyLimits(
+        most_bytes=served.max_request_bytes,
+        seconds=served.body_seconds,
+        larger={UPLOAD_PATH: served.max_upload_bytes},
+    )
+    app.add_middleware(WorkLimits, queues=queues, refusals=refusals)
+    app.add_middleware(RequestBodies, limits=bodies, refusals=refusals)
+    app.add_middleware(ForeignRequests, refusals=refusals)
+    app.add_middleware(LocalNames, names=LOCAL_NAMES, refusals=refusals)
+    app.add_middleware(SecurityHeaders, refusals=refusals)
+
+
+def _mcp(
+    kb: KnowledgeBase, queues: WorkQueues
+) -> tuple[BaseRoute, AbstractAsyncContextManager[None]]:
     """The route of the Model Context Protocol, and what has to be entered while it answers."""
     try:
         # The SDK takes a third of a second to load, and is an extra.
         from wellread.serve.mcp.mcp_server import http_route, http_sessions  # noqa: PLC0415
     except ImportError:
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
-    sessions = http_sessions(Served(kb=kb), kb.settings.serve.max_request_bytes)
+    sessions = http_sessions(Served(kb=kb, queues=queues), kb.settings.serve.max_request_bytes)
     return http_route(MCP_PATH, sessions), sessions.run()
 
 
@@ -123,15 +141,22 @@ def serve(
     with listener:
         # Opened before the first request, so that a damaged home is told at once.
         kb.live().embedder.embed(["ready"], "query")
-        config = uvicorn.Config(
-            create_app(kb),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=SECONDS_TO_FINISH,
-        )
         address = address_of(listener)
-        _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
+        _Server(server_config(kb), lambda: on_ready and on_ready(address)).run(sockets=[listener])
+
+
+def server_config(kb: KnowledgeBase) -> uvicorn.Config:
+    """How the server that runs the application over ``kb`` is set up."""
+    return uvicorn.Config(
+        create_app(kb),
+        http=within(kb.settings.serve.header_seconds),
+        ws="none",
+        h11_max_incomplete_event_size=LONGEST_HEADERS,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+    )
 
 
 class _Server(uvicorn.Server):

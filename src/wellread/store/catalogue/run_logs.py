@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Select, case, delete, func, insert, select, text, update
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
-from wellread.identity import tagged_hash
+from wellread.identity import random_id
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart, chunks, made_of
@@ -97,7 +97,7 @@ class Jobs(CataloguePart):
         """
         now = datetime.now(UTC)
         job = Job(
-            id=tagged_hash("job", action, collection, *inputs, now.isoformat(), host, pid),
+            id=random_id("job"),
             action=action,
             collection=collection,
             inputs=tuple(inputs),
@@ -148,11 +148,14 @@ class Jobs(CataloguePart):
             return connection.execute(update(jobs).where(running).values(cancel=True)).rowcount > 0
 
     def get(self, job_id: str) -> Job | None:
-        """The job of that id, or the only one whose id begins so; else None."""
-        statement = (
-            select(jobs, _FAILED).where(jobs.c.id.startswith(job_id, autoescape=True)).limit(2)
-        )
-        found = [_job(row) for row in self._rows(statement)]
+        """The job of that id, or None."""
+        found = self._rows(select(jobs, _FAILED).where(jobs.c.id == job_id))
+        return _job(found[0]) if found else None
+
+    def beginning(self, start: str) -> Job | None:
+        """The only job whose id begins so; else None."""
+        begins = jobs.c.id.startswith(start, autoescape=True)
+        found = [_job(row) for row in self._rows(select(jobs, _FAILED).where(begins).limit(2))]
         return found[0] if len(found) == 1 else None
 
     def newest(self, limit: int = 20, state: JobState | None = None) -> list[Job]:

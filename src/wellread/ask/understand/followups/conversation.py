@@ -14,11 +14,10 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from weakref import WeakKeyDictionary
 
 from anyio import to_thread
@@ -35,7 +34,7 @@ from wellread.ask.understand.reader_wishes import in_default_collection, prefere
 from wellread.ask.understand.vocabulary import Vocabulary, vocabulary_of
 from wellread.calls import REWRITE
 from wellread.errors import ModelError
-from wellread.identity import tagged_hash
+from wellread.identity import random_id
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
 from wellread.questions import Analysis, Preferences
@@ -166,9 +165,7 @@ def _session(
             return wanted, given
         answers = kb.catalogue.sessions.turns(wanted, owner, MOST_TURNS)
         return wanted, [turn_of(answer) for answer in answers]
-    # The second clock tells two questions apart that come in the same microsecond.
-    now = (datetime.now(UTC).isoformat(), time.perf_counter_ns())
-    return tagged_hash("ses", owner, question.text, *now), given
+    return random_id("ses"), given
 
 
 def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> list[Turn]:
@@ -190,9 +187,8 @@ def _given(kb: KnowledgeBase, question: Question, vocabulary: Vocabulary) -> lis
 
 
 def _stored(kb: KnowledgeBase, answer_id: str, owner: str) -> Answer | None:
-    # The catalogue takes the beginning of an id too, which would be another's here.
     found = kb.catalogue.sessions.answer(answer_id, owner) if answer_id else None
-    return found[1] if found and found[1].id == answer_id else None
+    return found[1] if found else None
 
 
 MOST_ITEMS = 50

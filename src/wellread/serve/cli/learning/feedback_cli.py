@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from wellread.errors import RequestError
 from wellread.learning.feedback_files import as_csv, as_jsonl, import_feedback
 from wellread.learning.feedback_giving import give_feedback, known_feedback
+from wellread.library.recheck import named_answer
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.feedback_bodies import (
     FeedbackListBody,
@@ -103,7 +104,8 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
     elif cited:
         given["citations"] = [cited]
     with terminal.open() as kb:
-        made = give_feedback(kb, answer_id, given, author=OWNER)
+        known = named_answer(kb, answer_id, OWNER)[0].id
+        made = give_feedback(kb, known, given, author=OWNER)
     terminal.show(feedback_body(made), print_feedback)
 
 
@@ -125,7 +127,7 @@ def show_feedback(context: typer.Context, answer_id: AnswerId) -> None:
     """Show what was said of an answer."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = feedback_body(known_feedback(kb, answer_id, OWNER))
+        body = feedback_body(known_feedback(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER))
     terminal.show(body, print_feedback)
 
 
@@ -134,7 +136,7 @@ def remove_feedback(context: typer.Context, answer_id: AnswerId) -> None:
     """Take back all that was said of an answer."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = known_feedback(kb, answer_id, OWNER)
+        found = known_feedback(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER)
         kb.catalogue.feedback.remove(found.id)
     body = RemovedFeedbackBody.of(found)
     terminal.show(body, lambda console, one: console.print(f"Removed from {one.answer_id}."))

@@ -198,6 +198,9 @@ def suggestion_body(kb: KnowledgeBase, name: str) -> EntrySuggestionBody:
     return EntrySuggestionBody.of(made, cluster=cluster.id, taxonomy=dict(made.taxonomy))
 
 
+DIGITS = 18  # of the highest number that a row can have
+
+
 def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
     """Open, plan or close a whole cluster (``c12``), or one gap (``12``).
 
@@ -207,7 +210,7 @@ def set_status(kb: KnowledgeBase, name: str, status: GapStatus) -> StatusBody:
     if name.startswith(TAG):
         ids = [gap.id for gap in cluster_named(kb, name).gaps]
     else:
-        ids = [int(name)] if name.isdecimal() else []
+        ids = [int(name)] if name.isdecimal() and len(name) <= DIGITS else []
     changed = kb.catalogue.gap_ledger.set_status(ids, status)
     if not changed:
         raise UnknownNameError(f"there is no gap {name!r}", hint="wellread gaps lists them")

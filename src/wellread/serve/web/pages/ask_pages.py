@@ -16,16 +16,17 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError
+from wellread.errors import RequestError, UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.middleware import ProblemError, may_ask
-from wellread.serve.api.queries import DatedQuery, Kb
+from wellread.serve.api.queries import FAR, DatedQuery, Kb, event_after
 from wellread.serve.error_shapes import INTERNAL
 from wellread.serve.features.asking.answer_bodies import event_body
 from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import KindCountBody, holdings_body
 from wellread.serve.features.learning.notice_bodies import NoticeBody, notices_body
+from wellread.serve.guards.foreign_requests import is_foreign
 from wellread.serve.web.answer_layout import inline_markdown
 from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
 from wellread.serve.web.rendering import PageFormat, drawn, fragment, shown, wants_json
@@ -109,10 +110,9 @@ async def home(
     runs: Runs,
     request: Request,
     asked: Annotated[AskQuery, Query()],
-    sec_fetch_site: Annotated[str, Header()] = "none",
 ) -> Response:
     """The question box; with ``q`` the question is asked."""
-    if not asked.q.strip() or sec_fetch_site == "cross-site":
+    if not asked.q.strip() or is_foreign(request.scope):
         return await to_thread.run_sync(_home, kb, request, asked)
     may_ask(kb)
     question = asked.question()
@@ -194,7 +194,7 @@ async def events(
     kb: Kb,
     runs: Runs,
     run_id: str,
-    after: Annotated[int, Query(ge=0)] = 0,
+    after: Annotated[int, Query(ge=0, le=FAR)] = 0,
     format: Annotated[str, Query(pattern="^(html|json)$")] = "html",
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
@@ -204,8 +204,9 @@ async def events(
     """
     run = runs.get(run_id)
     if run is None:
-        return JSONResponse({"id": run_id, "state": "interrupted"}, status_code=404)
-    start = int(last_event_id) + 1 if last_event_id.isdigit() else after
+        raise UnknownNameError(f"this server does not answer {run_id!r}", hint="ask again")
+    last = event_after(last_event_id)
+    start = after if last is None else last + 1
     return EventSourceResponse(_stream(kb, run, start, raw=format == "json"))
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import FAR, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     OWNER,
     SessionsBody,
@@ -30,7 +30,7 @@ class ConversationsQuery(StrictModel, PageFormat):
 
     query: str = ""
     limit: int = Field(default=50, ge=1, le=200)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
 
 
 @router.get("/conversations")

@@ -18,7 +18,7 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import FAR, Kb, StrictModel
 from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
 from wellread.serve.web.answer_parts import place_of
@@ -39,8 +39,8 @@ class ViewQuery(StrictModel, PageFormat):
         text: the text of a PDF instead of its pages.
     """
 
-    start: Annotated[int | None, Query(ge=0)] = None
-    end: Annotated[int | None, Query(ge=0)] = None
+    start: Annotated[int | None, Query(ge=0, le=FAR)] = None
+    end: Annotated[int | None, Query(ge=0, le=FAR)] = None
     version: str = ""
     answer: str = ""
     citation: int = 0

@@ -11,8 +11,8 @@ from pydantic import Field
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import Kb, StrictModel
-from wellread.serve.features.job_views import JobDetailBody, JobsBody, job_named
+from wellread.serve.api.queries import FAR, Kb, StrictModel
+from wellread.serve.features.job_views import JobDetailBody, JobsBody
 from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.run_logs import ItemStatus, Job
@@ -34,7 +34,7 @@ class JobQuery(StrictModel, PageFormat):
 
     status: ItemStatus | None = None
     limit: int = Field(default=200, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
     pane: bool = False
 
 
@@ -87,7 +87,7 @@ def retry(kb: Kb, ingest: Ingest, job_id: str) -> Response:
 
 
 def _known(kb: KnowledgeBase, job_id: str) -> Job:
-    found = job_named(kb, job_id)
+    found = kb.catalogue.jobs.get(job_id)
     if found is None:
         raise UnknownNameError(f"there is no job {job_id}", hint="/library/jobs lists them")
     return found

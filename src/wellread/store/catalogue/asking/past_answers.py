@@ -149,9 +149,16 @@ class Sessions(CataloguePart):
         return made_of(StoredAnswer, self._rows(statement.limit(limit).offset(offset)))
 
     def answer(self, answer_id: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
-        """The owner's answer of that id, or the only one whose id begins so, with its facts."""
-        named = [answers.c.id.startswith(f"{tag}{answer_id}", autoescape=True) for tag in ("", TAG)]
-        mine = select(*FACTS).where(or_(*named), answers.c.owner == owner).limit(2)
+        """The owner's answer of that id, with its facts, or None."""
+        return self._only(owner, answers.c.id == answer_id)
+
+    def answer_beginning(self, start: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
+        """The owner's only answer whose id begins so, with its facts; else None."""
+        named = [answers.c.id.startswith(f"{tag}{start}", autoescape=True) for tag in ("", TAG)]
+        return self._only(owner, or_(*named))
+
+    def _only(self, owner: str, wanted: ColumnElement[bool]) -> tuple[StoredAnswer, Answer] | None:
+        mine = select(*FACTS).where(wanted, answers.c.owner == owner).limit(2)
         with self._database.read() as connection:
             rows = connection.execute(mine).all()
             whole = find_answer(connection, rows[0].id) if len(rows) == 1 else None

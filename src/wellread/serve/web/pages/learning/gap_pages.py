@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
 from wellread.learning.gaps.asking_again import ask_again
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import FAR, Kb, StrictModel
 from wellread.serve.features.learning.gap_bodies import (
     cluster_detail,
     gaps_body,
@@ -32,7 +32,7 @@ class GapsPageQuery(StrictModel, PageFormat):
 
     status: Literal["waiting"] | GapStatus = "waiting"
     limit: int = Field(default=20, ge=1, le=200)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=FAR)
 
 
 class PatternsPageQuery(StrictModel, PageFormat):

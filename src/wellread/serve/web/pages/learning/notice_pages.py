@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
-from wellread.serve.api.queries import Kb
+from wellread.serve.api.queries import Kb, RowNumber
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.post("/notices/seen")
-def seen(kb: Kb, notice: Annotated[list[int], Form()]) -> Response:
+def seen(kb: Kb, notice: Annotated[list[RowNumber], Form()]) -> Response:
     """Show these notices no more."""
     kb.catalogue.notices.mark_seen(notice)
     return RedirectResponse("/", status_code=303)

@@ -1,0 +1,201 @@
+"""Work in bounded queues: a flood is refused, the server answers, and nobody's work is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from anyio import from_thread
+from tests.serve.test_api_errors import assert_problem
+
+from wellread.kb import KnowledgeBase
+from wellread.library import check_text
+from wellread.serve.api import ask_api, query_api
+from wellread.serve.guards import work_limits
+from wellread.serve.openai import delivery
+from wellread.serve.server.app import create_app
+
+CHECK = {"text": "The ferry was bought in 2021.", "sources": [{"text": "It was bought in 2021."}]}
+SAID = b'{"role": "user", "content": "When?"}'
+ASK = {"question": "When was the ferry bought?"}
+
+
+class Gate:
+    """Stands in for work in a thread, which waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.entered = 0
+        self.open = threading.Event()
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        self.entered += 1
+        self.open.wait(30)
+        return check_text.CheckedText(text="", sentences=(), citations=())
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    made = Gate()
+    monkeypatch.setattr(ask_api, "check_texts", made)
+    yield made
+    made.open.set()
+
+
+async def until(said: Any) -> None:
+    with anyio.fail_after(20):
+        while not said():
+            await anyio.sleep(0.005)
+
+
+async def test_many_checks_leave_room_for_everything_else(
+    client: httpx.AsyncClient, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work_limits, "WAITING", 3)
+    async with anyio.create_task_group() as group:
+        replies: list[httpx.Response] = []
+
+        async def checked() -> None:
+            replies.append(await client.post("/api/check", json=CHECK))
+
+        for _ in range(60):
+            group.start_soon(checked)
+        await until(lambda: len(replies) == 55 and gate.entered == 2)
+        for refused in replies:
+            body = assert_problem(refused, 429, "too_many_requests")
+            assert "checked at once" in body["detail"]
+            assert int(refused.headers["retry-after"]) > 0
+        assert (await client.get("/healthz")).json()["status"] == "ok"
+        assert (await client.post("/api/ask", json=ASK)).status_code == 200
+        gate.open.set()
+    assert [reply.status_code for reply in replies].count(200) == 5
+
+
+async def test_health_answers_though_every_thread_is_taken(
+    client: httpx.AsyncClient, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_go = threading.Event()
+    monkeypatch.setattr(type(kb.catalogue.vectors), "passages_owed", lambda _: let_go.wait(30))
+    async with anyio.create_task_group() as group:
+        for _ in range(50):
+            group.start_soon(client.get, "/api/jobs")
+        await anyio.sleep(0.1)
+        assert (await client.get("/healthz")).status_code == 200
+        let_go.set()
+
+
+class Caller:
+    """One request by hand, whose client may hang up."""
+
+    def __init__(self, kb: KnowledgeBase, path: str, body: bytes) -> None:
+        self.app = create_app(kb)
+        self.hangs_up = asyncio.Event()
+        self.sent: list[Any] = []
+        self._waiting = [{"type": "http.request", "body": body, "more_body": False}]
+        headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+        self.scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": headers,
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 80),
+        }
+
+    async def receive(self) -> Any:
+        if self._waiting:
+            return self._waiting.pop()
+        await self.hangs_up.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+    def start(self) -> asyncio.Task[None]:
+        return asyncio.ensure_future(self.app(self.scope, self.receive, self.send))
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/ask", b'{"question": "When?"}'),
+        ("/api/query", b'{"question": "When?"}'),
+        (
+            "/v1/chat/completions",
+            b'{"model": "wellread", "messages": [%s]}' % SAID,
+        ),
+        ("/v1/responses", b'{"model": "wellread", "input": "When?"}'),
+    ],
+)
+async def test_the_work_of_a_client_that_left_is_stopped(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, path: str, body: bytes
+) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def endless(*_: Any, **__: Any) -> AsyncIterator[Any]:
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+            yield None
+        finally:
+            ended.set()
+
+    for module in (ask_api, query_api, delivery):
+        monkeypatch.setattr(module, "answer", endless)
+    caller = Caller(kb, path, body)
+    task = caller.start()
+    with anyio.fail_after(20):
+        await begun.wait()
+        caller.hangs_up.set()
+        await ended.wait()
+        await task
+    assert caller.sent == [] or caller.sent[0]["status"] == 499
+
+
+async def test_a_check_in_a_thread_stops_between_two_sentences(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = Caller(kb, "/api/check", b'{"text": "It is. It was. It will. It may. It can."}')
+    looked = []
+    real: Callable[..., Any] = vars(check_text)["search"]
+
+    def search(*given: Any, **more: Any) -> Any:
+        looked.append(given[1])
+        from_thread.run_sync(caller.hangs_up.set)
+        for _ in range(10):  # the loop sees it
+            from_thread.run_sync(int)
+        return real(*given, **more)
+
+    monkeypatch.setattr(check_text, "search", search)
+    monkeypatch.setattr(check_text.ForeignSentence, "claims", property(lambda _: True))
+    with anyio.fail_after(20):
+        await caller.start()
+    assert len(looked) < 5
+    assert caller.sent == []
+
+
+async def test_who_waits_and_leaves_makes_room(kb: KnowledgeBase, gate: Gate) -> None:
+    body = httpx.Request("POST", "http://a", json=CHECK).content
+    callers = [Caller(kb, "/api/check", body) for _ in range(4)]
+    for one in callers:
+        one.app = callers[0].app
+    tasks = [one.start() for one in callers]
+    await until(lambda: gate.entered == 2)
+    callers[3].hangs_up.set()
+    with anyio.fail_after(20):
+        await tasks[3]
+    assert callers[3].sent == []
+    gate.open.set()
+    await asyncio.gather(*tasks[:3])
+    assert [one.sent[0]["status"] for one in callers[:3]] == [200, 200, 200]
+    assert gate.entered == 3
