@@ -50,6 +50,10 @@ class MemoryIndex:
     def others(path: Path, *keep: Fingerprint) -> list[str]:
         return [made.embedder for place, made in TABLES if place == path and made not in keep]
 
+    @staticmethod
+    def set_aside(path: Path, fingerprint: Fingerprint) -> None:
+        TABLES.pop((path, fingerprint), None)
+
     @classmethod
     def drop_others(cls, path: Path, *keep: Fingerprint) -> list[str]:
         names = cls.others(path, *keep)
@@ -125,9 +129,6 @@ class MemoryIndex:
 
     def optimize(self) -> None:
         """Nothing is to be folded in."""
-
-    def clear(self) -> None:
-        self._table.rows.clear()
 
     def purge(self) -> None:
         self._table.purged = True

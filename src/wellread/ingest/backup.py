@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 from wellread.config import SETTINGS_FILE
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 
 MANIFEST = "manifest.json"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from wellread.ingest.integrity.copying import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.parsing.workers import WorkerPool
@@ -31,7 +32,7 @@ from wellread.ingest.pipeline.change_detection import (
     source_rules,
     with_entries,
 )
-from wellread.ingest.pipeline.commit import Window, recover, settled, write
+from wellread.ingest.pipeline.commit import Window, recover, settled, write, writing
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.vector_filler import VectorFiller
@@ -219,6 +220,8 @@ class _Run:
         if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
+            with writing(self.kb):
+                back_up_if_due(self.kb)
         self._tell()
         self.log.write(self._progress())
 

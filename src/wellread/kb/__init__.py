@@ -19,6 +19,7 @@ from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.errors import StoreError
+from wellread.kb.home_catalogue import open_catalogue
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.models.base import Closeable, Embedder, LanguageModel
@@ -31,7 +32,6 @@ from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
-CATALOGUE_FILE = "catalogue.db"
 INGEST_LOCK = "ingest.lock"
 CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
@@ -109,7 +109,7 @@ class KnowledgeBase:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The truth about documents, passages, sources and answers."""
-        return Catalogue.open(self.home / CATALOGUE_FILE)
+        return open_catalogue(self.home, self.settings.backups)
 
     @property
     def model(self) -> LanguageModel | None:
@@ -239,6 +239,18 @@ class KnowledgeBase:
         """The index of ``fingerprint``, live or not; made when it is not there."""
         return self._indexes.open(fingerprint)
 
+    def renewed_index(self) -> Index:
+        """The live index, empty; what there was of it is set aside (``other_indexes``).
+
+        Raises:
+            StoreError: its files cannot be moved, or it is being written.
+        """
+        with self._opening:
+            live = self._live_index()
+            self._index = self._parts = None
+            self._indexes.set_aside(live.fingerprint)
+            return self._index_of(live)
+
     def drop_other_indexes(self) -> list[str]:
         """Drop every index that is neither live nor being made; the names of those that went.
 
@@ -257,6 +269,14 @@ class KnowledgeBase:
         live = self.catalogue.reindexing.live()
         attempt = self.catalogue.reindexing.attempt()
         return [made for made in (live and live.fingerprint, attempt) if made] if live else []
+
+    def forget_catalogue(self) -> None:
+        """Let go of the catalogue's file, because another takes its place; it is opened anew."""
+        with self._opening:
+            self._index = self._parts = None
+            opened = self.__dict__.pop("catalogue", None)
+        if opened is not None:
+            opened.close()
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error."""

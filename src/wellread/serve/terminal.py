@@ -135,9 +135,10 @@ class Terminal:
         Raises:
             RequestError: nothing was ever added; nothing is made then.
         """
-        from wellread.kb import CATALOGUE_FILE  # noqa: PLC0415 - as above
+        from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains  # noqa: PLC0415 - as above
 
-        if not (self.home_folder() / CATALOGUE_FILE).exists():
+        home = self.home_folder()
+        if not (home / CATALOGUE_FILE).exists() and not has_remains(home):
             raise RequestError(EMPTY, hint=ADD)
         opened = self.open_current(overrides=overrides)
         if opened.catalogue.reindexing.live() is None:

@@ -7,11 +7,12 @@ what the index may hold too much of is written down before and settled after (``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from sqlalchemy import inspect, text
 
+from wellread.errors import DamageError
 from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
@@ -45,6 +46,7 @@ from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import CataloguePart, Database, reading, upgrade, writing
 from wellread.store.schema.tables import HEAD
 
+REPAIR = "'wellread verify --repair' says what can be done"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
@@ -82,13 +84,36 @@ class Catalogue(CataloguePart):
         self.preferences = PreferenceRecords(database)
 
     @classmethod
-    def open(cls, where: str | Path) -> Catalogue:
-        """The catalogue in a file or at a database URL; made or upgraded when needed."""
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        new: bool = True,
+        before_upgrade: Callable[[], object] = lambda: None,
+    ) -> Catalogue:
+        """The catalogue in a file or at a database URL; made or upgraded when needed.
+
+        Args:
+            new: whether it may be made.
+            before_upgrade: called when one of an older release is about to be upgraded.
+
+        Raises:
+            DamageError: its file is damaged, or it may not be made and has no tables.
+            StoreError: it cannot be opened, or a newer release wrote it.
+        """
         database = Database(where)
-        with database.alone(), database.write() as connection:
-            there = inspect(connection).has_table("alembic_version")
-            current = connection.execute(CURRENT).scalar() if there else None
-            if current != HEAD:
+        with database.alone():
+            with database.read() as connection:
+                there = inspect(connection).has_table("alembic_version")
+                current = connection.execute(CURRENT).scalar() if there else None
+            if current == HEAD:
+                return cls(database)
+            if current is None and not new:
+                database.close()
+                raise DamageError("the catalogue's tables are gone", hint=REPAIR)
+            if current is not None:
+                before_upgrade()
+            with database.write() as connection:
                 database.lock_schema(connection)
                 upgrade(connection)
         return cls(database)

@@ -107,13 +107,6 @@ class Integrity(CataloguePart):
 
     # --- the file ---
 
-    def damage(self) -> list[str]:
-        """What the database says is wrong with its file; nothing where it does not tell."""
-        if self._database.engine.dialect.name != "sqlite":
-            return []
-        said = self._values(text("PRAGMA integrity_check"))
-        return [] if said == ["ok"] else [str(line) for line in said]
-
     def rebuild_indexes(self) -> None:
         """Make the tables' search trees anew from their rows."""
         self._run(text("REINDEX"))

@@ -1,0 +1,46 @@
+"""Checks the files beside the stores: models that a home derived once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from wellread.errors import StoreError
+from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.damage import Problem
+from wellread.kb import KnowledgeBase
+from wellread.models.model_files import DIGITS, sha256_of
+
+MODELS_FOLDER = "models"
+MODEL_SUFFIXES = (".onnx", ".npz", ".npy")
+
+
+def check_models(kb: KnowledgeBase) -> list[Problem]:
+    """Derived files whose content is not the one that their name says."""
+    return [
+        Problem(kind=damage.MODEL, subject=path.name, detail="it is made again when it is needed")
+        for path in _derived(kb.home / MODELS_FOLDER)
+        if path.is_dir() or not sha256_of(path).startswith(path.stem.rpartition(".")[2])
+    ]
+
+
+def drop_models(kb: KnowledgeBase, names: Iterable[str]) -> None:
+    """Delete derived files, which are made again when they are needed.
+
+    Raises:
+        StoreError: one cannot be deleted.
+    """
+    for name in names:
+        try:
+            (kb.home / MODELS_FOLDER / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"the damaged model file {name} cannot be deleted: {error}") from error
+
+
+def _derived(folder: Path) -> Iterator[Path]:
+    """The files with a digest in their name."""
+    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
+        digest = path.stem.rpartition(".")[2]
+        named = len(digest) == DIGITS and set(digest) <= set("0123456789abcdef")
+        if named and path.suffix in MODEL_SUFFIXES:
+            yield path

@@ -1,0 +1,51 @@
+"""Opens the catalogue of a home, and does not take a home that lost it for a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wellread.config import BackupSettings
+from wellread.errors import DamageError
+from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.catalogue import Catalogue
+from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
+
+CATALOGUE_FILE = "catalogue.db"
+BACKUPS_FOLDER = "backups"
+
+
+def has_remains(home: Path) -> bool:
+    """Whether the home holds an index or backups, and so has a catalogue, or had one."""
+    tables = (path for path in (home / INDEX_FOLDER).glob("*") if path.is_dir())
+    return any(tables) or bool(copies_in(home / BACKUPS_FOLDER))
+
+
+def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
+    """The catalogue of ``home``: made in a new home, backed up before it is upgraded.
+
+    Raises:
+        DamageError: it is gone or damaged.
+        StoreError: as ``Catalogue.open``; or it has to be backed up first, and cannot be.
+    """
+    path = home / CATALOGUE_FILE
+    remains = has_remains(home)
+    if remains and (not path.exists() or (path.is_file() and path.stat().st_size == 0)):
+        state = "empty" if path.exists() else "gone"
+        raise DamageError(
+            f"the catalogue {path} is {state}, and the rest of the home is there: it is no new one",
+            hint=f"'wellread verify --repair' {_what_repair_does(home)}",
+        )
+
+    def back_up() -> None:
+        if settings.keep:
+            take_copy(path, home / BACKUPS_FOLDER)
+            drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
+
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+
+
+def _what_repair_does(home: Path) -> str:
+    copies = copies_in(home / BACKUPS_FOLDER)
+    if copies:
+        return f"takes the newest backup, of {copies[0].made_at:%Y-%m-%d %H:%M} UTC"
+    return "says what can be done; there is no backup"
