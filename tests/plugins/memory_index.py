@@ -113,6 +113,9 @@ class MemoryIndex:
         scores = {known: float(one @ unit) for known, one in held.items() if one is not None}
         return self._ranked(scores, limit)
 
+    def rows(self) -> int:
+        return len(self._table.rows)
+
     def keys(self) -> Iterator[IndexKey]:
         for row, _ in [*self._table.rows.values()]:
             yield IndexKey(

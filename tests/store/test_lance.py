@@ -327,8 +327,10 @@ def test_vectors_held_in_memory_follow_the_table(tmp_path: Path) -> None:
     (hit,) = reader.search_vector(axes(2)[0], side, 5)
     assert hit.passage_id == "a"
     assert hit.score == pytest.approx(1.0)
-    writer.clear()
+    LanceIndex.set_aside(tmp_path, PRINT)
+    writer = LanceIndex.open(tmp_path, PRINT)
     writer.write([make_row("c", "ferry")], axes(0))
+    assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["c"]
     again = LanceIndex.open(tmp_path, PRINT)
     assert ids(again.search_vector(axes(0)[0], ANY, 5)) == ["c"]
     assert ids(writer.search_vector(axes(0)[0], side, 5)) == []

@@ -29,8 +29,8 @@ def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
     """
     path = home / CATALOGUE_FILE
     remains = has_remains(home)
-    if remains and (not path.exists() or (path.is_file() and path.stat().st_size == 0)):
-        state = "empty" if path.exists() else "gone"
+    state = _state(path)
+    if remains and state:
         raise DamageError(
             f"the catalogue {path} is {state}, and the rest of the home is there: it is no new one",
             hint=f"'wellread verify --repair' {_what_repair_does(home)}",
@@ -42,6 +42,14 @@ def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
             drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
 
     return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+
+
+def _state(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    if not path.exists():
+        return "gone"
+    return "" if path.stat().st_size else "empty"
 
 
 def _what_repair_does(home: Path) -> str:

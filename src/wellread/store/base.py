@@ -147,6 +147,10 @@ class Index(Protocol):
         """The best ``limit`` rows by cosine similarity (the score, -1 to 1), best first."""
         ...
 
+    def rows(self) -> int:
+        """How many rows there are; as quick as a search."""
+        ...
+
     def keys(self) -> Iterator[IndexKey]:
         """Every row's key, in no particular order, without loading the table at once."""
         ...

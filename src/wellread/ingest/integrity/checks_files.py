@@ -1,4 +1,4 @@
-"""Checks the files beside the stores: models that a home derived once."""
+"""Checks the files beside the stores: models that a home derived once, and backups."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 from wellread.errors import StoreError
 from wellread.ingest.integrity import damage
+from wellread.ingest.integrity.copying import back_up, backups_of
 from wellread.ingest.integrity.damage import Problem
 from wellread.kb import KnowledgeBase
 from wellread.models.model_files import DIGITS, sha256_of
+from wellread.store.recovery.copies import copies_in
 
 MODELS_FOLDER = "models"
 MODEL_SUFFIXES = (".onnx", ".npz", ".npy")
@@ -35,6 +37,26 @@ def drop_models(kb: KnowledgeBase, names: Iterable[str]) -> None:
             (kb.home / MODELS_FOLDER / name).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"the damaged model file {name} cannot be deleted: {error}") from error
+
+
+def check_backups(kb: KnowledgeBase) -> list[Problem]:
+    """Backups whose bytes are not those that were written."""
+    return [
+        Problem(kind=damage.BACKUP, subject=copy.name, detail="a new one takes its place")
+        for copy in copies_in(backups_of(kb))
+        if not copy.sound()
+    ]
+
+
+def replace_backups(kb: KnowledgeBase, names: Iterable[str]) -> None:
+    """Make a new backup, and drop those of these names.
+
+    Raises:
+        StoreError: as ``copying.back_up``.
+    """
+    back_up(kb)
+    for name in names:
+        (backups_of(kb) / name).unlink(missing_ok=True)
 
 
 def _derived(folder: Path) -> Iterator[Path]:

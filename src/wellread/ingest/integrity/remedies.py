@@ -7,18 +7,21 @@ from collections.abc import Callable, Sequence
 from wellread.errors import DamageError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import cut_again
-from wellread.ingest.integrity.checks_files import drop_models
+from wellread.ingest.integrity.checks_files import drop_models, replace_backups
 from wellread.ingest.integrity.checks_index import (
     drop_next,
     drop_orphans,
     fill_again,
     write_again,
 )
+from wellread.ingest.integrity.copying import backups_of
 from wellread.ingest.integrity.damage import Problem
+from wellread.ingest.integrity.rescue import texts_from_backup
 from wellread.ingest.pipeline.commit import drop_noted
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.kb import KnowledgeBase
+from wellread.store.recovery.copies import newest_sound
 
 WAIT_SECONDS = 1.0
 
@@ -65,6 +68,10 @@ def embed_owed(kb: KnowledgeBase) -> None:
 
 
 def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
+    """From the newest backup where it holds the same version; else the next run reads them."""
+    copy = newest_sound(backups_of(kb))
+    if copy is not None:
+        texts_from_backup(kb, copy, document_ids)
     integrity = kb.catalogue.integrity
     integrity.read_again(integrity.sources_of(document_ids))
 
@@ -84,7 +91,7 @@ def _owe(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
 
 Remedy = Callable[[KnowledgeBase, list[str]], object]
 REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
-    ((damage.MODEL,), lambda kb, names: drop_models(kb, names)),
+    ((damage.MODEL,), drop_models),
     ((damage.FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
     ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
     ((damage.UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
@@ -108,6 +115,7 @@ REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
     ((damage.MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
     ((damage.ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
     ((damage.DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
+    ((damage.BACKUP,), replace_backups),
 )
 ON_INDEX = frozenset(  # kinds whose remedies read or write the index
     (

@@ -7,10 +7,12 @@ aside among the backups. Where nothing can be read and there is no backup, nothi
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from wellread.errors import StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.copying import backups_of
 from wellread.ingest.integrity.damage import Problem
@@ -20,7 +22,7 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.catalogue import Catalogue
 from wellread.store.recovery.copies import CatalogueCopy, newest_sound, put_back, set_aside
 from wellread.store.recovery.database_file import WAL_SUFFIXES
-from wellread.store.recovery.salvage import SavedTable, complete, make_like, save_rows
+from wellread.store.recovery.salvage import SavedTable, complete, make_like, save_rows, take_texts
 
 SUBJECT = "catalogue"
 WORTH = ("documents", "sources", "texts", "answers")  # tables that make a file worth saving
@@ -31,13 +33,15 @@ def lost_catalogue(kb: KnowledgeBase, lost: str) -> Problem:
     copy = newest_sound(backups_of(kb))
     if copy is not None:
         remedy = f"the newest backup is of {_day(copy)} ({copy.name})"
+    elif (kb.home / CATALOGUE_FILE).is_file():
+        remedy = "there is no backup; 'wellread verify --repair' saves what can be read of it"
     else:
-        remedy = "there is no backup; what can be read of it is saved by 'wellread verify --repair'"
+        remedy = "there is no backup; 'wellread verify --repair' says what to do"
     return Problem(kind=damage.CATALOGUE, subject=SUBJECT, detail=f"{lost}; {remedy}")
 
 
 def rescue(kb: KnowledgeBase, lost: str) -> Problem:
-    """Put a catalogue in place of the damaged one; what was wrong, and what came of it.
+    """Put a catalogue in the damaged one's place; what was wrong, and what came of it.
 
     The caller holds the writers' lock. Where nothing can be saved, the problem is not repaired.
 
@@ -70,6 +74,18 @@ def rescue(kb: KnowledgeBase, lost: str) -> Problem:
     return Problem(kind=damage.CATALOGUE, subject=SUBJECT, detail=detail, repaired=True)
 
 
+def texts_from_backup(kb: KnowledgeBase, copy: CatalogueCopy, document_ids: Sequence[str]) -> int:
+    """Take damaged texts from a backup that holds the same versions; of how many documents.
+
+    Raises:
+        StoreError: the catalogue cannot be written.
+    """
+    try:
+        return take_texts(kb.home / CATALOGUE_FILE, copy.path, document_ids)
+    except sqlite3.Error as error:
+        raise StoreError(f"could not take texts from the backup {copy.name}: {error}") from error
+
+
 def _save(path: Path, fresh: Path) -> Sequence[SavedTable]:
     if not path.is_file() or path.stat().st_size == 0:
         return ()
@@ -93,7 +109,8 @@ def _saved_words(saved: Sequence[SavedTable], copy: CatalogueCopy | None, added:
 
 
 def _hopeless(kb: KnowledgeBase, lost: str) -> Problem:
-    begin = f"move {kb.home / INDEX_FOLDER} away and add the sources again"
+    folders = [path for path in (kb.home / INDEX_FOLDER, backups_of(kb)) if path.exists()]
+    begin = f"move {' and '.join(map(str, folders))} away and add the sources again"
     return Problem(
         kind=damage.CATALOGUE,
         subject=SUBJECT,

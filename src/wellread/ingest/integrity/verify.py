@@ -13,7 +13,7 @@ from wellread.errors import DamageError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts
 from wellread.ingest.integrity.checks_deep import check_installed, check_vectors
-from wellread.ingest.integrity.checks_files import check_models
+from wellread.ingest.integrity.checks_files import check_backups, check_models
 from wellread.ingest.integrity.checks_index import (
     SAMPLE_DOCUMENTS,
     check_index,
@@ -134,7 +134,12 @@ def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
     state = _state(kb)
     if state.lost:
         return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
-    problems = [*check_models(kb), *check_catalogue(kb, state.trees), *check_notes(kb, alone=alone)]
+    problems = [
+        *check_models(kb),
+        *check_backups(kb),
+        *check_catalogue(kb, state.trees),
+        *check_notes(kb, alone=alone),
+    ]
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
     if all(problem.kind != damage.UNREADABLE for problem in in_index):

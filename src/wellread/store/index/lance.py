@@ -222,6 +222,10 @@ class LanceIndex:
 
         return self._reading("search the index by vector", run)
 
+    def rows(self) -> int:
+        """See ``Index.rows``."""
+        return self._reading("count the rows of the index", self._table.count_rows)
+
     def keys(self) -> Iterator[IndexKey]:
         """See ``Index.keys``."""
         with store_errors("list the index"):

@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from json import JSONDecodeError
 
-_NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_FORMAT")
+_NAMES = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ", "SQLITE_FORMAT")
 _OF_THE_FILE = ("no such table", "no such column", "Could not decode to UTF-8", "malformed")
 _OF_A_VALUE = ("Couldn't parse", "Invalid isoformat string")  # moments
 

@@ -111,6 +111,11 @@ class Integrity(CataloguePart):
         """Make the tables' search trees anew from their rows."""
         self._run(text("REINDEX"))
 
+    def textless(self) -> int:
+        """How many documents have no text any more."""
+        there = exists().where(texts.c.document_id == documents.c.id, texts.c.piece == 0)
+        return self._count(select(func.count()).select_from(documents).where(~there))
+
     # --- references ---
 
     def broken_references(self) -> list[BrokenReference]:
