@@ -35,7 +35,6 @@ from benchmarks.damage_ways import Way, ways
 from benchmarks.record import save
 from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import open_kb
-from wellread.types import Document, Passage, Span
 
 QUESTION = "How many passengers does the ferry Osprey carry?"
 ANSWER = "ninety"
@@ -138,19 +137,16 @@ def prepare(line: CommandLine, folder: Path) -> Path:
     for words in (["add", sources], ["ask", QUESTION]):
         said = line.run(home, *words)
         assert said.status == 0, said
-    with open_kb(home) as kb:  # rows that went, so that there are files of removed rows
-        text = "A stray gannet that was never a document."
-        stray = Document(
-            collection="default", uri="file:///stray", kind="page", title="", text=text
-        )
-        span = Span(start=0, end=len(text))
-        passage = Passage(id="psg_s", document_id="doc_s", version="ver_s", span=span, text=text)
-        kb.index.write(index_rows(stray, [passage]), None)
-        kb.index.remove([("doc_s", "ver_s")])
     (backup,) = (home / "backups").glob("*.db")
     backup.unlink()
     said = line.run(home, "add", sources)  # its backup holds the answer too
     assert list((home / "backups").glob("*.db")), said
+    with open_kb(home) as kb:  # rows written again, so that there are files of removed rows
+        known = next(each.id for each in kb.catalogue.documents("default") if "ferry" in each.uri)
+        document, passages = kb.catalogue.document(known), kb.catalogue.passages_of([known])
+        assert document is not None
+        texts = [f"{one.context}\n{one.text}" for one in passages]
+        kb.index.write(index_rows(document, passages), kb.embedder.embed(texts, "passage"))
     return home
 
 

@@ -290,11 +290,6 @@ def other_ways() -> Iterator[Way]:
     yield Way("model file flipped", lambda h, c: flip(model(h), c, 20), "model file")
     yield Way("models' folder gone", lambda h, _: shutil.rmtree(h / "models"), "")
     yield Way("lock files gone", lambda h, _: all_of(list(h.rglob("*.lock")), Path.unlink), "")
-    yield Way(
-        "marks of purges gone",
-        lambda h, _: all_of([*(h / "index").glob("*.purged")], Path.unlink),
-        "",
-    )
     yield Way("backup cut", lambda h, _: all_of([*(h / "backups").glob("*.db")], cut), "backup")
 
 

@@ -130,6 +130,8 @@ def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) 
                 run.finish()
             finally:
                 run.close()
+    with writing(kb):
+        back_up_if_due(kb)
     return Report(
         rows=tuple(sorted(run.results, key=lambda row: run.order.get(row.uri, len(run.order)))),
         passages=run.vectors,
@@ -220,8 +222,6 @@ class _Run:
         if self.results:  # a killed run may have left rows unfolded; with none it costs nothing
             self.kb.live().index.optimize()
             purge_if_quick(self.kb)
-            with writing(self.kb):
-                back_up_if_due(self.kb)
         self._tell()
         self.log.write(self._progress())
 

@@ -82,13 +82,13 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         DamageError: the file cannot be read whole.
         StoreError: there is no room, or the folder cannot be written.
     """
-    part = folder / "catalogue.part"
+    part = folder / "catalogue.part"  # one name: what a killed process left goes
     try:
         folder.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
         source = f"{catalogue.absolute().as_uri()}?mode=rw"  # never made where it is not there
         with closing(sqlite3.connect(source, uri=True, timeout=_BUSY_SECONDS)) as live:
-            live.execute("VACUUM INTO ?", (str(part),))
+            _vacuum_into(live, part)
         part.chmod(PRIVATE)
         with part.open("rb") as file:
             os.fsync(file.fileno())
@@ -96,7 +96,6 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
         path = folder / f"catalogue-{datetime.now(UTC):{MOMENT}}-{digest}.db"
         part.replace(path)
     except (sqlite3.Error, OSError) as error:
-        part.unlink(missing_ok=True)
         if is_damage(error):
             raise DamageError(
                 "could not back up the catalogue: its file is damaged",
@@ -107,6 +106,14 @@ def take_copy(catalogue: Path, folder: Path) -> CatalogueCopy:
             hint="make room on the disk, or turn backups off (backups.keep: 0)",
         ) from error
     return next(copy for copy in copies_in(folder) if copy.path == path)
+
+
+def _vacuum_into(live: sqlite3.Connection, part: Path) -> None:
+    try:
+        live.execute("VACUUM INTO ?", (str(part),))
+    except sqlite3.Error:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def drop_copies(folder: Path, *, keep: int, besides: CatalogueCopy | None = None) -> None:
