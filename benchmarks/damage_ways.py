@@ -163,6 +163,27 @@ def log_of_garbage(home: Path) -> None:
     catalogue(home).with_name("catalogue.db-wal").write_bytes(b"no log at all" * 700)
 
 
+def folder_instead(path: Path) -> None:
+    """A folder of the file's name."""
+    path.unlink()
+    path.mkdir()
+
+
+def cut_structures(part: str) -> Damage:
+    """Cuts search structures whose name holds ``part``."""
+    return lambda home, _: all_of(structures(home, part), cut)
+
+
+def zero_leaf_of(name: str) -> Damage:
+    """``zero_leaf`` of that table."""
+    return lambda home, _: zero_leaf(home, name)
+
+
+def changed_by(statement: str) -> Damage:
+    """``by_sql`` with that statement."""
+    return lambda home, _: by_sql(home, statement)
+
+
 INDEX = "the index cannot be read"
 SEARCH = "searches do not find"
 LOST = "the catalogue cannot be used"
@@ -195,11 +216,7 @@ def index_ways() -> Iterator[Way]:
     yield Way(f"{gone} empty", lambda h, _: all_of(deletions(h), empty), "*")
     yield Way(f"{gone} flipped", lambda h, c: all_of(deletions(h), lambda p: flip(p, c, 40)), "*")
     for part in ("tokens", "docs", "invert", "page_data", "page_lookup"):
-        yield Way(
-            f"search structure {part} cut",
-            lambda h, _, part=part: all_of(structures(h, part), cut),
-            "*",
-        )
+        yield Way(f"search structure {part} cut", cut_structures(part), "*")
     yield Way("search structures gone", lambda h, _: shutil.rmtree(table(h) / "_indices"), SEARCH)
     yield Way(
         "search structures flipped",
@@ -244,14 +261,14 @@ def catalogue_ways() -> Iterator[Way]:
     yield Way("catalogue cut to 100 bytes", lambda h, _: cut(file(h), 100 / 5e5), LOST)
     yield Way("catalogue cut by a page", lambda h, _: cut(file(h), 0.995), LOST)
     yield Way("catalogue garbage", lambda h, _: garbage(file(h)), "it is no database")
-    yield Way("catalogue is a folder", lambda h, _: (file(h).unlink(), file(h).mkdir()), LOST)
+    yield Way("catalogue is a folder", lambda h, _: folder_instead(file(h)), LOST)
     yield Way("catalogue's header flipped", lambda h, c: flip(file(h), c, 30, 0, 24), LOST)
     yield Way("catalogue's first page zeros", lambda h, _: zero(file(h), 0), "it is no database")
     yield Way("catalogue, 200 bytes flipped", lambda h, c: flip(file(h), c, 200, PAGE), LOST)
     yield Way("catalogue, last tenth zeros", lambda h, _: zero(file(h), 420_000, 1 << 20), "*")
     yield Way("log of garbage beside it", lambda h, _: log_of_garbage(h), "")
     for name in ("documents", "texts", "passages", "answers", "sources"):
-        yield Way(f"page of {name} zeros", lambda h, _, name=name: zero_leaf(h, name), LOST)
+        yield Way(f"page of {name} zeros", zero_leaf_of(name), LOST)
     tree = "sqlite_autoindex_documents_1"
     yield Way("page of a search tree zeros", lambda h, _: zero_leaf(h, tree), LOST)
     yield Way("letter of a text changed", lambda h, _: letter(h), "does not match")
@@ -259,7 +276,7 @@ def catalogue_ways() -> Iterator[Way]:
     yield Way("text gone", lambda h, _: by_sql(h, "DELETE FROM texts"), "does not match")
     yield Way("table dropped", lambda h, _: by_sql(h, "DROP TABLE passages"), "are gone")
     for name, broken, told in VALUES:
-        yield Way(name, lambda h, _, broken=broken: by_sql(h, broken), told)
+        yield Way(name, changed_by(broken), told)
     pages = "pages of documents and texts zeros, no backup"
 
     def both(home: Path, _: random.Random) -> None:
