@@ -186,6 +186,7 @@ def changed_by(statement: str) -> Damage:
 
 INDEX = "the index cannot be read"
 SEARCH = "searches do not find"
+MISSING = "missing from the index"
 LOST = "the catalogue cannot be used"
 
 
@@ -198,9 +199,9 @@ def index_ways() -> Iterator[Way]:
     yield Way("newest manifest of zeros", lambda h, _: zero(one(h), 0, 1 << 20), INDEX)
     yield Way("newest manifest garbage", lambda h, _: garbage(one(h)), INDEX)
     yield Way("newest manifest gone", lambda h, _: one(h).unlink(), "")
-    yield Way("all manifests gone", lambda h, _: all_of(manifests(h), Path.unlink), INDEX)
+    yield Way("all manifests gone", lambda h, _: all_of(manifests(h), Path.unlink), MISSING)
     yield Way("all manifests empty", lambda h, _: all_of(manifests(h), empty), INDEX)
-    yield Way("manifests' folder gone", lambda h, _: shutil.rmtree(table(h) / "_versions"), INDEX)
+    yield Way("manifests' folder gone", lambda h, _: shutil.rmtree(table(h) / "_versions"), MISSING)
     yield Way("data file, 200 bytes flipped", lambda h, c: flip(data(h), c, 200), INDEX)
     yield Way("data file, 1,000 bytes flipped", lambda h, c: flip(data(h), c, 1000), INDEX)
     yield Way("data file, 3,000 bytes flipped", lambda h, c: flip(data(h), c, 3000), INDEX)
@@ -223,8 +224,8 @@ def index_ways() -> Iterator[Way]:
         lambda h, c: all_of(structures(h, ""), lambda path: flip(path, c, 20)),
         "*",
     )
-    yield Way("table gone", lambda h, _: shutil.rmtree(table(h)), "missing from the index")
-    yield Way("index folder gone", lambda h, _: shutil.rmtree(h / "index"), "missing from the")
+    yield Way("table gone", lambda h, _: shutil.rmtree(table(h)), MISSING)
+    yield Way("index folder gone", lambda h, _: shutil.rmtree(h / "index"), MISSING)
     yield Way("index folder is a file", lambda h, _: _file_instead(h / "index"), INDEX)
     yield Way("table is a file", lambda h, _: _file_instead(table(h)), INDEX)
     yield Way("old table beside", lambda h, _: (h / "index/passages_0.lance").mkdir(), "not in use")

@@ -304,7 +304,7 @@ class Wellread:
 
         Args:
             repair: whether to mend what can be mended.
-            deep: whether to embed every passage again and check the installed models (minutes).
+            deep: whether to search for every document and embed every passage again (minutes).
 
         Returns:
             Counts and problems.

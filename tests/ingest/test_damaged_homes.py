@@ -5,6 +5,8 @@ A small sample of ``benchmarks/damage.py``, which goes through all ways with the
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
 import shutil
 import sqlite3
@@ -17,7 +19,7 @@ from benchmarks.damage_ways import ways
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import DamageError, StoreError, UnknownNameError
-from wellread.ingest.integrity import damage, remedies
+from wellread.ingest.integrity import checks_files, damage, remedies
 from wellread.ingest.integrity import verify as verifying
 from wellread.ingest.integrity.copying import back_up, back_up_if_due, backups_of
 from wellread.ingest.integrity.restoring import copy_named, restore_copy
@@ -251,6 +253,31 @@ def test_a_derived_model_that_was_cut_is_told_and_dropped(kb: KnowledgeBase) -> 
     assert problems(verify(kb)) == {damage.MODEL}
     assert verify(kb, repair=True).clean
     assert not model.exists()
+
+
+def test_an_installed_file_that_was_cut_is_told(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "site" / "carrier-1.0.dist-info"
+    listed.mkdir(parents=True)
+    (listed / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"weights").digest()).rstrip(b"=").decode()
+    (listed / "RECORD").write_text(f"carrier/model.onnx,sha256={digest},7\ncarrier/__init__.py,,\n")
+    model = tmp_path / "site" / "carrier" / "model.onnx"
+    model.parent.mkdir()
+    model.write_bytes(b"weights")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setattr(checks_files, "PACKAGES", ("carrier", "not-installed"))
+    assert verify(kb).problems == ()
+    model.write_bytes(b"wei")
+    for repair in (False, True):
+        report = verify(kb, repair=repair)
+        ((kind, detail),) = ((one.kind, one.detail) for one in report.problems)
+        assert kind == damage.INSTALLED
+        assert "install carrier again" in detail
+        assert not report.clean
+    model.unlink()
+    assert problems(verify(kb)) == {damage.INSTALLED}
 
 
 # --- backups by themselves ---

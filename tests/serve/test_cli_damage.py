@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,31 @@ def test_with_a_damaged_index_commands_say_what_mends_it(
     assert code == bool([line for line in lines if line.startswith("Error")])
     if words[0] in ("ask", "search", "add", "remove"):
         assert code == 1
+
+
+def test_rows_or_texts_that_are_gone_are_told_with_the_answer(
+    kb: KnowledgeBase, runner: CliRunner
+) -> None:
+    (ferry,) = (each for each in kb.catalogue.documents("town") if "ferry" in each.uri)
+    kb.index.remove([(ferry.id, ferry.version)])
+    (line,) = told(run(runner, "ask", "What does the ferry cost?")[2])
+    assert line.startswith("Warning: the index lacks 1 of 4 passages")
+    assert "wellread verify --repair" in line
+    with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
+        connection.execute("DELETE FROM texts WHERE document_id = ?", (ferry.id,))
+    lines = told(run(runner, "stats")[2])
+    assert lines[0] == "Warning: the texts of 1 documents are gone; 'wellread verify' names them"
+
+
+def test_an_export_of_a_damaged_home_says_what_mends_it(
+    broken: CliRunner, home: Path, tmp_path: Path
+) -> None:
+    content = bytearray((home / CATALOGUE_FILE).read_bytes())
+    content[-40 * 4096 :] = bytes(40 * 4096)
+    (home / CATALOGUE_FILE).write_bytes(content)
+    code, _, err = run(broken, "export", tmp_path / "home.tar")
+    assert code == 1
+    assert "wellread verify --repair" in told(err)[0]
 
 
 def test_a_repair_says_in_a_line_what_it_did(broken: CliRunner, home: Path) -> None:

@@ -1,21 +1,15 @@
-"""Checks that cost minutes: every vector computed again, every installed file hashed."""
+"""Checks that cost minutes: every vector computed again."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Collection, Iterator
-from importlib.metadata import PackageNotFoundError, files
+from collections.abc import Collection
 
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.damage import Problem
 from wellread.kb import KnowledgeBase
-from wellread.models.model_files import PACKAGE
 from wellread.types import Filters
 
 LEAST_COSINE = 0.99  # of a stored vector and the same passage embedded again
-PACKAGES = ("wellread", PACKAGE.replace("_", "-"))
-HASHED = (".onnx", ".json", ".npz", ".txt", ".bin")  # weights, vocabularies, learned numbers
 
 
 def check_vectors(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
@@ -49,37 +43,3 @@ def _wrong_vectors(kb: KnowledgeBase, document_id: str) -> int:
         scores = {hit.passage_id: hit.score for hit in found}
         wrong += bool(vector.any()) and scores.get(one.id, 0.0) < LEAST_COSINE
     return wrong
-
-
-def check_installed() -> list[Problem]:
-    """Files of models and learned numbers that differ from what was installed.
-
-    Nothing is known of an editable installation.
-    """
-    return [
-        Problem(
-            kind=damage.INSTALLED,
-            subject=name,
-            detail=f"install {package} again: pip install --force-reinstall {package}",
-        )
-        for package in PACKAGES
-        for name in _changed(package)
-    ]
-
-
-def _changed(package: str) -> Iterator[str]:
-    try:
-        listed = files(package) or []
-    except PackageNotFoundError:
-        return
-    for file in listed:
-        if file.hash is None or file.suffix not in HASHED:
-            continue
-        wanted = base64.urlsafe_b64decode(file.hash.value + "==")
-        try:
-            content = file.read_binary()
-        except OSError:
-            yield str(file)
-            continue
-        if hashlib.new(file.hash.mode, content).digest() != wanted:
-            yield str(file)

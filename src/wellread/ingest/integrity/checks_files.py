@@ -1,8 +1,11 @@
-"""Checks the files beside the stores: models that a home derived once, and backups."""
+"""Checks the files beside the stores: models, those of the home and installed ones; backups."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from wellread.errors import StoreError
@@ -10,10 +13,12 @@ from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.copying import back_up, backups_of
 from wellread.ingest.integrity.damage import Problem
 from wellread.kb import KnowledgeBase
-from wellread.models.model_files import DIGITS, sha256_of
+from wellread.models.model_files import DIGITS, PACKAGE, sha256_of
 from wellread.store.recovery.copies import copies_in
 
 MODELS_FOLDER = "models"
+PACKAGES = ("wellread", PACKAGE.replace("_", "-"))
+HASHED = (".onnx", ".json", ".npz", ".txt", ".bin")  # weights, vocabularies, learned numbers
 MODEL_SUFFIXES = (".onnx", ".npz", ".npy")
 
 
@@ -37,6 +42,40 @@ def drop_models(kb: KnowledgeBase, names: Iterable[str]) -> None:
             (kb.home / MODELS_FOLDER / name).unlink(missing_ok=True)
         except OSError as error:
             raise StoreError(f"the damaged model file {name} cannot be deleted: {error}") from error
+
+
+def check_installed() -> list[Problem]:
+    """Files of models and learned numbers that differ from what was installed.
+
+    Nothing is known of an editable installation.
+    """
+    return [
+        Problem(
+            kind=damage.INSTALLED,
+            subject=name,
+            detail=f"install {package} again: pip install --force-reinstall {package}",
+        )
+        for package in PACKAGES
+        for name in _changed(package)
+    ]
+
+
+def _changed(package: str) -> Iterator[str]:
+    try:
+        listed = files(package) or []
+    except PackageNotFoundError:
+        return
+    for file in listed:
+        if file.hash is None or file.suffix not in HASHED:
+            continue
+        wanted = base64.urlsafe_b64decode(file.hash.value + "==")
+        try:
+            content = file.read_binary()
+        except OSError:
+            yield str(file)
+            continue
+        if hashlib.new(file.hash.mode, content).digest() != wanted:
+            yield str(file)
 
 
 def check_backups(kb: KnowledgeBase) -> list[Problem]:

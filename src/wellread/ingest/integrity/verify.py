@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from wellread.errors import DamageError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts
-from wellread.ingest.integrity.checks_deep import check_installed, check_vectors
-from wellread.ingest.integrity.checks_files import check_backups, check_models
+from wellread.ingest.integrity.checks_deep import check_vectors
+from wellread.ingest.integrity.checks_files import check_backups, check_installed, check_models
 from wellread.ingest.integrity.checks_index import (
     SAMPLE_DOCUMENTS,
     check_index,
@@ -66,7 +66,7 @@ def verify(kb: KnowledgeBase, *, repair: bool = False, deep: bool = False) -> Ve
     that finds it, and the problem stays until then.
 
     Args:
-        deep: search for every passage, embed every one again, and check the installed files.
+        deep: search for every document's passages, and embed every one again; takes minutes.
 
     Raises:
         StoreError: another run is writing (with ``repair``), or the disk refuses.
@@ -135,6 +135,7 @@ def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
     if state.lost:
         return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
     problems = [
+        *check_installed(),
         *check_models(kb),
         *check_backups(kb),
         *check_catalogue(kb, state.trees),
@@ -147,8 +148,6 @@ def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
         in_index += check_search(kb, unsure, EVERY if deep else SAMPLE_DOCUMENTS)
         if deep:
             in_index += check_vectors(kb, unsure)
-    if deep:
-        problems += check_installed()
     tables = kb.catalogue.integrity.row_counts()
     counts = {
         "documents": expected.documents,

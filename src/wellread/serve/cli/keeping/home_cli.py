@@ -32,8 +32,7 @@ def verify(
         bool,
         typer.Option(
             "--deep",
-            help="Also embed every passage again, search for all of them, and check the installed "
-            "models. Takes minutes.",
+            help="Also embed every passage again and search for every document. Takes minutes.",
         ),
     ] = False,
 ) -> None:
