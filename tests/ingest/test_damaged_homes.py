@@ -171,7 +171,7 @@ def test_what_mending_brings_to_light_is_told(
         [(known(kb, "ferry"), kb.catalogue.live_versions([known(kb, "ferry")])[known(kb, "ferry")])]
     )
     late = damage.Problem(kind=damage.STRAY, subject="late", detail="")
-    looks = iter([[]])
+    looks: Iterator[list[damage.Problem]] = iter([[]])
 
     def notes(_: KnowledgeBase, *, alone: bool) -> list[damage.Problem]:
         return next(looks, [late])

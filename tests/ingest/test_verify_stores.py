@@ -40,7 +40,8 @@ The mill grinds barley and oats for the bakers of both harbours, six days in the
 
 It needs a west wind to grind, and in a calm the miller mends sails and counts his sacks.
 """
-SMALL = {"chunking": {"tokens": 32}}
+# Without backups: they would give damaged texts back (test_damaged_homes.py).
+SMALL = {"chunking": {"tokens": 32}, "backups": {"keep": 0}}
 OTHER = Fingerprint(embedder="another", dimensions=4, chunking="c")
 
 

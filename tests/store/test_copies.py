@@ -122,12 +122,31 @@ def test_a_copy_is_put_back_and_the_old_file_kept_aside(file: Path, folder: Path
     catalogue.close()
     aside = set_aside(file, folder)
     assert aside is not None
-    assert not file.exists()
+    assert len(gaps(file)) == 2  # until the other one is there
     put_back(copy, file)
     assert len(gaps(file)) == 1
     assert len(gaps(aside)) == 2
     drop_set_aside(folder)
     assert [path.name for path in folder.iterdir()] == [copy.name]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_log_goes_aside_with_its_file(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+
+        def refuse(*_: object) -> None:
+            raise OSError("no links here")
+
+        monkeypatch.setattr("os.link", refuse)
+    log = file.with_name(f"{file.name}-wal")
+    log.write_bytes(b"of another file")
+    aside = set_aside(file, folder)
+    assert aside is not None
+    assert aside.read_bytes() == file.read_bytes()
+    assert not log.exists()
+    assert aside.with_name(f"{aside.name}-wal").read_bytes() == b"of another file"
 
 
 def test_a_catalogue_is_backed_up_before_it_is_upgraded(tmp_path: Path, folder: Path) -> None:

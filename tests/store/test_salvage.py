@@ -149,8 +149,8 @@ def test_an_older_releases_file_is_read_in_its_own_schema(tmp_path: Path) -> Non
     with database.write() as connection:
         upgrade(connection, "0003")
     database.close()
-    with closing(sqlite3.connect(old)) as connection, connection:
-        connection.execute("INSERT INTO collections VALUES ('birds', '{}', '2026-01-01')")
+    with closing(sqlite3.connect(old)) as raw, raw:
+        raw.execute("INSERT INTO collections VALUES ('birds', '{}', '2026-01-01')")
     make_like(old, fresh)
     assert saved(save_rows(old, fresh), "collections").rows == 1
     catalogue = Catalogue.open(fresh)

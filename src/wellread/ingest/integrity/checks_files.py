@@ -83,7 +83,7 @@ def check_backups(kb: KnowledgeBase) -> list[Problem]:
     return [
         Problem(kind=damage.BACKUP, subject=copy.name, detail="a new one takes its place")
         for copy in copies_in(backups_of(kb))
-        if not copy.sound()
+        if not copy.sound() and copy.path.exists()  # else another process dropped it
     ]
 
 

@@ -1,7 +1,7 @@
 """Mends a catalogue whose file is damaged or gone: what can be read of it, and the newest backup.
 
-A new file is made beside the old one and takes its place when it is whole; the old one is set
-aside among the backups. Where nothing can be read and there is no backup, nothing is touched.
+A new file is made beside the old one and takes its place in one step when it is whole; the old one
+is kept among the backups. Where nothing can be read and there is no backup, nothing is touched.
 """
 
 from __future__ import annotations

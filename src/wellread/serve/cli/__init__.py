@@ -27,9 +27,15 @@ from wellread.text.words import harmless
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
 MOST_SAID = 200  # characters of an error that nobody foresaw
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-_OF_TYPER = (  # wrong arguments among them, whose class Typer does not name
-    *(typer.Exit, typer.Abort),
-    *(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"),
+# Wrong arguments among them, whose base class Typer does not name.
+_OF_TYPER: tuple[type[BaseException], ...] = (
+    typer.Exit,
+    typer.Abort,
+    *(
+        kind
+        for kind in typer.BadParameter.__mro__
+        if kind.__name__ == "ClickException" and issubclass(kind, Exception)
+    ),
 )
 _FLAGS = ("--json", "--verbose", "-v")
 _WITH_VALUE = "--home"

@@ -62,11 +62,14 @@ def copies_in(folder: Path) -> list[CatalogueCopy]:
     found = []
     for path in folder.glob("catalogue-*.db"):
         named = _NAME.fullmatch(path.name)
-        if named and path.is_file():
+        if named is None:
+            continue
+        try:
             made_at = datetime.strptime(named[1], MOMENT).replace(tzinfo=UTC)
             size = path.stat().st_size
-            copy = CatalogueCopy(path=path, made_at=made_at, digest=named[2], size=size)
-            found.append(copy)
+        except (ValueError, FileNotFoundError):  # no moment; or another process dropped it
+            continue
+        found.append(CatalogueCopy(path=path, made_at=made_at, digest=named[2], size=size))
     return sorted(found, key=lambda copy: (copy.made_at, copy.name), reverse=True)
 
 
@@ -129,27 +132,38 @@ def drop_copies(folder: Path, *, keep: int, besides: CatalogueCopy | None = None
 
 
 def set_aside(catalogue: Path, folder: Path) -> Path | None:
-    """Move the catalogue's file with what belongs to it into ``folder``; its new name.
+    """Give the catalogue's file, with what belongs to it, a second name in ``folder``; that name.
 
-    None where there is none. It stays until removed text leaves the disk (``ingest.integrity``).
+    None where there is none. The file itself stays until another takes its place in one step, so
+    that a kill between leaves it there. What was set aside stays until removed text leaves the
+    disk (``ingest.integrity``).
 
     Raises:
-        StoreError: it cannot be moved.
+        StoreError: it cannot be done.
     """
-    moment = datetime.now(UTC).strftime(MOMENT)
-    aside = folder / f"{SET_ASIDE}{moment}.db"
+    aside = folder / f"{SET_ASIDE}{datetime.now(UTC):{MOMENT}}.db"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for suffix in WAL_SUFFIXES:
+        there = catalogue.exists()
+        if catalogue.is_dir():
+            catalogue.replace(aside)
+        elif there:
+            aside.unlink(missing_ok=True)
+            _second_name(catalogue, aside)
+        for suffix in WAL_SUFFIXES:  # a log that stayed would be read into the next file
             beside = catalogue.with_name(f"{catalogue.name}{suffix}")
             if beside.exists():
                 beside.replace(aside.with_name(f"{aside.name}{suffix}"))
-        if not catalogue.exists():
-            return None
-        catalogue.replace(aside)
     except OSError as error:
         raise StoreError(f"could not set {catalogue} aside: {error}") from error
-    return aside
+    return aside if there else None
+
+
+def _second_name(file: Path, name: Path) -> None:
+    try:
+        os.link(file, name)
+    except OSError:  # a disk without links
+        shutil.copyfile(file, name)
 
 
 def drop_set_aside(folder: Path) -> None:
@@ -162,7 +176,7 @@ def drop_set_aside(folder: Path) -> None:
 
 
 def put_back(copy: CatalogueCopy, catalogue: Path) -> None:
-    """Make ``copy`` the catalogue's file; what was there has to be set aside before.
+    """Make ``copy`` the catalogue's file, in one step; what was there is set aside before.
 
     Raises:
         StoreError: it cannot be written.

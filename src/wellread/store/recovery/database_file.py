@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from wellread.errors import StoreError
 from wellread.store.recovery.stored_values import as_text, checks_of
 from wellread.store.schema.sqlite_errors import is_damage
 from wellread.store.schema.tables import HEAD, metadata
@@ -32,7 +33,11 @@ class FileState:
 
 
 def inspect_file(path: Path) -> FileState:
-    """Read the whole file and say what is wrong with it."""
+    """Read the whole file and say what is wrong with it.
+
+    Raises:
+        StoreError: it is in use by another program, or may not be read.
+    """
     if path.is_dir():
         return FileState(lost="it is a folder")
     if not path.exists():
@@ -49,7 +54,10 @@ def inspect_file(path: Path) -> FileState:
             return FileState(lost=lost, trees=tuple(lines))
     except sqlite3.Error as error:
         if not is_damage(error):
-            raise
+            raise StoreError(
+                f"could not look into {path}: {error}",
+                hint="wait for the program that uses it, and check permissions",
+            ) from error
         headless = getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB"
         return FileState(lost="it is no database" if headless else "pages of it are damaged")
 
