@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
@@ -69,13 +70,22 @@ def _changed(package: str) -> Iterator[str]:
         if file.hash is None or file.suffix not in HASHED:
             continue
         wanted = base64.urlsafe_b64decode(file.hash.value + "==")
+        path = Path(str(file.locate()))
         try:
-            content = file.read_binary()
+            state = path.stat()
+            found = _digest(path, state.st_size, state.st_mtime_ns, file.hash.mode)
         except OSError:
             yield str(file)
             continue
-        if hashlib.new(file.hash.mode, content).digest() != wanted:
+        if found != wanted:
             yield str(file)
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, _size: int, _mtime_ns: int, kind: str) -> bytes:
+    """Of a file in this state: a process that verifies often hashes it once."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, kind).digest()
 
 
 def check_backups(kb: KnowledgeBase) -> list[Problem]:
