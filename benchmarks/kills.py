@@ -35,7 +35,8 @@ from wellread.ingest.integrity.verify import verify
 from wellread.ingest.pipeline import vector_filler as vectors
 from wellread.ingest.reindex import reindex as make_index
 from wellread.ingest.remove import remove_sources
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.tables import HEAD
 from wellread.testing.embedding import ReadableEmbedder

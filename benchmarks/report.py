@@ -16,6 +16,7 @@ from benchmarks import (
     claims,
     conflicts,
     counting,
+    damage,
     encoders,
     expert_feedback,
     extractive,
@@ -345,6 +346,16 @@ found, and `verify` clean once the work was run again.
 
 """
 
+DAMAGE = """\
+## Damaged homes
+
+A home of 25 files, an answer and a backup, damaged in each way; then `verify`, `ask`,
+`verify --repair` (and `add` where it says so), `verify`, `ask`. Wrong is a traceback or panic, an
+error of more than one line or without what mends it, a place in somebody's sources, a diagnosis
+that names something else, a text that is lost afterwards, or a problem that is left.
+
+"""
+
 FUZZ = """\
 ## Hostile input
 
@@ -440,6 +451,8 @@ def page() -> str:
                 _one("graph_questions", graph_questions.table),
                 KILLS,
                 _one("kills", kills.table),
+                DAMAGE,
+                _one("damage", damage.table),
                 FUZZ,
                 _one("fuzz", fuzz.table),
                 MALFORMED,

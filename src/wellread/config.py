@@ -162,6 +162,15 @@ class StorySettings(Section):
     window_days: int = setting(730, "a story without news for longer is over; 0: it never is", ge=0)
 
 
+class BackupSettings(Section):
+    keep: int = setting(
+        3, "backups of the catalogue that are kept in the home (docs/backups.md); 0: none", ge=0
+    )
+    hours: float = setting(
+        24.0, "a run makes a new backup where the newest is older than this many hours", ge=0
+    )
+
+
 class CoverageSettings(Section):
     target: int = setting(
         1,
@@ -219,6 +228,7 @@ class Settings(Section):
     research: ResearchSettings = ResearchSettings()
     gaps: GapSettings = GapSettings()
     coverage: CoverageSettings = CoverageSettings()
+    backups: BackupSettings = BackupSettings()
     serve: ServeSettings = ServeSettings()
 
 

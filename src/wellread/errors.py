@@ -6,6 +6,7 @@
     ├── SettingsError        a setting is missing, unknown or out of range
     ├── SourceError          one source could not be read; the run goes on with the others
     ├── StoreError           the catalogue or the index refused or is damaged
+    │   ├── DamageError      ... its files are damaged; the hint says how they are mended
     │   └── FingerprintError the index was built by another embedder or chunking
     ├── ModelError           an embedder or a language model failed
     │   ├── ModelTimeoutError     ... by taking too long
@@ -18,6 +19,13 @@ A message says what happened, where, and what to do about it.
 """
 
 from __future__ import annotations
+
+_PANICS = ("PanicException", "RustPanic")
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library written in Rust panicked; its exception's class cannot be imported."""
+    return type(error).__name__ in _PANICS
 
 
 class WellreadError(Exception):
@@ -60,6 +68,10 @@ class SourceError(WellreadError):
 
 class StoreError(WellreadError):
     """The catalogue or the index refused, is locked, or is damaged."""
+
+
+class DamageError(StoreError):
+    """The files of the catalogue or the index are damaged or gone."""
 
 
 class FingerprintError(StoreError):

@@ -12,7 +12,8 @@ import pytest
 from wellread.answers import Question
 from wellread.ask.understand.analyse import analyse
 from wellread.ask.understand.vocabulary import people, vocabulary_of
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.catalogue.documents.collection_records import stamps_of
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.store.schema.database import Database

@@ -35,7 +35,8 @@ from wellread.ingest.pipeline.commit import ReadSource, Window, drop_noted, writ
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.ingest.pipeline.vector_filler import VectorFiller
 from wellread.ingest.reindex import REINDEX_LOCK, ReindexProgress, reindex, tidy
-from wellread.kb import CATALOGUE_FILE, INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.kb import INGEST_LOCK, KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.models.base import Embedder, Purpose
 from wellread.store.base import Fingerprint, IndexRow

@@ -29,7 +29,8 @@ from wellread.ingest.remove import (
     resolve,
 )
 from wellread.ingest.run import add, sync
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.base import Fingerprint
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters, Locator, Span

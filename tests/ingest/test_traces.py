@@ -15,7 +15,8 @@ from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String
 from wellread.codec import marks_to_blob
 from wellread.ingest.integrity.purge import Trace, find_traces, needles, said_elsewhere, traces
 from wellread.ingest.run import add
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder

@@ -21,7 +21,8 @@ from wellread.ingest.integrity.verify import NOT_PURGED, VerifyReport, verify
 from wellread.ingest.pipeline.commit import index_rows, writing
 from wellread.ingest.pipeline.job_log import job_log
 from wellread.ingest.run import add
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase, open_kb
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint
 from wellread.store.catalogue.documents.integrity import Integrity
@@ -39,7 +40,8 @@ The mill grinds barley and oats for the bakers of both harbours, six days in the
 
 It needs a west wind to grind, and in a calm the miller mends sails and counts his sacks.
 """
-SMALL = {"chunking": {"tokens": 32}}
+# Without backups: they would give damaged texts back (test_damaged_homes.py).
+SMALL = {"chunking": {"tokens": 32}, "backups": {"keep": 0}}
 OTHER = Fingerprint(embedder="another", dimensions=4, chunking="c")
 
 

@@ -50,6 +50,10 @@ class MemoryIndex:
     def others(path: Path, *keep: Fingerprint) -> list[str]:
         return [made.embedder for place, made in TABLES if place == path and made not in keep]
 
+    @staticmethod
+    def set_aside(path: Path, fingerprint: Fingerprint) -> None:
+        TABLES.pop((path, fingerprint), None)
+
     @classmethod
     def drop_others(cls, path: Path, *keep: Fingerprint) -> list[str]:
         names = cls.others(path, *keep)
@@ -109,6 +113,9 @@ class MemoryIndex:
         scores = {known: float(one @ unit) for known, one in held.items() if one is not None}
         return self._ranked(scores, limit)
 
+    def rows(self) -> int:
+        return len(self._table.rows)
+
     def keys(self) -> Iterator[IndexKey]:
         for row, _ in [*self._table.rows.values()]:
             yield IndexKey(
@@ -125,9 +132,6 @@ class MemoryIndex:
 
     def optimize(self) -> None:
         """Nothing is to be folded in."""
-
-    def clear(self) -> None:
-        self._table.rows.clear()
 
     def purge(self) -> None:
         self._table.purged = True

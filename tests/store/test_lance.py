@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lancedb.table import LanceTable
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError
 from wellread.store.base import Fingerprint
 from wellread.store.index import lance
 from wellread.store.index.lance import LanceIndex
@@ -252,9 +252,12 @@ def test_a_damaged_table_can_be_begun_anew(tmp_path: Path) -> None:
     write(index, [make_row("a", "ferry")])
     for path in tmp_path.rglob("data/*.lance"):
         path.write_bytes(b"garbage")
-    with pytest.raises(StoreError, match="could not read the index"):
+    with pytest.raises(DamageError, match="could not read the index") as told:
         list(index.held())
-    index.clear()
+    assert "lance" not in str(told.value).lower()
+    LanceIndex.set_aside(tmp_path, PRINT)
+    assert LanceIndex.others(tmp_path, PRINT) == [f"{table_name(PRINT)}-damaged"]
+    index = LanceIndex.open(tmp_path, PRINT)
     write(index, [make_row("b", "ferry")])
     assert ids(index.search_text("ferry", ANY, 5)) == ["b"]
     assert index.purged()
@@ -324,8 +327,10 @@ def test_vectors_held_in_memory_follow_the_table(tmp_path: Path) -> None:
     (hit,) = reader.search_vector(axes(2)[0], side, 5)
     assert hit.passage_id == "a"
     assert hit.score == pytest.approx(1.0)
-    writer.clear()
+    LanceIndex.set_aside(tmp_path, PRINT)
+    writer = LanceIndex.open(tmp_path, PRINT)
     writer.write([make_row("c", "ferry")], axes(0))
+    assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["c"]
     again = LanceIndex.open(tmp_path, PRINT)
     assert ids(again.search_vector(axes(0)[0], ANY, 5)) == ["c"]
     assert ids(writer.search_vector(axes(0)[0], side, 5)) == []

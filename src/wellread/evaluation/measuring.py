@@ -28,7 +28,8 @@ from wellread.errors import WellreadError
 from wellread.evaluation.cases import Case
 from wellread.evaluation.scores import Run, Scored, score
 from wellread.evaluation.targets import Resolver
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.questions import Analysis
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.learning.gap_records import Filing

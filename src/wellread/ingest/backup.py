@@ -22,9 +22,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from wellread.config import SETTINGS_FILE
-from wellread.errors import SourceError, StoreError
+from wellread.errors import DamageError, SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 
 MANIFEST = "manifest.json"
@@ -71,6 +72,10 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
         partial.replace(path)
     except OSError as error:
         raise SourceError(str(path), f"cannot be written: {error.strerror or error}") from error
+    except sqlite3.Error as error:
+        raise DamageError(
+            f"the catalogue cannot be copied: {error}", hint="'wellread verify --repair' mends it"
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
     stats = kb.catalogue.stats()

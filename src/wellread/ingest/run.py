@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypedDict
 
+from wellread.ingest.integrity.copying import back_up_if_due
 from wellread.ingest.integrity.purge import purge_if_quick
 from wellread.ingest.joining.story_refresh import finish_run
 from wellread.ingest.parsing.workers import WorkerPool
@@ -31,7 +32,7 @@ from wellread.ingest.pipeline.change_detection import (
     source_rules,
     with_entries,
 )
-from wellread.ingest.pipeline.commit import Window, recover, settled, write
+from wellread.ingest.pipeline.commit import Window, recover, settled, write, writing
 from wellread.ingest.pipeline.job_log import JobLog, OnProgress, Progress, Report, job_log
 from wellread.ingest.pipeline.readers import Readers, open_pool
 from wellread.ingest.pipeline.vector_filler import VectorFiller
@@ -167,6 +168,8 @@ def _carry_out(kb: KnowledgeBase, order: Order, on_progress: OnProgress | None) 
                 run.finish()
             finally:
                 run.close()
+    with writing(kb):
+        back_up_if_due(kb)
     return Report(
         rows=tuple(sorted(run.results, key=lambda row: run.order.get(row.uri, len(run.order)))),
         passages=run.vectors,

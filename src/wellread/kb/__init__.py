@@ -8,7 +8,6 @@ index at any time; ``live`` follows.
 from __future__ import annotations
 
 import os
-import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Any, Self, TypedDict, Unpack
 from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
-from wellread.errors import StoreError
+from wellread.kb.home_catalogue import CATALOGUE_FILE, made_home, open_catalogue
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.kb.read_only import CatalogueCopy, is_read_only
@@ -33,12 +32,10 @@ from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
-CATALOGUE_FILE = "catalogue.db"
 INGEST_LOCK = "ingest.lock"
 CHECK_VECTORS = "check_vectors.npz"  # of texts that were only read for a check, by content
 CHUNKING_VERSION = 1  # raise it when ``ingest/parsing/passages.py`` cuts differently
 SCHEMA_VERSION = 1
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index's engine takes none of them in a path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +115,7 @@ class KnowledgeBase:
         if self.read_only:
             self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
             return Catalogue.open(self._copy.path)
-        return Catalogue.open(self.home / CATALOGUE_FILE)
+        return open_catalogue(self.home, self.settings.backups)
 
     @property
     def model(self) -> LanguageModel | None:
@@ -248,6 +245,18 @@ class KnowledgeBase:
         """The index of ``fingerprint``, live or not; made when it is not there."""
         return self._indexes.open(fingerprint)
 
+    def renewed_index(self) -> Index:
+        """The live index, empty; what there was of it is set aside (``other_indexes``).
+
+        Raises:
+            StoreError: its files cannot be moved, or it is being written.
+        """
+        with self._opening:
+            live = self._live_index()
+            self._index = self._parts = None
+            self._indexes.set_aside(live.fingerprint)
+            return self._index_of(live)
+
     def drop_other_indexes(self) -> list[str]:
         """Drop every index that is neither live nor being made; the names of those that went.
 
@@ -266,6 +275,14 @@ class KnowledgeBase:
         live = self.catalogue.reindexing.live()
         attempt = self.catalogue.reindexing.attempt()
         return [made for made in (live and live.fingerprint, attempt) if made] if live else []
+
+    def forget_catalogue(self) -> None:
+        """Let go of the catalogue's file, because another takes its place; it is opened anew."""
+        with self._opening:
+            self._index = self._parts = None
+            opened = self.__dict__.pop("catalogue", None)
+        if opened is not None:
+            opened.close()
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is no error."""
@@ -312,19 +329,7 @@ def open_kb(
         SettingsError: the settings of the home or the environment are wrong.
         StoreError: the home cannot be made, or the index could not stand there.
     """
-    home = home.expanduser().absolute()
-    if _UNPRINTABLE.search(str(home)):
-        raise StoreError(
-            f"a home cannot stand in {str(home)!r}: a folder's name holds a line break or another "
-            "control character",
-            hint="choose another with --home",
-        )
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"the home {home} cannot be made: {error}", hint="choose another with --home"
-        ) from error
+    home = made_home(home)
     return KnowledgeBase(home, load_settings(home, overrides), **given)
 
 

@@ -156,6 +156,14 @@ class Indexes:
         """
         return _backend(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
 
+    def set_aside(self, fingerprint: Fingerprint) -> None:
+        """Put the damaged files of an index under another name, so that it can be made anew.
+
+        Raises:
+            StoreError: they cannot be moved, or it is being written.
+        """
+        _backend(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
+
     def others(self, kept: Sequence[Fingerprint]) -> list[str]:
         """The names of the indexes that are of none of these fingerprints."""
         names: list[str] = []

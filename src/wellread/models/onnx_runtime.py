@@ -55,9 +55,12 @@ def open_session(model: Path | bytes, threads: int) -> Any:
         )
     except RUN_ERRORS as error:
         name = "a model built in memory" if isinstance(model, bytes) else str(model)
+        damaged = isinstance(error, states.InvalidProtobuf | states.NoModel)
         raise ModelError(
             f"onnxruntime {ort.__version__} cannot open {name}: {error}",
-            hint="install another release of onnxruntime (1.20 or later)",
+            hint="the file is cut or damaged: install the package that carries it again"
+            if damaged
+            else "install another release of onnxruntime (1.20 or later)",
         ) from error
 
 

@@ -45,6 +45,7 @@ _TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
     (errors.RequestError, "bad_request", HTTPStatus.BAD_REQUEST),
     (errors.SettingsError, "settings", HTTPStatus.INTERNAL_SERVER_ERROR),
     (errors.SourceError, "source", HTTPStatus.UNPROCESSABLE_ENTITY),
+    (errors.DamageError, "damaged", HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.FingerprintError, "index_outdated", HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.StoreError, "store", HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.BudgetError, "budget", HTTPStatus.TOO_MANY_REQUESTS),

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from wellread.errors import ModelError, RequestError, SettingsError
+from wellread.errors import DamageError, ModelError, RequestError, SettingsError
 from wellread.serve.error_shapes import Problem
 from wellread.text.words import escaped_json, harmless, harmless_line
 
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 SHORT_ID = 12  # characters of an id that are enough to name a thing
 INDENT = 4
+LOOKS = 2
 EMPTY = "This home is empty: add something first"
 ADD = "wellread add PATH"
 
@@ -132,30 +133,37 @@ class Terminal:
         return lambda what: typer.confirm(f"{harmless_line(str(what))}. Take it?", err=True)
 
     def open_current(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
-        """Open it, and say so when the settings ask for another index than the one in use."""
-        opened = self.open(overrides=overrides)
-        try:
-            warn_if_outdated(opened)
-        except BaseException:
-            opened.close()
-            raise
-        return opened
+        """Open it, and say so when the index is damaged, or another than the settings ask for."""
+        return self._looked_at(self.open(overrides=overrides), warn_if_damaged)
 
     def open_to_ask(self, *, overrides: Overrides | None = None) -> KnowledgeBase:
         """Open it for questions, which need something to answer from.
 
         Raises:
             RequestError: nothing was ever added; nothing is made then.
+            DamageError: the catalogue or the index is damaged.
         """
-        from wellread.kb import CATALOGUE_FILE  # noqa: PLC0415 - as above
+        from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains  # noqa: PLC0415 - as above
 
-        if not (self.home_folder() / CATALOGUE_FILE).exists():
+        home = self.home_folder()
+        if not (home / CATALOGUE_FILE).exists() and not has_remains(home):
             raise RequestError(EMPTY, hint=ADD)
-        opened = self.open_current(overrides=overrides)
+        opened = self._looked_at(self.open(overrides=overrides), warn_if_lacking)
         if opened.catalogue.reindexing.live() is None:
             opened.close()
             raise RequestError(EMPTY, hint=ADD)
         return opened
+
+    def _looked_at(
+        self, kb: KnowledgeBase, look: Callable[[KnowledgeBase], object]
+    ) -> KnowledgeBase:
+        try:
+            warn_if_outdated(kb)
+            look(kb)
+        except BaseException:
+            kb.close()
+            raise
+        return kb
 
     def home_folder(self) -> Path:
         """The home that was named, or the default one."""
@@ -207,6 +215,31 @@ def warn_if_outdated(kb: KnowledgeBase) -> None:
         "the index in use was made with %s; the settings ask for %s. Run 'wellread reindex'",
         made,
         asked,
+    )
+
+
+def warn_if_damaged(kb: KnowledgeBase) -> None:
+    """``warn_if_lacking``, and say so when the index cannot be opened: not all needs it."""
+    try:
+        warn_if_lacking(kb)
+    except DamageError as error:
+        logger.warning("%s", error)
+
+
+def warn_if_lacking(kb: KnowledgeBase) -> None:
+    """Say so when texts are gone, or rows of the index: searches miss some then."""
+    if gone := kb.catalogue.integrity.textless():
+        logger.warning("the texts of %d documents are gone; 'wellread verify' names them", gone)
+    live = kb.catalogue.reindexing.live()
+    for _ in range(LOOKS):  # a removal may come between the two counts
+        passages = sum(each.passages for each in kb.catalogue.stats()) if live else 0
+        lacking = passages - kb.index.rows() if passages else 0
+        if lacking <= 0:
+            return
+    logger.warning(
+        "the index lacks %d of %d passages; 'wellread verify --repair' makes it whole",
+        lacking,
+        passages,
     )
 
 

@@ -62,7 +62,8 @@ class HeldRow:
     Attributes:
         text: what is searched by words: the context, a line break, and the passage's own text;
             without a context the text alone.
-        vector: whether the row has one.
+        vector: whether the row has one that can be used; one of another length than 1 (or 0) is
+            damaged.
     """
 
     passage_id: str
@@ -146,6 +147,10 @@ class Index(Protocol):
         """The best ``limit`` rows by cosine similarity (the score, -1 to 1), best first."""
         ...
 
+    def rows(self) -> int:
+        """How many rows there are; as quick as a search."""
+        ...
+
     def keys(self) -> Iterator[IndexKey]:
         """Every row's key, in no particular order, without loading the table at once."""
         ...
@@ -167,10 +172,6 @@ class Index(Protocol):
         Raises:
             StoreError: as ``write``; the rows stay.
         """
-        ...
-
-    def clear(self) -> None:
-        """Drop every row and begin anew, also where the files of the index are damaged."""
         ...
 
     def purge(self) -> None:
@@ -200,6 +201,17 @@ class IndexBackend(Protocol):
 
     def others(self, path: Path, /, *keep: Fingerprint) -> list[str]:
         """The names of the indexes in ``path`` that are of none of these fingerprints."""
+        ...
+
+    def set_aside(self, path: Path, fingerprint: Fingerprint, /) -> None:
+        """Put what is in the way of making the index of ``fingerprint`` anew under another name.
+
+        For files that are damaged so that the index cannot be opened. ``others`` tells of them
+        then, and ``drop_others`` drops them. Nobody may hold the index open.
+
+        Raises:
+            StoreError: it cannot be moved, or is being written.
+        """
         ...
 
     def drop_others(self, path: Path, /, *keep: Fingerprint) -> list[str]:

@@ -25,12 +25,16 @@ from wellread.types import Span
 SHOWN = 20  # lines of damage in a file that are told
 
 
-def check_catalogue(kb: KnowledgeBase) -> list[Problem]:
-    """Everything that does not agree within the catalogue, texts and passages excepted."""
+def check_catalogue(kb: KnowledgeBase, trees: Sequence[str]) -> list[Problem]:
+    """Everything that does not agree within the catalogue, texts and passages excepted.
+
+    Args:
+        trees: what is wrong with the search trees of its file.
+    """
     integrity, forgetting = kb.catalogue.integrity, kb.catalogue.forgetting
     outdated = "what it cites is not live any more"
     found = (
-        (damage.FILE, (("catalogue", line) for line in integrity.damage()[:SHOWN])),
+        (damage.FILE, (("catalogue", line) for line in trees[:SHOWN])),
         (
             damage.REFERENCE,
             (

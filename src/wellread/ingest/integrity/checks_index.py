@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
@@ -24,6 +24,7 @@ from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
 
+INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
 WRITE_DOCUMENTS = 64  # whose rows are written together
 Numbers = NDArray[np.uint64]
 
@@ -45,8 +46,8 @@ def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Proble
     except StoreError:
         try:
             held = _held(kb, expected)  # a writer may have replaced files meanwhile
-        except StoreError as error:
-            return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=str(error))]
+        except StoreError:
+            return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=INDEX_LOST)]
     problems = _differences(kb, expected, held)
     return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
 
@@ -88,6 +89,7 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
         for name in kb.other_indexes()
     ]
     counts = kb.catalogue.integrity.row_counts()
+    problems += _next_index(kb)
     staged = counts["next_documents"] + counts["next_passages"]
     if staged and kb.catalogue.reindexing.attempt() is None:
         problems.append(
@@ -98,6 +100,26 @@ def check_notes(kb: KnowledgeBase, *, alone: bool) -> list[Problem]:
         for known in kb.catalogue.integrity.void_debts()
     ]
     return problems
+
+
+def _next_index(kb: KnowledgeBase) -> list[Problem]:
+    """The index in the making, where it cannot be opened."""
+    attempt = kb.catalogue.reindexing.attempt()
+    if attempt is not None:
+        try:
+            kb.open_index(attempt).purged()
+        except DamageError:
+            lost = "its files are damaged; 'wellread reindex' begins it again"
+            return [Problem(kind=damage.NEXT_LOST, subject="next index", detail=lost)]
+    return []
+
+
+def drop_next(kb: KnowledgeBase) -> None:
+    """No index is being made any more."""
+    attempt = kb.catalogue.reindexing.attempt()
+    kb.catalogue.reindexing.abandon()
+    if attempt is not None:
+        kb.drop_other_indexes()
 
 
 def drop_orphans(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
@@ -150,9 +172,10 @@ def write_again(kb: KnowledgeBase, document_ids: Iterable[str]) -> None:
 
 
 def fill_again(kb: KnowledgeBase) -> None:
-    """Begin the index anew, with everything that is in the catalogue."""
-    kb.index.clear()
+    """Begin the index anew, with everything that is in the catalogue; then the old one goes."""
+    kb.renewed_index()
     write_again(kb, kb.catalogue.document_ids())
+    kb.drop_other_indexes()
 
 
 def _differences(kb: KnowledgeBase, expected: Expected, held: _Held) -> list[Problem]:
@@ -236,17 +259,21 @@ SAMPLE_PASSAGES = 8  # of a document
 _WORD = re.compile(r"(?<![^\W_])[A-Za-z]{4,16}(?![^\W_])")
 
 
-def check_search(kb: KnowledgeBase, unsure: Collection[str]) -> list[Problem]:
+def check_search(
+    kb: KnowledgeBase, unsure: Collection[str], most: int = SAMPLE_DOCUMENTS
+) -> list[Problem]:
     """Searches that fail, or that do not find what is there.
 
     Args:
         unsure: documents whose rows are known to be damaged.
+        most: how many documents are searched for.
     """
     found: dict[str, str] = {}
     # The same documents every time: those with the smallest ids, which are hashes.
-    sample = sorted(kb.catalogue.document_ids())[:SAMPLE_DOCUMENTS]
-    for facts in kb.catalogue.facts(sample).values():
-        if facts.id in unsure:
+    sample = sorted(kb.catalogue.document_ids())[:most]
+    for known in sample:
+        facts = kb.catalogue.facts([known]).get(known)
+        if facts is None or known in unsure:
             continue
         for kind, detail in _misses(kb, facts):
             # Once more, as a writer may have been at work between the looks into the two stores.
@@ -308,6 +335,9 @@ def _by_word(kb: KnowledgeBase, passage: Passage, filters: Filters) -> bool:
 def _by_vector(kb: KnowledgeBase, filters: Filters, wanted: int) -> int:
     if not wanted:
         return 0
-    dimensions = kb.live().fingerprint.dimensions
+    live = kb.catalogue.reindexing.live()  # opens no embedder: that may be what is damaged
+    if live is None:
+        return 0
+    dimensions = live.fingerprint.dimensions
     anywhere = np.full(dimensions, dimensions**-0.5, dtype=np.float32)
     return len(kb.index.search_vector(anywhere, filters, wanted))

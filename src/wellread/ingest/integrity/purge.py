@@ -26,6 +26,7 @@ from typing import Any, Literal
 import ahocorasick
 
 from wellread.errors import StoreError
+from wellread.ingest.integrity.copying import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
 from wellread.store.base import Index
@@ -38,7 +39,7 @@ QUICK_PASSAGES = 20_000
 
 
 def purge(kb: KnowledgeBase) -> bool:
-    """Leave no byte of removed or replaced text in the stores; whether that came about.
+    """Leave no byte of removed or replaced text in stores and backups; whether that came about.
 
     Costs nothing when there is nothing to do. Questions are answered meanwhile; writers wait.
     False when a reader that is busy just now needs some of the old bytes.
@@ -51,6 +52,8 @@ def purge(kb: KnowledgeBase) -> bool:
         (kb.home / CHECK_VECTORS).unlink(missing_ok=True)
         if not is_purged(kb):
             logger.info("rewriting the stores, so that nothing of removed text is left in them")
+        if not kb.catalogue.forgetting.rewritten():
+            renew_backups(kb)
         kb.index.purge()
         attempt = kb.catalogue.reindexing.attempt()
         if attempt is not None:

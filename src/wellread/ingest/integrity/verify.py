@@ -1,36 +1,41 @@
 """Proves that the stores agree, and mends them: the catalogue is the truth, the index follows.
 
 Texts are read once and rows once, as streams; what is kept of a row are two numbers. With
-``repair`` the same is done a second time where there was something to mend.
+``repair`` everything is looked at again after mending, until nothing new comes to light.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from wellread.errors import DamageError
 from wellread.ingest.integrity import damage
-from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts, cut_again
+from wellread.ingest.integrity.checks_catalogue import check_catalogue, check_texts
+from wellread.ingest.integrity.checks_deep import check_vectors
+from wellread.ingest.integrity.checks_files import check_backups, check_installed, check_models
 from wellread.ingest.integrity.checks_index import (
+    SAMPLE_DOCUMENTS,
     check_index,
     check_notes,
     check_search,
-    drop_orphans,
     fill_again,
-    write_again,
 )
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.purge import is_purged, purge
-from wellread.ingest.pipeline.commit import drop_noted, writing
-from wellread.ingest.pipeline.job_log import end_dead_jobs
-from wellread.ingest.pipeline.vector_filler import VectorFiller
+from wellread.ingest.integrity.remedies import embed_owed, mend
+from wellread.ingest.integrity.rescue import lost_catalogue, rescue
+from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
+from wellread.store.recovery.database_file import FileState, inspect_file
 
 NOT_PURGED = (
-    "bytes of removed or replaced text may still be in the files of the stores "
+    "bytes of removed or replaced text may still be in the files of the stores and in backups "
     "('wellread verify --repair' rewrites them)"
 )
-WAIT_SECONDS = 1.0
+ROUNDS = 3  # of looking and mending: mending may bring further damage to light
+EVERY = 1_000_000_000
 COUNTED = (
     "sources", "entities", "relations", "mentions", "stories", "answers", "cached_answers", "gaps"
 )  # fmt: skip
@@ -54,44 +59,95 @@ class VerifyReport:
         return all(problem.repaired for problem in self.problems)
 
 
-def verify(kb: KnowledgeBase, *, repair: bool = False) -> VerifyReport:
+def verify(kb: KnowledgeBase, *, repair: bool = False, deep: bool = False) -> VerifyReport:
     """Compare the stores with each other, row by row; with ``repair``, mend what can be mended.
 
     A text that was damaged cannot be mended from inside: its source is read again by the next run
     that finds it, and the problem stays until then.
 
+    Args:
+        deep: search for every document's passages, and embed every one again; takes minutes.
+
     Raises:
-        StoreError: the catalogue cannot be read, or (with ``repair``) another run is writing.
-        ModelError: with ``repair``: rows have no vectors, and the embedder failed.
+        StoreError: another run is writing (with ``repair``), or the disk refuses.
+        ModelError: with ``repair``: rows have no vectors, and the embedder failed; with ``deep``:
+            it failed.
     """
     if not repair:
-        return _examine(kb, alone=False)
-    with writing(kb):
-        found = _examine(kb, alone=True)
-        owing = _mend(kb, found.problems)
-    if owing:
-        _embed(kb)
-    if found.problems:
-        kb.catalogue.answer_cache.clear()  # what was damaged may have been missing from answers
-    purge(kb)
-    if not found.problems:
-        return replace(found, notes=_notes(kb))
-    after = _examine(kb, alone=False)
-    left = {(problem.kind, problem.subject) for problem in after.problems}
+        return _examine(kb, alone=False, deep=deep)
+    found: list[Problem] = []
+    for round_ in range(ROUNDS):
+        with writing(kb):
+            saved = _rescued(kb)
+            if not all(problem.repaired for problem in saved):
+                return VerifyReport(counts={}, problems=tuple(saved))
+            report = _examine(kb, alone=True, deep=deep)
+            mend(kb, report.problems)
+        fresh = _unknown([*saved, *report.problems], found)
+        found += fresh
+        if round_ and not fresh:
+            break
+        embed_owed(kb)
+        if found:
+            kb.catalogue.answer_cache.clear()  # what was damaged may be missing from answers
+        _purge(kb)
+        if not found:
+            break
+    left = {(problem.kind, problem.subject) for problem in report.problems}
     problems = tuple(
-        replace(problem, repaired=(problem.kind, problem.subject) not in left)
-        for problem in found.problems
+        replace(problem, repaired=(problem.kind, problem.subject) not in left) for problem in found
     )
-    return replace(after, problems=problems)
+    return replace(report, problems=problems, notes=_notes(kb, problems))
 
 
-def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
+def _unknown(problems: Iterable[Problem], known: Iterable[Problem]) -> list[Problem]:
+    told = {(problem.kind, problem.subject) for problem in known}
+    return [problem for problem in problems if (problem.kind, problem.subject) not in told]
+
+
+def _state(kb: KnowledgeBase) -> FileState:
+    """That of the catalogue's file; in a new home none has to be there."""
+    path = kb.home / CATALOGUE_FILE
+    if not path.exists() and not has_remains(kb.home):
+        return FileState()
+    return inspect_file(path)
+
+
+def _rescued(kb: KnowledgeBase) -> list[Problem]:
+    """Mend a catalogue that cannot be used as it is; what was wrong with it."""
+    lost = _state(kb).lost
+    return [rescue(kb, lost)] if lost else []
+
+
+def _purge(kb: KnowledgeBase) -> None:
+    try:
+        purge(kb)
+    except DamageError:  # purging reads files that nothing else does
+        with writing(kb):
+            fill_again(kb)
+        embed_owed(kb)
+        purge(kb)
+
+
+def _examine(kb: KnowledgeBase, *, alone: bool, deep: bool) -> VerifyReport:
     """``alone``: the caller holds the writers' lock."""
-    problems = [*check_catalogue(kb), *check_notes(kb, alone=alone)]
+    state = _state(kb)
+    if state.lost:
+        return VerifyReport(counts={}, problems=(lost_catalogue(kb, state.lost),))
+    problems = [
+        *check_installed(),
+        *check_models(kb),
+        *check_backups(kb),
+        *check_catalogue(kb, state.trees),
+        *check_notes(kb, alone=alone),
+    ]
     expected, in_texts = check_texts(kb)
     rows, in_index = check_index(kb, expected)
     if all(problem.kind != damage.UNREADABLE for problem in in_index):
-        in_index += check_search(kb, {problem.subject for problem in in_index})
+        unsure = {problem.subject for problem in in_index}
+        in_index += check_search(kb, unsure, EVERY if deep else SAMPLE_DOCUMENTS)
+        if deep:
+            in_index += check_vectors(kb, unsure)
     tables = kb.catalogue.integrity.row_counts()
     counts = {
         "documents": expected.documents,
@@ -100,92 +156,12 @@ def _examine(kb: KnowledgeBase, *, alone: bool) -> VerifyReport:
         "passages that wait for their vectors": kb.catalogue.vectors.passages_owed(),
         **{table.replace("_", " "): tables[table] for table in COUNTED},
     }
-    return VerifyReport(counts=counts, problems=(*problems, *in_texts, *in_index), notes=_notes(kb))
+    found = (*problems, *in_texts, *in_index)
+    return VerifyReport(counts=counts, problems=found, notes=_notes(kb, found))
 
 
-def _notes(kb: KnowledgeBase) -> tuple[str, ...]:
+def _notes(kb: KnowledgeBase, problems: Iterable[Problem]) -> tuple[str, ...]:
+    unread = {damage.UNREADABLE, damage.NEXT_LOST, damage.CATALOGUE}
+    if any(problem.kind in unread and not problem.repaired for problem in problems):
+        return ()
     return () if is_purged(kb) else (NOT_PURGED,)
-
-
-def _mend(kb: KnowledgeBase, problems: Sequence[Problem]) -> bool:
-    """Mend kind by kind, in an order in which later steps build on earlier ones.
-
-    Whether passages are owed vectors after it.
-    """
-    by_kind: dict[str, list[str]] = {}
-    for problem in problems:
-        by_kind.setdefault(problem.kind, []).append(problem.subject)
-    damaged = by_kind.get(damage.DAMAGED, [])
-    for kinds, remedy in REMEDIES:
-        subjects = [subject for kind in kinds for subject in by_kind.get(kind, ())]
-        if remedy is _cut_again:  # a damaged text is not worth cutting
-            subjects = [subject for subject in subjects if subject not in damaged]
-        if subjects:
-            remedy(kb, list(dict.fromkeys(subjects)))
-    return not OWING.isdisjoint(by_kind)
-
-
-def _embed(kb: KnowledgeBase) -> None:
-    """Give all passages that are owed vectors theirs, and fold them in."""
-    filler = VectorFiller(kb, lambda _: None)
-    try:
-        filler.no_more()
-        while not filler.wait(WAIT_SECONDS):
-            pass
-    finally:
-        filler.stop()
-    kb.index.optimize()
-
-
-def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    integrity = kb.catalogue.integrity
-    integrity.read_again(integrity.sources_of(document_ids))
-
-
-def _read_emptied(kb: KnowledgeBase, _: Sequence[str]) -> None:
-    kb.catalogue.integrity.read_again(kb.catalogue.integrity.emptied())
-
-
-def _cut_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    cut_again(kb, document_ids)
-    write_again(kb, document_ids)
-
-
-def _owe(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
-    kb.catalogue.integrity.owe(kb.catalogue.live_versions(document_ids).items())
-
-
-Remedy = Callable[[KnowledgeBase, list[str]], object]
-REMEDIES: tuple[tuple[tuple[str, ...], Remedy], ...] = (
-    ((damage.FILE,), lambda kb, _: kb.catalogue.integrity.rebuild_indexes()),
-    ((damage.REFERENCE,), lambda kb, _: kb.catalogue.integrity.mend_references()),
-    ((damage.UNSOURCED,), lambda kb, _: kb.catalogue.integrity.record_missing_sources()),
-    ((damage.MISCOUNTED,), lambda kb, _: kb.catalogue.integrity.count_again()),
-    ((damage.VOID, damage.PAID), lambda kb, ids: kb.catalogue.integrity.drop_debts(ids)),
-    ((damage.STAGED,), lambda kb, _: kb.catalogue.reindexing.abandon()),
-    ((damage.STRAY,), lambda kb, _: kb.drop_other_indexes()),
-    ((damage.UNREADABLE,), lambda kb, _: fill_again(kb)),
-    ((damage.UNSEARCHABLE,), lambda kb, _: kb.index.rebuild()),
-    ((damage.UNFINISHED,), lambda kb, _: drop_noted(kb, kb.index)),
-    ((damage.OUTSIDE, damage.OVERLAPPING, damage.UNCOVERED, damage.MISNAMED), _cut_again),
-    ((damage.ORPHAN,), drop_orphans),
-    ((damage.MISSING, damage.DUPLICATE, damage.DIFFERENT), write_again),
-    ((damage.NO_VECTOR,), _owe),
-    ((damage.DAMAGED, damage.MARKS), _read_again),
-    (
-        (damage.EMPTIED,),
-        _read_emptied,
-    ),
-    ((damage.NOT_STALE,), lambda kb, ids: kb.catalogue.forgetting.mark_stale(ids)),
-    ((damage.QUOTING,), lambda kb, _: kb.catalogue.forgetting.forget_quotes()),
-    ((damage.CACHED,), lambda kb, _: kb.catalogue.answer_cache.drop_outdated()),
-    ((damage.MENTIONS,), lambda kb, ids: kb.catalogue.integrity.drop_mentions(ids)),
-    ((damage.ITEMS,), lambda kb, ids: kb.catalogue.stories.forget(ids)),
-    ((damage.DEAD_JOB,), lambda kb, _: end_dead_jobs(kb)),
-)
-OWING = frozenset(  # kinds whose remedy leaves rows without vectors
-    kind
-    for kinds, remedy in REMEDIES
-    if remedy in (write_again, drop_orphans, _cut_again, _owe) or kinds == (damage.UNREADABLE,)
-    for kind in kinds
-)

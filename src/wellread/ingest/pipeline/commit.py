@@ -24,7 +24,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
@@ -208,6 +208,8 @@ def settled(window: Window, written: Written) -> list[JobItem]:
 
 def _is_of_content(error: Exception) -> bool:
     """Whether it is what was to be written that a store cannot take, and not the store's state."""
+    if isinstance(error, DamageError):
+        return False
     cause = error.__cause__ if isinstance(error, StoreError) else error
     return isinstance(cause, ValueError | TypeError | ArithmeticError)
 

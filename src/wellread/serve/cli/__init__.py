@@ -7,6 +7,8 @@ A command's module, and with it the stores and models, is imported when the comm
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -17,13 +19,24 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from wellread.errors import WellreadError
+from wellread.errors import WellreadError, is_panic
 from wellread.serve.error_shapes import Problem, problem_of
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import harmless
 
 LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
+MOST_SAID = 200  # characters of an error that nobody foresaw
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+# Wrong arguments among them, whose base class Typer does not name.
+_OF_TYPER: tuple[type[BaseException], ...] = (
+    typer.Exit,
+    typer.Abort,
+    *(
+        kind
+        for kind in typer.BadParameter.__mro__
+        if kind.__name__ == "ClickException" and issubclass(kind, Exception)
+    ),
+)
 _FLAGS = ("--json", "--verbose", "-v")
 _WITH_VALUE = "--home"
 ANYWHERE = "--home DIR, --json and -v may stand before or after the command."
@@ -33,12 +46,15 @@ COMMANDS: dict[str, dict[str, str]] = {
     "material_cli": {
         "add": "Read files, folders and web addresses into a collection.",
         "stats": "Show what the knowledge base holds.",
-        "verify": "Check that catalogue and index hold the same.",
         "sync": "Like add, and remove what is gone from the source.",
         "watch": "Keep a collection in step with folders, feeds and pages.",
         "remove": "Remove documents so that nothing of them is left.",
-        "export": "Write the whole knowledge base into one file.",
         "jobs": "Every run with how its sources fared.",
+    },
+    "keeping.home_cli": {
+        "verify": "Check that catalogue and index hold the same.",
+        "restore": "Bring the catalogue back from a backup.",
+        "export": "Write the whole knowledge base into one file.",
     },
     "archives.import_cli": {
         "import": "Unpack an exported knowledge base into an empty --home.",
@@ -137,13 +153,31 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             terminal_of(ctx).err.print("Interrupted.")
             raise typer.Exit(INTERRUPTED) from None
+        except _OF_TYPER:
+            raise
+        except Exception as error:  # noqa: BLE001 - nobody is to read a traceback unasked
+            self._report(ctx, _unexpected(error), error)
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            self._report(ctx, _unexpected(error), error)
         raise typer.Exit(1)
 
-    def _report(self, ctx: Any, problem: Problem, error: Exception) -> None:
+    def _report(self, ctx: Any, problem: Problem, error: BaseException) -> None:
         terminal = terminal_of(ctx)
         terminal.write_problem(problem)
         if terminal.verbose:
             logging.getLogger(__name__).error("traceback of the error above", exc_info=error)
+
+
+def _unexpected(error: BaseException) -> Problem:
+    """An error that nobody foresaw; damaged values of a home show so too."""
+    told = " ".join(str(error).split())[:MOST_SAID]
+    return Problem(
+        error="internal",
+        detail=f"something went wrong inside: {type(error).__name__}: {told}",
+        hint="'wellread verify' says whether the home is damaged; -v shows the traceback",
+    )
 
 
 def global_first(args: Sequence[str]) -> list[str]:
@@ -232,5 +266,16 @@ class _Brief(logging.Formatter):
 
 
 def main() -> None:
-    """The ``wellread`` program."""
+    """The ``wellread`` program.
+
+    What libraries of other languages write to standard error by themselves (a panic of the index's
+    engine names places in its sources) is shown with ``-v`` only; their errors arrive as ours.
+    """
+    if not {"-v", "--verbose"} & set(sys.argv):
+        ours = os.dup(sys.stderr.fileno())
+        os.set_inheritable(ours, False)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stderr.fileno())
+        os.close(null)
+        sys.stderr = open(ours, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
     app()

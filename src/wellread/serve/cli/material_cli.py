@@ -1,4 +1,4 @@
-"""Commands that change the material and keep the home safe: ``add``, ``sync``, ``jobs``, …"""
+"""Commands that change the material: ``add``, ``sync``, ``remove``, ``jobs``, …"""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import typer
 
 from wellread.errors import SourceError
 from wellread.ingest import remove as removing
-from wellread.ingest.backup import export_home
-from wellread.ingest.integrity.verify import verify as verified
 from wellread.ingest.pipeline.job_log import Report, end_dead_jobs
 from wellread.ingest.sources.discover import Input, standard_input
 from wellread.ingest.watch import watch as follow
@@ -32,7 +30,7 @@ from wellread.serve.features.job_views import (
 )
 from wellread.serve.features.learning.gap_print import tell_reasked
 from wellread.serve.features.learning.notice_bodies import told_in_a_line
-from wellread.serve.progress import shown, status_line
+from wellread.serve.progress import shown
 from wellread.serve.terminal import Terminal, terminal_of
 from wellread.text.words import escaped_json
 
@@ -112,23 +110,6 @@ def stats(context: typer.Context) -> None:
     terminal.show(body, reports.print_holdings)
     if waiting and not terminal.json:
         terminal.out.print(waiting, style="yellow")
-
-
-@app.command()
-def verify(
-    context: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what does not match.")] = False,
-) -> None:
-    """Check that catalogue and index hold the same.
-
-    Exit status: 0 when they match or were mended, 1 when a problem is left.
-    """
-    terminal = terminal_of(context)
-    with terminal.open() as kb:
-        report = verified(kb, repair=repair)
-    terminal.show(reports.VerifyBody.of(report), reports.print_verify)
-    if any(not problem.repaired for problem in report.problems):
-        raise typer.Exit(1)
 
 
 @app.command()
@@ -232,19 +213,6 @@ def remove(
     terminal.show(body, reports.print_remove)
     if report.traces:
         raise typer.Exit(1)
-
-
-@app.command()
-def export(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="home.tar, or home.tar.gz")],
-) -> None:
-    """Write the whole knowledge base into one file, for backup and for moving."""
-    terminal = terminal_of(context)
-    with terminal.open() as kb, status_line(terminal) as tell:
-        report = export_home(kb, file.expanduser().absolute(), on_file=tell)
-    body = reports.BackupBody.of(report, file=str(report.path), bytes=report.size)
-    terminal.show(body, reports.print_backup)
 
 
 jobs_app = typer.Typer(

@@ -7,11 +7,12 @@ what the index may hold too much of is written down before and settled after (``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from sqlalchemy import inspect, text
 
+from wellread.errors import DamageError
 from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
@@ -52,6 +53,7 @@ from wellread.store.schema.database import (
 )
 from wellread.store.schema.tables import HEAD
 
+REPAIR = "'wellread verify --repair' says what can be done"
 CURRENT = text("SELECT version_num FROM alembic_version")  # Alembic's own table
 
 
@@ -89,22 +91,27 @@ class Catalogue(CataloguePart):
         self.preferences = PreferenceRecords(database)
 
     @classmethod
-    def open(cls, where: str | Path) -> Catalogue:
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        new: bool = True,
+        before_upgrade: Callable[[], object] = lambda: None,
+    ) -> Catalogue:
         """The catalogue in a file or at a database URL; made or upgraded when needed.
 
+        Args:
+            new: whether it may be made.
+            before_upgrade: called when one of an older release is about to be upgraded.
+
         Raises:
-            StoreError: it cannot be opened, or a newer release wrote it.
+            DamageError: its file is damaged, or it may not be made and has no tables.
+            StoreError: it cannot be opened, or a newer release wrote it; nothing is written then.
         """
         database = Database(where)
         try:
-            with database.alone(), database.write() as connection:
-                there = inspect(connection).has_table("alembic_version")
-                current = connection.execute(CURRENT).scalar() if there else None
-                if current != HEAD:
-                    if current is not None:
-                        check_known(current)
-                    database.lock_schema(connection)
-                    upgrade(connection)
+            with database.alone():
+                _bring_up_to_date(database, new, before_upgrade)
         except BaseException:
             database.close()
             raise
@@ -203,3 +210,19 @@ class Catalogue(CataloguePart):
                 reason = "; ".join(answer.data_gaps)
                 gap_records.record_gap(connection, report.plan.question, reason, **lacks)
             research_records.finish_run(connection, run_id, report)
+
+
+def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[], object]) -> None:
+    with database.read() as connection:
+        there = inspect(connection).has_table("alembic_version")
+        current = connection.execute(CURRENT).scalar() if there else None
+    if current == HEAD:
+        return
+    if current is None and not new:
+        raise DamageError("the catalogue's tables are gone", hint=REPAIR)
+    if current is not None:
+        check_known(current)
+        before_upgrade()
+    with database.write() as connection:
+        database.lock_schema(connection)
+        upgrade(connection)

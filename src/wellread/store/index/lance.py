@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
+from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import (
     MOST_BYTES,
     ExactVectors,
@@ -46,16 +47,14 @@ from wellread.store.index.lance_rows import (
 )
 from wellread.store.index.lance_tables import (
     INDEXES,
-    LOCK_SECONDS,
     ROWS_AT_ONCE,
     PurgeMarks,
     drop_other_indexes,
-    drop_table,
     fold,
     open_table,
     other_indexes,
     purge_table,
-    store_errors,
+    set_aside,
     table_name,
     watched,
 )
@@ -87,6 +86,7 @@ class LanceIndex:
     """
 
     others = staticmethod(other_indexes)
+    set_aside = staticmethod(set_aside)
     drop_others = staticmethod(drop_other_indexes)
 
     def __init__(
@@ -222,6 +222,10 @@ class LanceIndex:
 
         return self._reading("search the index by vector", run)
 
+    def rows(self) -> int:
+        """See ``Index.rows``."""
+        return self._reading("count the rows of the index", self._table.count_rows)
+
     def keys(self) -> Iterator[IndexKey]:
         """See ``Index.keys``."""
         with store_errors("list the index"):
@@ -260,15 +264,6 @@ class LanceIndex:
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
             fold(self._table)
-
-    def clear(self) -> None:
-        """See ``Index.clear``."""
-        path = Path(str(self._table.uri))
-        with self._writing("make the index anew"):
-            drop_table(path.parent, path.stem)
-            self._table = open_table(
-                path.parent, path.stem, self._dimensions, self._lock, self._marks
-            )
 
     def purge(self) -> None:
         """See ``Index.purge``."""

@@ -34,6 +34,7 @@ from wellread.types import Candidate, Filters, Span
 COPIED = ("collection", "kind", "source_type", "language")
 LISTS = ("authors", "speakers", "taxonomy")
 MOST_BYTES = 64 << 20  # of the vectors of one table that are held
+MOST_OFF = 1e-3  # that a stored vector's square may be off 1
 MOST_CONDITIONS = 32  # whose rows are held
 
 Floats = NDArray[np.float32]
@@ -165,10 +166,21 @@ def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
     """Rows with their keys, collections, texts and vectors, as they are compared."""
     names = ("key", "collection", "search_text")
     columns = [rows.column(name).to_pylist() for name in names]
-    there = rows.column("vector").is_valid().to_pylist()
+    there = _usable(rows.column("vector"))
     for key, collection, text, vector in zip(*columns, there, strict=True):
         passage_id, document_id, version, start, end = json.loads(key)
         yield HeldRow(passage_id, document_id, version, start, end, collection, text, vector)
+
+
+def _usable(vectors: pa.ChunkedArray) -> list[bool]:
+    """Of each vector, whether it is there and has the length 1 or 0 that it was written with."""
+    there = vectors.is_valid().to_numpy()
+    numbers = vectors.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    with np.errstate(all="ignore"):  # a damaged number may be anything
+        squares = np.square(numbers.reshape(-1, vectors.type.list_size).astype(np.float64)).sum(1)
+        sound = (np.abs(squares - 1.0) < MOST_OFF) | (squares == 0.0)
+    there[there] = sound
+    return [bool(one) for one in there]
 
 
 def utc(moment: datetime) -> datetime:

@@ -11,6 +11,7 @@ step is one LanceDB version that holds every live row.
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,17 +25,17 @@ import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the n
 # isort: split
 import lancedb
 import numpy as np
-import pyarrow as pa
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from lancedb.index import FTS, Bitmap, BTree, LabelList
 from lancedb.table import LanceTable
 
 from wellread.errors import StoreError
 from wellread.identity import tagged_hash
 from wellread.store.base import Fingerprint
+from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import table_schema
 
-LOCK_SECONDS = 600.0
+ASIDE = "-damaged"  # added to the name of a table that another one takes the place of
 # By default LanceDB keeps up to 6 GiB of search structures, and a large add fills them with what
 # nobody asks for. A million passages' vectors, coded, are 384 MB.
 INDEX_CACHE = 640 << 20  # bytes
@@ -113,6 +114,23 @@ def drop_table(path: Path, name: str) -> None:
     PurgeMarks.of(path, name).clear()
 
 
+def set_aside(path: Path, fingerprint: Fingerprint) -> None:
+    """See ``IndexBackend.set_aside``: a rename, which needs no room on the disk."""
+    name = table_name(fingerprint)
+    with store_errors("set the damaged index aside"):
+        if path.exists() and not path.is_dir():
+            path.replace(path.with_name(f"{path.name}{ASIDE}"))
+        path.mkdir(parents=True, exist_ok=True)
+        with FileLock(path / f"{name}.lock", timeout=LOCK_SECONDS):
+            there, aside = path / f"{name}.lance", path / f"{name}{ASIDE}.lance"
+            if there.is_file() or there.is_symlink():
+                there.unlink()
+            elif there.exists():
+                shutil.rmtree(aside, ignore_errors=True)
+                there.replace(aside)
+            PurgeMarks.of(path, name).clear()
+
+
 def other_indexes(path: Path, *keep: Fingerprint) -> list[str]:
     """The names of the tables in ``path`` that are of none of these fingerprints."""
     kept = {table_name(fingerprint) for fingerprint in keep}
@@ -139,24 +157,6 @@ def _create(database: lancedb.DBConnection, name: str, dimensions: int, marks: P
         marks.set()
         # The index holds how words are cut and stemmed, so it comes before the first row.
         table.create_index("search_text", config=INDEXES["search_text"])
-
-
-@contextmanager
-def store_errors(action: str) -> Iterator[None]:
-    """What LanceDB raises while it does ``action``, as StoreError."""
-    try:
-        yield
-    except Timeout as error:
-        raise StoreError(
-            f"could not {action}: another process has been writing to it for "
-            f"{LOCK_SECONDS:.0f} seconds",
-            hint="wait for it to end, or stop it, and try again",
-        ) from error
-    except (RuntimeError, OSError, ValueError, pa.ArrowException) as error:
-        raise StoreError(
-            f"could not {action}: {error}",
-            hint="check disk space and permissions; 'wellread verify --repair' mends the index",
-        ) from error
 
 
 class PurgeMark:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
@@ -29,7 +30,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from wellread.errors import StoreError
+from wellread.errors import DamageError, StoreError
+from wellread.store.schema.sqlite_errors import is_damage
 
 BUSY_SECONDS = 30
 READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
@@ -205,8 +207,16 @@ def _set_up_sqlite(engine: Engine) -> None:
 def _errors(action: str) -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, OSError, UnicodeError) as error:
+    except (SQLAlchemyError, OSError, ValueError, zlib.error) as error:
         reason = getattr(error, "orig", None) or error
+        if is_damage(reason):
+            raise DamageError(
+                f"could not {action}: its file is damaged",
+                hint="'wellread verify --repair' saves what can be read and takes the rest from "
+                "the newest backup",
+            ) from error
+        if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
+            raise  # of what is to be stored
         raise StoreError(
             f"could not {action}: {reason}",
             hint="check that the database is reachable, unlocked and has room",
@@ -309,8 +319,8 @@ def check_known(schema: str) -> None:
         )
 
 
-def upgrade(connection: Connection) -> None:
-    """Run the missing migrations inside the connection's transaction."""
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Run the missing migrations up to ``revision`` inside the connection's transaction."""
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -319,4 +329,4 @@ def upgrade(connection: Connection) -> None:
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    command.upgrade(config, revision)

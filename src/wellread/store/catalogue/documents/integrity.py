@@ -107,16 +107,14 @@ class Integrity(CataloguePart):
 
     # --- the file ---
 
-    def damage(self) -> list[str]:
-        """What the database says is wrong with its file; nothing where it does not tell."""
-        if self._database.engine.dialect.name != "sqlite":
-            return []
-        said = self._values(text("PRAGMA integrity_check"))
-        return [] if said == ["ok"] else [str(line) for line in said]
-
     def rebuild_indexes(self) -> None:
         """Make the tables' search trees anew from their rows."""
         self._run(text("REINDEX"))
+
+    def textless(self) -> int:
+        """How many documents have no text any more."""
+        there = exists().where(texts.c.document_id == documents.c.id, texts.c.piece == 0)
+        return self._count(select(func.count()).select_from(documents).where(~there))
 
     # --- references ---
 

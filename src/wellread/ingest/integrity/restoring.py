@@ -1,0 +1,59 @@
+"""Puts a backup in place of the catalogue, on request."""
+
+from __future__ import annotations
+
+from wellread.errors import DamageError, UnknownNameError
+from wellread.ingest.integrity.copying import backups_of
+from wellread.ingest.pipeline.commit import writing
+from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE
+from wellread.store.recovery.copies import CatalogueCopy, copies_in, newest_sound, put_back
+from wellread.store.recovery.copies import set_aside as set_file_aside
+
+LIST = "'wellread restore --list' shows the backups"
+
+
+def copy_named(kb: KnowledgeBase, name: str = "") -> CatalogueCopy:
+    """The backup whose name begins so; without a name, the newest that is not damaged.
+
+    Raises:
+        UnknownNameError: there is none, or more than one.
+        DamageError: it is damaged.
+    """
+    found = copies_in(backups_of(kb))
+    if not found:
+        raise UnknownNameError(
+            f"there is no backup in {backups_of(kb)}",
+            hint="runs make one by themselves (docs/backups.md); an export is read by 'import'",
+        )
+    if not name:
+        newest = newest_sound(backups_of(kb))
+        if newest is None:
+            raise DamageError("every backup of this home is damaged", hint=LIST)
+        return newest
+    wanted = [
+        copy
+        for copy in found
+        if copy.name.startswith(name) or copy.name.startswith(f"catalogue-{name}")
+    ]
+    if len(wanted) != 1:
+        raise UnknownNameError(
+            f"{len(wanted)} backups have a name that begins so: {name}", hint=LIST
+        )
+    if not wanted[0].sound():
+        raise DamageError(f"the backup {wanted[0].name} is damaged", hint=LIST)
+    return wanted[0]
+
+
+def restore_copy(kb: KnowledgeBase, copy: CatalogueCopy) -> None:
+    """Make ``copy`` the catalogue; the file that was there is set aside among the backups.
+
+    The index does not fit it then: ``verify`` with ``repair`` makes it follow.
+
+    Raises:
+        StoreError: files cannot be moved, or another process is writing.
+    """
+    with writing(kb):
+        kb.forget_catalogue()
+        set_file_aside(kb.home / CATALOGUE_FILE, backups_of(kb))
+        put_back(copy, kb.home / CATALOGUE_FILE)

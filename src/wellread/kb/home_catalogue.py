@@ -1,0 +1,83 @@
+"""Opens the catalogue of a home, and does not take a home that lost it for a new one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from wellread.config import BackupSettings
+from wellread.errors import DamageError, StoreError
+from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.catalogue import Catalogue
+from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
+
+CATALOGUE_FILE = "catalogue.db"
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index's engine takes none of them in a path
+BACKUPS_FOLDER = "backups"
+
+
+def has_remains(home: Path) -> bool:
+    """Whether the home holds an index or backups, and so has a catalogue, or had one."""
+    tables = (path for path in (home / INDEX_FOLDER).glob("*") if path.is_dir())
+    return any(tables) or bool(copies_in(home / BACKUPS_FOLDER))
+
+
+def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
+    """The catalogue of ``home``: made in a new home, backed up before it is upgraded.
+
+    Raises:
+        DamageError: it is gone or damaged.
+        StoreError: as ``Catalogue.open``; or it has to be backed up first, and cannot be.
+    """
+    path = home / CATALOGUE_FILE
+    remains = has_remains(home)
+    state = _state(path)
+    if remains and state:
+        raise DamageError(
+            f"the catalogue {path} is {state}, and the rest of the home is there: it is no new one",
+            hint=f"'wellread verify --repair' {_what_repair_does(home)}",
+        )
+
+    def back_up() -> None:
+        if settings.keep:
+            take_copy(path, home / BACKUPS_FOLDER)
+            drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
+
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+
+
+def _state(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    if not path.exists():
+        return "gone"
+    return "" if path.stat().st_size else "empty"
+
+
+def _what_repair_does(home: Path) -> str:
+    copies = copies_in(home / BACKUPS_FOLDER)
+    if copies:
+        return f"takes the newest backup, of {copies[0].made_at:%Y-%m-%d %H:%M} UTC"
+    return "says what can be done; there is no backup"
+
+
+def made_home(home: Path) -> Path:
+    """The folder of a home, whole and made when it is not there.
+
+    Raises:
+        StoreError: it cannot be made, or the index could not stand there.
+    """
+    home = home.expanduser().absolute()
+    if _UNPRINTABLE.search(str(home)):
+        raise StoreError(
+            f"a home cannot stand in {str(home)!r}: a folder's name holds a line break or another "
+            "control character",
+            hint="choose another with --home",
+        )
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the home {home} cannot be made: {error}", hint="choose another with --home"
+        ) from error
+    return home

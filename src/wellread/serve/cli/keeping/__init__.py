@@ -1,0 +1,1 @@
+"""Commands that keep a home safe: ``verify``, ``restore``, ``export``, ``import``."""

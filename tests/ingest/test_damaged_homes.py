@@ -1,0 +1,365 @@
+"""Homes whose files are damaged: told in a line, mended by ``verify --repair``, nothing lost.
+
+A small sample of ``benchmarks/damage.py``, which goes through all ways with the command line.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from benchmarks.damage_ways import ways
+
+from wellread.ask.retrieve.search import search
+from wellread.errors import DamageError, StoreError, UnknownNameError
+from wellread.ingest.integrity import checks_files, damage, remedies
+from wellread.ingest.integrity import verify as verifying
+from wellread.ingest.integrity.copying import back_up, back_up_if_due, backups_of
+from wellread.ingest.integrity.restoring import copy_named, restore_copy
+from wellread.ingest.integrity.verify import VerifyReport, verify
+from wellread.ingest.pipeline.commit import index_rows, writing
+from wellread.ingest.remove import remove_named
+from wellread.ingest.run import add
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
+from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.index.lance import LanceIndex
+from wellread.store.recovery.copies import copies_in
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+FERRY = "The ferry Osprey carries ninety passengers across the sound. " * 3
+SAMPLE = (
+    "data file, 200 bytes flipped",
+    "deletion files gone",
+    "catalogue gone",
+    "page of texts zeros",
+    "letter of a text changed",
+    "index's name nonsense",
+    "backup cut",
+)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``papers``, and a ``home`` that they were added to."""
+    folder = tmp_path_factory.mktemp("prepared")
+    papers = folder / "papers"
+    papers.mkdir()
+    (papers / "ferry.md").write_text(f"# Ferry\n\n{FERRY}\n")
+    for number in range(8):
+        lamps = " ".join(f"Lamp {number} of keeper {n} shines {n * 7} miles." for n in range(40))
+        (papers / f"note{number}.md").write_text(f"# Note {number}\n\n{lamps}\n")
+    with opened(folder / "home") as kb:
+        add(kb, [str(papers)])
+        ferry = known(kb, "ferry")
+        document, passages = kb.catalogue.document(ferry), kb.catalogue.passages_of([ferry])
+        assert document is not None
+        texts = [f"{one.context}\n{one.text}" for one in passages]
+        kb.index.write(index_rows(document, passages), kb.embedder.embed(texts, "passage"))
+    return folder
+
+
+def opened(home: Path) -> KnowledgeBase:
+    return open_kb(home, embedder=ReadableEmbedder())
+
+
+@pytest.fixture
+def home(prepared: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(prepared / "home", tmp_path / "home"))
+
+
+@pytest.fixture
+def kb(home: Path) -> Iterator[KnowledgeBase]:
+    with opened(home) as made:
+        yield made
+
+
+def known(kb: KnowledgeBase, name: str) -> str:
+    return next(each.id for each in kb.catalogue.documents("default") if name in each.uri)
+
+
+def texts(home: Path) -> dict[str, str]:
+    with opened(home) as kb:
+        return dict(kb.catalogue.integrity.texts())
+
+
+def problems(report: VerifyReport) -> set[str]:
+    return {problem.kind for problem in report.problems}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_what_is_damaged_is_told_mended_and_whole(prepared: Path, home: Path, name: str) -> None:
+    (way,) = (way for way in ways() if way.name == name)
+    way.harm(home, random.Random(name))
+    with opened(home) as kb:
+        found = verify(kb)
+        assert found.problems
+        told = "\n".join(f"{one.kind}: {one.detail}" for one in found.problems)
+        assert way.told.strip("*") in told
+        assert ".lance" not in told
+        assert "rust" not in told.lower()
+        report = verify(kb, repair=True)
+        assert report.clean, report.problems
+        assert {(one.kind, one.subject) for one in found.problems} <= {
+            (one.kind, one.subject) for one in report.problems
+        }
+        (hit,) = search(kb, "ninety passengers", Filters(), limit=1)
+        assert "ninety passengers" in hit.passage.text
+    assert texts(home) == texts(prepared / "home")
+
+
+def test_a_home_without_its_catalogue_is_left_as_it_is(home: Path) -> None:
+    (home / CATALOGUE_FILE).unlink()
+    shutil.rmtree(home / "backups")
+    before = {path: path.stat().st_size for path in (home / INDEX_FOLDER).rglob("*")}
+    with opened(home) as kb:
+        for repair in (False, True):
+            report = verify(kb, repair=repair)
+            ((kind, detail),) = ((one.kind, one.detail) for one in report.problems)
+            assert kind == damage.CATALOGUE
+            assert "no backup" in detail
+            assert not report.clean
+        assert "To begin anew" in detail
+        with pytest.raises(DamageError, match="no new one"):
+            kb.catalogue  # noqa: B018 - opening is what is tried
+    assert not (home / CATALOGUE_FILE).exists()
+    assert {path: path.stat().st_size for path in (home / INDEX_FOLDER).rglob("*")} == before
+
+
+def test_a_page_that_is_gone_without_a_backup_is_read_from_the_sources(
+    prepared: Path, home: Path
+) -> None:
+    (way,) = (way for way in ways() if way.name.startswith("pages of documents and texts"))
+    way.harm(home, random.Random(1))
+    with opened(home) as kb:
+        report = verify(kb, repair=True)
+        assert "add the sources again" in report.problems[0].detail
+        add(kb, [str(prepared / "papers")])
+        assert verify(kb).problems == ()
+    assert texts(home) == texts(prepared / "home")
+
+
+def test_removed_documents_do_not_come_back_with_a_damaged_page(
+    prepared: Path, kb: KnowledgeBase
+) -> None:
+    remove_named(kb, "default", [str(prepared / "papers" / "note3.md")])
+    (way,) = (way for way in ways() if way.name == "page of sources zeros")
+    kb.forget_catalogue()
+    way.harm(kb.home, random.Random(1))
+    assert verify(kb, repair=True).clean
+    assert "note3" not in "".join(each.uri for each in kb.catalogue.documents("default"))
+
+
+# --- repairing looks again ---
+
+
+def test_what_mending_brings_to_light_is_told(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.index.remove(
+        [(known(kb, "ferry"), kb.catalogue.live_versions([known(kb, "ferry")])[known(kb, "ferry")])]
+    )
+    late = damage.Problem(kind=damage.STRAY, subject="late", detail="")
+    looks: Iterator[list[damage.Problem]] = iter([[]])
+
+    def notes(_: KnowledgeBase, *, alone: bool) -> list[damage.Problem]:
+        return next(looks, [late])
+
+    monkeypatch.setattr(verifying, "check_notes", notes)
+    report = verify(kb, repair=True)
+    assert {(one.kind, one.repaired) for one in report.problems} == {
+        (damage.MISSING, True),
+        (damage.STRAY, False),
+    }
+    assert not report.clean
+
+
+class PanicException(BaseException):
+    """Stands in for the exception of a panic, which is no ``Exception``."""
+
+
+@pytest.mark.parametrize(
+    "error", [PanicException("range start"), RuntimeError("lance error: x.rs")]
+)
+def test_an_engine_that_gives_up_is_damage_in_a_line(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def give_up(*_: object) -> object:
+        raise error
+
+    monkeypatch.setattr("wellread.store.index.lance.LanceFtsQueryBuilder", give_up)
+    with pytest.raises(DamageError) as told:
+        kb.index.search_text("ferry", Filters(), 3)
+    assert ".rs" not in str(told.value)
+    assert "wellread verify --repair" in told.value.hint
+
+
+def test_an_index_that_cannot_be_mended_is_made_anew(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (way,) = (way for way in ways() if way.name == "search structures gone")
+    way.harm(kb.home, random.Random(1))
+
+    def refuse(_: object) -> None:
+        raise DamageError("no")
+
+    monkeypatch.setattr(LanceIndex, "rebuild", refuse)
+    assert problems(verify(kb)) == {damage.UNSEARCHABLE}
+    assert verify(kb, repair=True).clean
+    assert kb.other_indexes() == []
+
+
+def test_a_full_disk_is_not_taken_for_damage(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> object:
+        raise OSError("LanceError(IO): No space left on device (os error 28)")
+
+    monkeypatch.setattr("wellread.store.index.lance.LanceFtsQueryBuilder", refuse)
+    with pytest.raises(StoreError, match="no space left") as told:
+        kb.index.search_text("ferry", Filters(), 3)
+    assert not isinstance(told.value, DamageError)
+
+
+# --- deep ---
+
+
+def test_vectors_of_another_text_are_found_by_a_deep_look(kb: KnowledgeBase) -> None:
+    ferry = known(kb, "ferry")
+    (passage, *_) = kb.catalogue.passages_of([ferry])
+    kb.index.set_vectors([passage.id], kb.embedder.embed(["something else entirely"], "passage"))
+    assert verify(kb).problems == ()
+    ((kind, subject),) = ((one.kind, one.subject) for one in verify(kb, deep=True).problems)
+    assert (kind, subject) == (damage.WRONG_VECTOR, ferry)
+    assert verify(kb, repair=True, deep=True).clean
+    assert verify(kb, deep=True).problems == ()
+
+
+def test_a_derived_model_that_was_cut_is_told_and_dropped(kb: KnowledgeBase) -> None:
+    model = kb.home / "models" / "small.d2812126b6605588.onnx"
+    model.parent.mkdir()
+    model.write_bytes(b"half")
+    assert problems(verify(kb)) == {damage.MODEL}
+    assert verify(kb, repair=True).clean
+    assert not model.exists()
+
+
+def test_an_installed_file_that_was_cut_is_told(
+    kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "site" / "carrier-1.0.dist-info"
+    listed.mkdir(parents=True)
+    (listed / "METADATA").write_text("Metadata-Version: 2.1\nName: carrier\nVersion: 1.0\n")
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"weights").digest()).rstrip(b"=").decode()
+    (listed / "RECORD").write_text(f"carrier/model.onnx,sha256={digest},7\ncarrier/__init__.py,,\n")
+    model = tmp_path / "site" / "carrier" / "model.onnx"
+    model.parent.mkdir()
+    model.write_bytes(b"weights")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setattr(checks_files, "PACKAGES", ("carrier", "not-installed"))
+    assert verify(kb).problems == ()
+    model.write_bytes(b"wei")
+    for repair in (False, True):
+        report = verify(kb, repair=repair)
+        ((kind, detail),) = ((one.kind, one.detail) for one in report.problems)
+        assert kind == damage.INSTALLED
+        assert "install carrier again" in detail
+        assert not report.clean
+    model.unlink()
+    assert problems(verify(kb)) == {damage.INSTALLED}
+
+
+# --- backups by themselves ---
+
+
+def test_a_run_makes_a_backup_once_a_day(prepared: Path, kb: KnowledgeBase) -> None:
+    assert len(copies_in(backups_of(kb))) == 1
+    back_up_if_due(kb)
+    assert len(copies_in(backups_of(kb))) == 1
+    (copy,) = copies_in(backups_of(kb))
+    copy.path.rename(copy.path.with_name(f"catalogue-20260101T000000Z-{copy.digest}.db"))
+    add(kb, [str(prepared / "papers")])
+    assert len(copies_in(backups_of(kb))) == 2
+
+
+def test_no_backup_is_made_where_they_are_turned_off(prepared: Path, tmp_path: Path) -> None:
+    off = {"backups": {"keep": 0}}
+    with open_kb(tmp_path / "other", embedder=ReadableEmbedder(), overrides=off) as kb:
+        add(kb, [str(prepared / "papers" / "ferry.md")])
+        remove_named(kb, "default", [str(prepared / "papers" / "ferry.md")])
+        assert not backups_of(kb).exists() or not copies_in(backups_of(kb))
+
+
+def test_what_is_removed_leaves_the_backups(prepared: Path, kb: KnowledgeBase) -> None:
+    (old,) = copies_in(backups_of(kb))
+    shutil.copy(old.path, backups_of(kb) / "damaged-20260101T000000Z.db")
+    assert b"ninety passengers" in old.path.read_bytes()
+    report = remove_named(kb, "default", [str(prepared / "papers" / "ferry.md")])
+    assert report.traces == ()
+    (left,) = backups_of(kb).iterdir()
+    assert left != old.path
+    assert b"ninety passengers" not in left.read_bytes()
+    with closing(sqlite3.connect(left)) as connection:
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (8,)
+
+
+def test_a_backup_brings_the_catalogue_back_and_the_index_follows(
+    prepared: Path, kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    extra = tmp_path / "extra.md"
+    extra.write_text("The gannet nests on the eastern cliff and eats herring.")
+    add(kb, [str(extra)])
+    restore_copy(kb, copy_named(kb))
+    report = verify(kb, repair=True)
+    assert report.clean
+    assert problems(report) == {damage.ORPHAN}
+    assert len(kb.catalogue.documents("default")) == 9
+    assert verify(kb).problems == ()
+
+
+@pytest.fixture
+def named(kb: KnowledgeBase) -> Callable[[str], str]:
+    return lambda name: copy_named(kb, name).name
+
+
+def test_backups_are_named_by_how_they_begin(
+    kb: KnowledgeBase, named: Callable[[str], str]
+) -> None:
+    (copy,) = copies_in(backups_of(kb))
+    for name in (copy.name, f"{copy.made_at:%Y%m%d}", ""):
+        assert named(name) == copy.name
+    with pytest.raises(UnknownNameError):
+        named("1999")
+    copy.path.write_bytes(b"")
+    for name in (copy.name, ""):
+        with pytest.raises(DamageError):
+            named(name)
+    copy.path.unlink()
+    with pytest.raises(UnknownNameError, match="there is no backup"):
+        named("")
+
+
+def test_a_backup_that_fails_fails_no_run(
+    kb: KnowledgeBase, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.rmtree(backups_of(kb))
+    backups_of(kb).write_text("a file")
+    back_up_if_due(kb)
+    assert "could not back up" in caplog.text
+    with pytest.raises(StoreError), writing(kb):
+        back_up(kb)
+
+
+def test_remedies_are_in_one_order_for_every_kind() -> None:
+    listed = [kind for kinds, _ in remedies.REMEDIES for kind in kinds]
+    assert len(listed) == len(set(listed))
+    named = {value for name, value in vars(damage).items() if name.isupper()}
+    assert named - set(listed) == {damage.CATALOGUE, damage.INSTALLED}
