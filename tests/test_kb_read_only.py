@@ -16,7 +16,8 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import StoreError
 from wellread.ingest.pipeline.commit import writing
 from wellread.ingest.run import add, sync
-from wellread.kb import CATALOGUE_FILE, open_kb
+from wellread.kb import open_kb
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

@@ -18,7 +18,8 @@ from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_collection, remove_conversation, remove_named
 from wellread.ingest.run import add, sync
-from wellread.kb import CATALOGUE_FILE, KnowledgeBase
+from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.learning.feedback_giving import give_feedback
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.testing.embedding import ReadableEmbedder

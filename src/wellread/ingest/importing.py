@@ -28,7 +28,7 @@ import yaml
 from wellread.config import SETTINGS_FILE, settings_table
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
-from wellread.kb import CATALOGUE_FILE
+from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 
 GZIP = b"\x1f\x8b"
