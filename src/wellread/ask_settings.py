@@ -262,3 +262,32 @@ class GapSettings(Section):
         True, "whether questions that stayed open are asked again when material arrives"
     )
     most: int = setting(50, "most questions that are asked again at a time", ge=1, le=10_000)
+
+
+class ServeSettings(Section):
+    """Settings of the server."""
+
+    host: str = setting("127.0.0.1", "address to listen on")
+    port: int = setting(8756, "port to listen on", ge=0, le=65535)
+    max_request_bytes: int = setting(1_000_000, "largest request body", gt=0)
+    max_upload_bytes: int = setting(
+        300_000_000, "largest body of an upload, all its files together", gt=0
+    )
+    max_upload_files: int = setting(500, "most files of one upload", gt=0)
+    query_seconds: float = setting(
+        150.0, "seconds that POST /api/query may take; then it is told what was found so far", gt=0
+    )
+    research_seconds: float = setting(
+        300.0, "the same for POST /api/query/deep; research stops by itself then", gt=0
+    )
+    body_seconds: float = setting(
+        30.0, "seconds in which a request's body must begin; then at 64,000 bytes a second", gt=0
+    )
+    header_seconds: float = setting(
+        10.0, "seconds in which the line and the headers of a request must come", gt=0
+    )
+    asks_at_once: int = setting(8, "questions that are answered at once; 32 more wait", gt=0)
+    checks_at_once: int = setting(2, "texts that are checked at once; 32 more wait", gt=0)
+    openwebui_events: bool = setting(
+        False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
+    )

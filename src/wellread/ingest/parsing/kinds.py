@@ -29,7 +29,7 @@ from wellread.ingest.loaders.base import (
     LoaderLimits,
     Source,
 )
-from wellread.ingest.loaders.html import html
+from wellread.ingest.loaders.html import html_decoding
 from wellread.ingest.loaders.office.archives import is_odt, is_office_binary, names_in
 from wellread.ingest.loaders.text import markdown_transcripts
 from wellread.ingest.loaders.text.record_keys import asks, delimiter_of, is_record, kind_of_json
@@ -188,7 +188,7 @@ def load(source: Source, limits: LoaderLimits, rules: SourceRules | None = None)
 def note_on(name: str, source: Source) -> str:
     """What a report should say of how ``name`` read the source; mostly nothing."""
     if name == "html":
-        return html.note_on(source)
+        return html_decoding.note_on(source)
     return plain.note_on(source) if name in _DECODED else ""
 
 
