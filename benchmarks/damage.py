@@ -104,7 +104,12 @@ def main() -> None:
 
 def table(figures: Mapping[str, Any]) -> list[str]:
     """The Markdown table of the figures."""
-    lines = ["| damage | `verify` says | wrong |", "|---|---|---|"]
+    lines = [
+        f"{figures['ways']} ways, {figures['commands']} commands: {figures['wrong']} wrong.",
+        "",
+        "| damage | `verify` says | wrong |",
+        "|---|---|---|",
+    ]
     for row in figures["each"]:
         lines.append(f"| {row['name']} | {row['diagnosis'][:120]} | {len(row['wrong'])} |")
     return lines
