@@ -104,7 +104,12 @@ def main() -> None:
 
 def table(figures: Mapping[str, Any]) -> list[str]:
     """The Markdown table of the figures."""
-    lines = ["| damage | `verify` says | wrong |", "|---|---|---|"]
+    lines = [
+        f"{figures['ways']} ways, {figures['commands']} commands: {figures['wrong']} wrong.",
+        "",
+        "| damage | `verify` says | wrong |",
+        "|---|---|---|",
+    ]
     for row in figures["each"]:
         lines.append(f"| {row['name']} | {row['diagnosis'][:120]} | {len(row['wrong'])} |")
     return lines
@@ -151,7 +156,7 @@ def prepare(line: CommandLine, folder: Path) -> Path:
 
 
 def held(home: Path) -> dict[str, str]:
-    """Address and a hash of the text of every document, and the ids of the answers."""
+    """Address of every document and a hash of its text."""
     with closing(sqlite3.connect(home / "catalogue.db")) as connection:
         query = (
             "SELECT documents.uri, texts.text FROM documents JOIN texts ON document_id = id "
