@@ -29,7 +29,7 @@ _PATHS: Mapping[Kind, re.Pattern[str]] = {
     ),
     "check": re.compile(r"/api/(?:check|catalogue)|(?:/api)?/answers/[^/]+/verify"),
 }
-_MCP = "/mcp"  # its sessions know by themselves when a client has gone
+_MCP = "/mcp"  # its SDK stops a call whose client cancels it, or hangs up (newer protocol)
 
 
 class FullError(Exception):
