@@ -1,4 +1,4 @@
-"""The settings of asking: who writes, how it is checked, what it may cost.
+"""The settings of asking: who writes, how it is checked, what it may cost, how it is served.
 
 ``config.py`` reads them with all the others.
 """
