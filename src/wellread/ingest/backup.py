@@ -27,6 +27,7 @@ from wellread.ingest.pipeline.commit import drop_noted, writing
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.recovery.copies import PRIVATE
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -68,6 +69,8 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
             with writing(kb):
                 drop_noted(kb, kb.index)
                 _snapshot(kb, Path(folder))
+            partial.unlink(missing_ok=True)
+            partial.touch(mode=PRIVATE)
             names = _pack(Path(folder), partial, _manifest(kb, Path(folder)), on_file)
         partial.replace(path)
     except OSError as error:

@@ -14,6 +14,7 @@ from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 CATALOGUE_FILE = "catalogue.db"
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")  # the index's engine takes none of them in a path
 BACKUPS_FOLDER = "backups"
+OWNER_ALONE = 0o700  # what a home says of its material is nobody else's on the machine
 
 
 def has_remains(home: Path) -> bool:
@@ -62,7 +63,9 @@ def _what_repair_does(home: Path) -> str:
 
 
 def made_home(home: Path) -> Path:
-    """The folder of a home, whole and made when it is not there.
+    """The folder of a home, whole and made when it is not there, for its owner alone.
+
+    A home that is there keeps its rights: somebody may have opened it to others on purpose.
 
     Raises:
         StoreError: it cannot be made, or the index could not stand there.
@@ -75,7 +78,9 @@ def made_home(home: Path) -> Path:
             hint="choose another with --home",
         )
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        if not home.exists():
+            home.mkdir(parents=True)
+            home.chmod(OWNER_ALONE)
     except OSError as error:
         raise StoreError(
             f"the home {home} cannot be made: {error}", hint="choose another with --home"

@@ -265,12 +265,16 @@ class _Brief(logging.Formatter):
         return f"{record.levelname.capitalize()}: {record.getMessage()}"
 
 
+PRIVATE = 0o077  # rights that new files and folders do not get: none for others
+
+
 def main() -> None:
-    """The ``wellread`` program.
+    """The ``wellread`` program. What it writes is for its user alone.
 
     What libraries of other languages write to standard error by themselves (a panic of the index's
     engine names places in its sources) is shown with ``-v`` only; their errors arrive as ours.
     """
+    os.umask(PRIVATE)
     if not {"-v", "--verbose"} & set(sys.argv):
         ours = os.dup(sys.stderr.fileno())
         os.set_inheritable(ours, False)
