@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from wellread.store.catalogue.documents.aggregates import Limits, meeting
 from wellread.store.schema.database import CataloguePart
@@ -48,35 +48,31 @@ class CoverageReads(CataloguePart):
 
         Only documents of ``collections`` are told.
         """
-        statement = (
-            select(
-                answers.c.id, answers.c.question, answers.c.created_at, documents.c.id.label("of")
-            )
-            .join_from(answers, answer_evidence, answer_evidence.c.answer_id == answers.c.id)
+        # One row for each answer: rows cost more than what the database puts into one.
+        rests = (
+            select(answer_evidence.c.answer_id, answer_evidence.c.document_id)
             .join(documents, documents.c.id == answer_evidence.c.document_id)
-            .where(answers.c.owner == owner, documents.c.collection.in_(sorted(collections)))
+            .where(documents.c.collection.in_(sorted(collections)))
             .distinct()
-            .order_by(answers.c.created_at.desc(), answers.c.id, documents.c.id)
+            .subquery()
         )
-        found: dict[str, AskedOf] = {}
-        held: dict[str, list[str]] = {}
-        for row in self._rows(statement):
-            held.setdefault(row.id, []).append(row.of)
-            found.setdefault(
-                row.id,
-                AskedOf(
-                    answer_id=row.id,
-                    question=row.question,
-                    created_at=row.created_at,
-                    document_ids=(),
-                ),
-            )
+        of = (
+            select(rests.c.answer_id, func.aggregate_strings(rests.c.document_id, ",").label("ids"))
+            .group_by(rests.c.answer_id)
+            .subquery()
+        )
+        statement = (
+            select(answers.c.id, answers.c.question, answers.c.created_at, of.c.ids)
+            .join(of, of.c.answer_id == answers.c.id)
+            .where(answers.c.owner == owner)
+            .order_by(answers.c.created_at.desc(), answers.c.id)
+        )
         return [
             AskedOf(
-                answer_id=one.answer_id,
-                question=one.question,
-                created_at=one.created_at,
-                document_ids=tuple(held[one.answer_id]),
+                answer_id=row.id,
+                question=row.question,
+                created_at=row.created_at,
+                document_ids=tuple(sorted(row.ids.split(","))),
             )
-            for one in found.values()
+            for row in self._rows(statement)
         ]
