@@ -363,3 +363,18 @@ def test_remedies_are_in_one_order_for_every_kind() -> None:
     assert len(listed) == len(set(listed))
     named = {value for name, value in vars(damage).items() if name.isupper()}
     assert named - set(listed) == {damage.CATALOGUE, damage.INSTALLED}
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["no byte", "no table"])
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_home_whose_disk_was_full_at_its_first_table_is_a_new_one(
+    tmp_path: Path, made: bool, repair: bool
+) -> None:
+    (tmp_path / "home").mkdir()
+    path = tmp_path / "home" / CATALOGUE_FILE
+    path.touch()
+    if made:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        assert verify(kb, repair=repair).problems == ()

@@ -28,7 +28,7 @@ from wellread.ingest.integrity.rescue import lost_catalogue, rescue
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains
-from wellread.store.recovery.database_file import FileState, inspect_file
+from wellread.store.recovery.database_file import FileState, inspect_file, is_unmade
 
 NOT_PURGED = (
     "bytes of removed or replaced text may still be in the files of the stores and in backups "
@@ -106,9 +106,9 @@ def _unknown(problems: Iterable[Problem], known: Iterable[Problem]) -> list[Prob
 
 
 def _state(kb: KnowledgeBase) -> FileState:
-    """That of the catalogue's file; in a new home none has to be there."""
+    """That of the catalogue's file; in a new home none has to be there, and it may be unmade."""
     path = kb.home / CATALOGUE_FILE
-    if not path.exists() and not has_remains(kb.home):
+    if is_unmade(path) and not has_remains(kb.home):
         return FileState()
     return inspect_file(path)
 

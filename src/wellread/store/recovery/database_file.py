@@ -62,6 +62,17 @@ def inspect_file(path: Path) -> FileState:
         return FileState(lost="it is no database" if headless else "pages of it are damaged")
 
 
+def is_unmade(path: Path) -> bool:
+    """Whether nothing was ever put into the file, as when the disk was full before its tables."""
+    if not path.is_file():
+        return not path.exists()
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
+            return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    except sqlite3.Error:
+        return False
+
+
 def _of_trees(line: str) -> bool:
     return any(words in line for words in _OF_TREES)
 
