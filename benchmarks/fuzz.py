@@ -145,7 +145,7 @@ class Tally:
         if parsed.status == "failed":
             self.reasons[general(parsed.reason)] += 1
         if "cannot be parsed" in parsed.reason:
-            self.unforeseen[parsed.reason[:120]] += 1
+            self.unforeseen[f"{suffix} {parsed.reason}"[:120]] += 1
         if fault := fault_of(parsed):
             self.wrong.append({"suffix": suffix, "fault": fault, "seconds": parsed.seconds})
             keep(len(self.wrong), suffix, data)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
+
+from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits
 from wellread.ingest.parsing import kinds
 from wellread.testing.loader import LoaderContract, source_of
@@ -81,3 +84,10 @@ def test_an_entry_becomes_an_article_with_its_facts() -> None:
 def test_a_feed_without_entries_yields_nothing() -> None:
     empty = '<rss version="2.0"><channel><title>Quiet</title></channel></rss>'
     assert kinds.load(source_of("quiet.rss", empty), LoaderLimits()) == []
+
+
+def test_an_entry_that_takes_the_parser_s_own_lists_apart_is_named() -> None:
+    item = "<item><title>Slipway</title><links>text</links><description>Wet.</description></item>"
+    feed = f'<rss version="2.0"><channel><title>Quay</title>{item}</channel></rss>'
+    with pytest.raises(SourceError, match="entry 1 of the feed is damaged"):
+        kinds.load(source_of("quay.rss", feed), LoaderLimits())

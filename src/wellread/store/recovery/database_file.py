@@ -68,7 +68,7 @@ def is_unmade(path: Path) -> bool:
         return not path.exists()
     try:
         with closing(sqlite3.connect(path, timeout=_BUSY_SECONDS)) as connection:
-            return connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            return not list(connection.execute("SELECT name FROM sqlite_master LIMIT 1"))
     except sqlite3.Error:
         return False
 

@@ -138,32 +138,41 @@ def _xml_entries(source: Source) -> Iterator[_Entry]:
     source_type = "atom" if feed.version.startswith("atom") else "rss"
     # An Atom entry without an author is by the feed's (RFC 4287, 4.2.1); RSS has no such rule.
     inherited = _authors(feed.feed) if source_type == "atom" else ()
-    for entry in feed.entries:
-        tags = [tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())]
-        yield _Entry(
-            title=" ".join(_plain(entry.get("title", "")).split()),
-            blocks=_content(entry),
-            link=web_address(entry.get("link", "")),
-            id=entry.get("id", ""),
-            facts={
-                "source_type": source_type,
-                "language": _language(entry, feed.feed),
-                "authors": _authors(entry) or inherited,
-                "published_at": _moment(entry),
-                "summary": _plain(entry.get("summary", "")) if entry.get("content") else "",
-                "media_url": _media(entry.get("enclosures"), "type", "href"),
-                "taxonomy": _tags(strings(tags)),
-            },
-        )
+    for number, entry in enumerate(feed.entries, 1):
+        try:
+            made = _xml_entry(entry, feed.feed)
+        except (AttributeError, KeyError, TypeError) as error:
+            # An element called like one of the parser's own lists ("links") takes its place.
+            raise SourceError(source.uri, f"entry {number} of the feed is damaged") from error
+        authors = made.facts["authors"] or inherited
+        yield made._replace(facts={**made.facts, "authors": authors, "source_type": source_type})
+
+
+def _xml_entry(entry: Item, feed: Item) -> _Entry:
+    tags = [tag.get("label") or tag.get("term") or "" for tag in entry.get("tags", ())]
+    return _Entry(
+        title=" ".join(_plain(entry.get("title", "")).split()),
+        blocks=_content(entry),
+        link=web_address(entry.get("link", "")),
+        id=entry.get("id", ""),
+        facts={
+            "language": _language(entry, feed),
+            "authors": _authors(entry),
+            "published_at": _moment(entry),
+            "summary": _plain(entry.get("summary") or "") if entry.get("content") else "",
+            "media_url": _media(entry.get("enclosures"), "type", "href"),
+            "taxonomy": _tags(strings(tags)),
+        },
+    )
 
 
 def _content(entry: Item) -> Blocks:
     """The fullest text that the entry carries: its content, else its summary."""
     blocks = Blocks()
-    contents = [part for part in entry.get("content", ()) if part.get("value", "").strip()]
+    contents = [part for part in entry.get("content", ()) if (part.get("value") or "").strip()]
     marked = [part for part in contents if "html" in part.get("type", "")]
     chosen = max(marked or contents, key=lambda part: len(part["value"]), default=None)
-    value = chosen["value"] if chosen else entry.get("summary", "")
+    value = chosen["value"] if chosen else entry.get("summary") or ""
     if _MARKUP.search(value):
         fragment_blocks(blocks, value)
     else:
