@@ -23,7 +23,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.kills import ACTIONS, DO, check, downgrade, opened, prepare, texts_of, write_files
+from benchmarks.kills import (
+    ACTIONS,
+    DO,
+    by_action,
+    check,
+    downgrade,
+    opened,
+    prepare,
+    texts_of,
+    write_files,
+)
 from benchmarks.record import save
 from wellread.errors import WellreadError
 from wellread.ingest import reindex as next_index
@@ -186,14 +196,8 @@ def taken(mounted: Path) -> int:
 
 def table(figures: Mapping[str, Any]) -> list[str]:
     """The Markdown table of the figures."""
-    lines = [
-        "| no room while | no room, and said so | fitted | left something undone | wrong |",
-        "|---|---|---|---|---|",
-    ]
-    for action, row in figures["actions"].items():
-        counts = [row[name] for name in ("no room", "fitted", "left something undone")]
-        lines.append(f"| {action} | {' | '.join(map(str, counts))} | {len(row['wrong'])} |")
-    return lines
+    columns = {"no room": "no room, and said so", "fitted": "", "left something undone": ""}
+    return by_action(figures, "no room while", columns)
 
 
 if __name__ == "__main__":

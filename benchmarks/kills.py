@@ -93,13 +93,17 @@ def main() -> None:
 
 def table(figures: Mapping[str, Any]) -> list[str]:
     """The Markdown table of the figures."""
-    lines = [
-        "| killed while | kills | at work | left something undone | wrong |",
-        "|---|---|---|---|---|",
-    ]
+    columns = {"struck": "kills", "at work": "at work", "left something undone": ""}
+    return by_action(figures, "killed while", columns)
+
+
+def by_action(figures: Mapping[str, Any], head: str, columns: Mapping[str, str]) -> list[str]:
+    """A row for each action: ``columns`` (name to heading; empty: its name), and what is wrong."""
+    headings = " | ".join(shown or name for name, shown in columns.items())
+    lines = [f"| {head} | {headings} | wrong |", "|---" * (len(columns) + 2) + "|"]
     for action, row in figures["actions"].items():
-        counts = [row[name] for name in ("struck", "at work", "left something undone")]
-        lines.append(f"| {action} | {' | '.join(map(str, counts))} | {len(row['wrong'])} |")
+        counts = " | ".join(str(row[name]) for name in columns)
+        lines.append(f"| {action} | {counts} | {len(row['wrong'])} |")
     return lines
 
 

@@ -16,7 +16,6 @@ whose words do not stand in the document that they name, lies delivered, calls a
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 from collections import Counter
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from tests.doubles.small_model import serving
 
 from benchmarks.homes import default_embedder, filled
 from benchmarks.record import save
@@ -133,22 +133,13 @@ def main() -> None:
 @contextmanager
 def served(path: Path) -> Iterator[LanguageModel]:
     """The model in a file, served on this machine."""
-    llama = importlib.import_module("xllamacpp")
-    params = llama.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = 8192
-    params.n_parallel = 1
-    params.port = 0
-    params.sampling.seed = 7
-    server = llama.Server(params)
-    url = f"{server.listening_address}/v1"
-    settings = GenerationSettings(
-        model="small", base_url=url, max_tokens=200, temperature=0, timeout=300
-    )
-    model = open_model(settings, {})
-    assert model is not None
-    yield model
-    del server
+    with serving(path, tokens=8192) as url:
+        settings = GenerationSettings(
+            model="small", base_url=url, max_tokens=200, temperature=0, timeout=300
+        )
+        model = open_model(settings, {})
+        assert model is not None
+        yield model
 
 
 async def researched(kb: KnowledgeBase, question: str, seconds: float) -> Report:

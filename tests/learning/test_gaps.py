@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -374,8 +375,8 @@ async def test_a_question_that_was_only_looked_at_does_not_hold_up_the_others(
     await ask(kb, BUILT)
     found = arrival_screening._found
 
-    def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: object) -> bool:
-        return gap.id != 1 and found(kb, gap, arrived)  # type: ignore[arg-type]
+    def not_the_first(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
+        return gap.id != 1 and found(kb, gap, arrived)
 
     monkeypatch.setattr(arrival_screening, "LOOKS", 1)
     monkeypatch.setattr(arrival_screening, "_found", not_the_first)

@@ -8,7 +8,6 @@ its words arrive, are counted, checked and cited, and that nothing it makes up i
 from __future__ import annotations
 
 import asyncio
-import importlib
 import importlib.util
 import logging
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.research_run import MemoryRun
+from tests.doubles.small_model import serving
 
 from wellread.answers import Answer, Event, Question, TokenEvent
 from wellread.ask.answer import answer, final
@@ -53,16 +53,8 @@ def url() -> Iterator[str]:
     path = Path(os.environ.get("WELLREAD_TEST_GGUF", ""))
     if not path.is_file() or importlib.util.find_spec("xllamacpp") is None:
         pytest.skip("no xllamacpp, or no file named by WELLREAD_TEST_GGUF")
-    llama = importlib.import_module("xllamacpp")
-    params = llama.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = 4096
-    params.n_parallel = 1
-    params.port = 0
-    params.sampling.seed = 7
-    server = llama.Server(params)
-    yield f"{server.listening_address}/v1"
-    del server
+    with serving(path) as running:
+        yield running
 
 
 def test_its_words_arrive_in_pieces_and_are_counted(url: str) -> None:

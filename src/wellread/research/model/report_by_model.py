@@ -55,9 +55,9 @@ async def write_report(
         if not pieces:
             continue
         # Of a speaker's facet the words of that speaker alone are asked for.
-        asked = replace(
-            report.analysis, question=facet.query, sides=(), filters=facet.filters, constraints=()
-        )
+        speakers = facet.filters.speakers or report.analysis.filters.speakers
+        filters = replace(report.analysis.filters, speakers=speakers)
+        asked = replace(report.analysis, question=facet.query, sides=(), filters=filters)
         made = await write_section(kb, report.question, facet, asked, pieces, run)
         if made.by not in (EXTRACTIVE, NOBODY):
             report.drafts[facet.id] = made

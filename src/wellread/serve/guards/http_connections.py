@@ -12,7 +12,7 @@ import json
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -47,9 +47,9 @@ class TimedConnection(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
     _heard = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for the first request."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, transport))
         self._wait()
 
     def data_received(self, data: bytes) -> None:

@@ -55,11 +55,8 @@ class Served:
         Raises:
             RequestError: there is no document in what is served.
         """
-        rows = self.kb.catalogue.stats()
-        if not any(
-            row.documents and (not self.collections or row.collection in self.collections)
-            for row in rows
-        ):
+        known = self.kb.catalogue.collection_names()
+        if not (set(known) & set(self.collections) if self.collections else known):
             raise RequestError("the library is empty: there is nothing to answer from", hint=FILL)
 
     def shows(self, document: ListedDocument | None) -> bool:

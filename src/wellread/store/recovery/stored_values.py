@@ -39,17 +39,21 @@ def _check_of(column: Column[Any]) -> Check:
 def _is_json(value: object) -> bool:
     if isinstance(value, int | float):  # SQLite keeps a number in such a column as one
         return True
+    if not isinstance(value, str):
+        return False
     try:
-        json.loads(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError):
+        json.loads(value)
+    except ValueError:
         return False
     return True
 
 
 def _is_moment(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
     try:
-        datetime.fromisoformat(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError):
+        datetime.fromisoformat(value)
+    except ValueError:
         return False
     return True
 
