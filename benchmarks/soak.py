@@ -124,11 +124,11 @@ def ask(url: str, told: Told, over: threading.Event, seed: int) -> None:
             question = chance.choice(QUESTIONS)
             kind = chance.choice(("ask", "ask", "ask", "search", "check"))
             if kind == "search":
-                reply = client.get("/api/search", params={"q": question})
+                reply = client.get("/api/search", params={"query": question})
             elif kind == "check":
                 reply = client.post("/api/check", json={"text": f"{question[:-1]}. It is so."})
             else:
-                body = {"question": question, "fresh": chance.random() < 0.5}
+                body = {"question": question, "options": {"fresh": chance.random() < 0.5}}
                 reply = client.post("/api/ask", json=body)
             told.done[f"{kind} {reply.status_code}"] += 1
             if reply.status_code == httpx.codes.TOO_MANY_REQUESTS:
