@@ -1,4 +1,6 @@
-"""Identities. Most are tagged hashes of what makes the thing itself, and so can be made again.
+"""Ids of things, and who asks.
+
+Most ids are tagged hashes of what makes the thing itself, and so can be made again.
 
 The tag (``doc``, ``ver``, ``psg`` ...) goes into the hash and in front of the result, so that two
 kinds of thing never share an id. The same input gives the same id on every machine and every run.
@@ -10,7 +12,7 @@ import hashlib
 import json
 import re
 import secrets
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +20,31 @@ from wellread.types import Document, Mark, Span
 
 DIGEST_BYTES = 12
 _WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Reads with all rights: what commands on the machine itself, and jobs, hold."""
+
+
+EVERYTHING = Everything()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Whose request it is, and what it may read. There is no request without one.
+
+    Attributes:
+        owner: whose answers, conversations and preferences these are: the id of a user, or ""
+            for whoever sits at the machine itself.
+        reads: the names of the collections that may be read; of others nothing is told.
+    """
+
+    owner: str = ""
+    reads: frozenset[str] | Everything
+
+
+LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it
 
 
 def tagged_hash(tag: str, *parts: str | int) -> str:
