@@ -18,6 +18,7 @@ from typing import Any, Self, TypedDict, Unpack
 from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
+from wellread.identity import LOCAL, Asker
 from wellread.kb.home_catalogue import CATALOGUE_FILE, made_home, open_catalogue
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
@@ -75,7 +76,11 @@ class KnowledgeBase:
         models: the language models that the settings name.
         read_only: whether the home may not be written; then only a copy of its catalogue is.
         stand_ins: the names of the models and the reader that were given.
+        asker: in whose name it is read; ``seen_by`` gives it as another has it.
+        held: what is built over it and closed with it, by name.
     """
+
+    asker: Asker = LOCAL
 
     def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
         self.home = home
@@ -105,6 +110,7 @@ class KnowledgeBase:
         self._reader = given.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
+        self.held: dict[str, Closeable] = {}
         self._opening = threading.RLock()
         self._index: tuple[LiveIndex, Index] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
@@ -116,6 +122,11 @@ class KnowledgeBase:
             self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
             return Catalogue.open(self._copy.path)
         return open_catalogue(self.home, self.settings.backups)
+
+    @property
+    def common(self) -> object:
+        """What is made from the material and held hangs on this: all share it who read the same."""
+        return self
 
     @property
     def model(self) -> LanguageModel | None:
@@ -289,6 +300,8 @@ class KnowledgeBase:
         with self._opening:
             self._index = self._parts = None
             self._embedders.close()
+        while self.held:
+            self.held.popitem()[1].close()
         for part in ("reader", "catalogue"):
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):

@@ -72,7 +72,7 @@ class Vocabulary:
 
 
 _Stamps = tuple[str, ...]
-_held: WeakKeyDictionary[KnowledgeBase, dict[_Stamps, Vocabulary]] = WeakKeyDictionary()
+_held: WeakKeyDictionary[object, dict[_Stamps, Vocabulary]] = WeakKeyDictionary()
 _lock = threading.Lock()
 MOST_HELD = 16  # scopes of one knowledge base
 
@@ -86,7 +86,7 @@ def vocabulary_of(kb: KnowledgeBase, collections: Sequence[str] = ()) -> Vocabul
     words = kb.catalogue.vocabulary.of(collections)
     stamps = tuple(f"{one.collection} {one.stamp}" for one in words)
     with _lock:
-        held = _held.setdefault(kb, {})
+        held = _held.setdefault(kb.common, {})
         known = held.get(stamps)
     if known is None:
         known = make_vocabulary(kb.catalogue.graph, words)

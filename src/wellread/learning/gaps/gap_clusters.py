@@ -149,16 +149,16 @@ def _stamp(kb: KnowledgeBase) -> str:
     return "/".join(f"{one.collection} {one.stamp}" for one in words)
 
 
-_spreads: WeakKeyDictionary[KnowledgeBase, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (
+_spreads: WeakKeyDictionary[object, tuple[str, dict[tuple[str, tuple[str, ...]], int]]] = (
     WeakKeyDictionary()
 )
 
 
 def _spread(kb: KnowledgeBase, stamp: str, word: str, scope: tuple[str, ...]) -> int:
     """How many passages hold a word, counted to just above what is rare."""
-    kept = _spreads.get(kb)
+    kept = _spreads.get(kb.common)
     if kept is None or kept[0] != stamp:
-        kept = _spreads[kb] = (stamp, {})
+        kept = _spreads[kb.common] = (stamp, {})
     known = kept[1].get((word, scope))
     if known is None:
         found = kb.live().index.search_text(word, Filters(collections=scope), RARE + 1)

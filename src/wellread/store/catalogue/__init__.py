@@ -51,6 +51,7 @@ from wellread.store.schema.database import (
     upgrade,
     writing,
 )
+from wellread.store.schema.restricted_database import RestrictedReaders
 from wellread.store.schema.tables import HEAD
 
 REPAIR = "'wellread verify --repair' says what can be done"
@@ -116,6 +117,10 @@ class Catalogue(CataloguePart):
             database.close()
             raise
         return cls(database)
+
+    def restricted_readers(self) -> RestrictedReaders:
+        """Connections for askers who may not read everything; the caller closes them."""
+        return RestrictedReaders(self._database)
 
     def close(self) -> None:
         """Give all connections back."""

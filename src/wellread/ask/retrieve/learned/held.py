@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Held(Generic[T]):
-    """One value per knowledge base, made anew when the stamp of the feedback is another one.
+    """One value per knowledge base and what may be read of it, made anew when the stamp of the feedback is another one.
 
     Args:
         make: reads the value from the catalogue.
@@ -27,7 +27,7 @@ class Held(Generic[T]):
     ) -> None:
         self._make = make
         self._hangs_on = hangs_on
-        self._values: WeakKeyDictionary[KnowledgeBase, tuple[str, T]] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[object, tuple[str, T]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def of(self, kb: KnowledgeBase) -> T:
@@ -38,10 +38,10 @@ class Held(Generic[T]):
         """
         # The stamp is read first: a change in between makes the value be read again, never late.
         stamp = f"{kb.catalogue.feedback.stamp()} {self._hangs_on(kb)}"
-        known = self._values.get(kb)
+        known = self._values.get(kb.common)
         if known is not None and known[0] == stamp:
             return known[1]
         with self._lock:
             made = self._make(kb)
-            self._values[kb] = (stamp, made)
+            self._values[kb.common] = (stamp, made)
             return made

@@ -84,7 +84,7 @@ def rated_answers(
     near = {held.ids[at]: float(cosines[at]) for at in order.tolist() if cosines[at] >= least}
     judged = kb.catalogue.feedback.named(near)
     for known, similarity in near.items():
-        answer = kb.catalogue.answer(judged[known].answer_id) if known in judged else None
+        answer = kb.catalogue.feedback.answer(judged[known].answer_id) if known in judged else None
         if answer is None:  # it went with its session since
             continue
         [given] = kb.catalogue.expiry.settle([judged[known]])

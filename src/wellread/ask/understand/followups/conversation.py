@@ -254,7 +254,7 @@ LOOKED_AT = 20  # passages in which the nearest word is looked for
 MOST_KNOWN = 20_000  # words of a knowledge base that are remembered as being there
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_known: WeakKeyDictionary[KnowledgeBase, set[str]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -297,7 +297,7 @@ def _is_known(kb: KnowledgeBase, index: Index, word: str, within: Filters) -> bo
     """Whether a passage holds the word, in any of its forms."""
     key = f"{'|'.join(within.collections)}:{stem(word)}"
     with _lock:
-        known = _known.setdefault(kb, set())
+        known = _known.setdefault(kb.common, set())
         if len(known) > MOST_KNOWN:
             known.clear()
         if key in known:

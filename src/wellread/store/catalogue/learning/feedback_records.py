@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 from sqlalchemy import delete, func, insert, select, update
 
+from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.identity import sentence_hash
-from wellread.store.catalogue.asking.feedback_words import (
-    CHANGES,
-    note_change,
-)
+from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.catalogue.asking.feedback_words import CHANGES, note_change
 from wellread.store.catalogue.documents.lookup import property_of
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.feedback_values import Feedback
@@ -76,6 +75,11 @@ class FeedbackRecords(CataloguePart):
         """The feedback of this id."""
         found = self._read(feedback.c.id == feedback_id)
         return found[0] if found else None
+
+    def answer(self, answer_id: str) -> Answer | None:
+        """An answer that there is feedback on."""
+        with self._database.read() as connection:
+            return find_answer(connection, answer_id)
 
     def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
         """Answer id to the feedback on it, the oldest first."""

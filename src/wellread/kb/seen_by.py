@@ -1,0 +1,196 @@
+"""A knowledge base as one asker has it: the one way to open it in the name of somebody.
+
+The view has a catalogue and an index of its own, which show what the asker may read. Models,
+embedders, readers and the settings are those of the knowledge base itself. What is worked out from
+the material and held hangs on ``KnowledgeBase.common``, which only those share who may read the
+same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from functools import cached_property
+
+from wellread.errors import RequestError
+from wellread.identity import Asker, Everything
+from wellread.kb import KnowledgeBase, Parts
+from wellread.kb.readable_index import ReadableIndex
+from wellread.models.reader import Reader
+from wellread.models.readers.lexical import LexicalReader
+from wellread.store.base import Fingerprint, Index
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
+from wellread.store.schema.restricted_database import RestrictedReaders
+
+_VIEWS = "views"  # under which a knowledge base holds them
+MOST_VIEWS = 256  # askers whose views are held, those that asked last
+MOST_RIGHTS = 64  # sets of collections that something is held for
+
+
+def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
+    """``kb`` as ``asker`` may read it; the same object as long as it is in use.
+
+    Args:
+        kb: the knowledge base, or another view of it.
+
+    Raises:
+        StoreError: the catalogue cannot be opened.
+    """
+    whole = kb.whole if isinstance(kb, KnowledgeBaseView) else kb
+    if asker == whole.asker:
+        return whole
+    views = whole.held.setdefault(_VIEWS, _Views())
+    if not isinstance(views, _Views):
+        raise TypeError(f"{_VIEWS!r} is held by something else")
+    return views.of(whole, asker)
+
+
+class _Rights:
+    """What those share who may read the same collections."""
+
+    def __init__(self, collections: frozenset[str], readers: RestrictedReaders) -> None:
+        self.collections = collections
+        self.readers = readers
+        self.shown = ReadableCatalogue(readers, collections, "")
+        self._index: tuple[Index, ReadableIndex] | None = None
+
+    def index_over(self, index: Index) -> ReadableIndex:
+        """What may be searched of ``index``; the same object as long as that is."""
+        held = self._index
+        if held is None or held[0] is not index:
+            held = (index, ReadableIndex(index, self.collections, self.shown))
+            self._index = held
+        return held[1]
+
+
+class KnowledgeBaseView(KnowledgeBase):
+    """A knowledge base in the name of an asker; it opens nothing of its own but its catalogue."""
+
+    def __init__(self, whole: KnowledgeBase, asker: Asker, rights: _Rights | None) -> None:
+        # Not as a knowledge base is made: all that is opened once is the whole one's.
+        self.whole = whole
+        self.asker = asker
+        self.home, self.settings = whole.home, whole.settings
+        self.read_only = whole.read_only
+        self.ledger, self.models = whole.ledger, whole.models
+        self.stand_ins = whole.stand_ins
+        self._embedders = whole._embedders
+        self._rights = rights
+        self._shown: tuple[Parts, Parts] | None = None
+
+    @property
+    def common(self) -> object:
+        """See ``KnowledgeBase.common``."""
+        return self._rights or self.whole.common
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What the asker may read of the truth about documents, passages, sources and answers."""
+        rights = self._rights
+        if rights is None:
+            return self.whole.catalogue
+        made = ReadableCatalogue(rights.readers, rights.collections, self.asker.owner)
+        made.vocabulary = rights.shown.vocabulary
+        return made
+
+    @cached_property
+    def lexical(self) -> LexicalReader:
+        """See ``KnowledgeBase.lexical``."""
+        return self.whole.lexical
+
+    @cached_property
+    def reader(self) -> Reader:
+        """See ``KnowledgeBase.reader``."""
+        return self.whole.reader
+
+    def live(self) -> Parts:
+        """The parts in use; of the index what the asker may read."""
+        whole, rights, held = self.whole.live(), self._rights, self._shown
+        if rights is None:
+            return whole
+        if held is None or held[0] is not whole:
+            index = rights.index_over(whole.index)
+            held = self._shown = (whole, replace(whole, index=index))
+        return held[1]
+
+    @property
+    def index(self) -> Index:
+        """What the asker may read of the index in use."""
+        rights = self._rights
+        return rights.index_over(self.whole.index) if rights else self.whole.index
+
+    def open_index(self, fingerprint: Fingerprint) -> Index:
+        """No index but that in use is opened for an asker with limited rights.
+
+        Raises:
+            RequestError: the asker may not read everything.
+        """
+        if self._rights is None:
+            return self.whole.open_index(fingerprint)
+        raise RequestError(
+            "the indexes of the whole library are not opened in the name of a reader",
+            hint="run the command on the machine itself",
+        )
+
+    def close(self) -> None:
+        """Nothing but the catalogue is of its own; the rest goes with the whole."""
+        opened = self.__dict__.pop("catalogue", None)
+        if isinstance(opened, ReadableCatalogue):
+            opened.close()
+
+
+class _Views:
+    """The views of one knowledge base that were used last. May be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._over: Catalogue | None = None
+        self._readers: RestrictedReaders | None = None
+        self._rights: OrderedDict[frozenset[str], _Rights] = OrderedDict()
+        self._views: OrderedDict[Asker, KnowledgeBaseView] = OrderedDict()
+
+    def of(self, whole: KnowledgeBase, asker: Asker) -> KnowledgeBaseView:
+        """The view of ``asker``."""
+        with self._lock:
+            self._follow(whole)
+            view = self._views.get(asker)
+            if view is None:
+                view = KnowledgeBaseView(whole, asker, self._rights_of(whole, asker.reads))
+                self._views[asker] = view
+                if len(self._views) > MOST_VIEWS:
+                    self._views.popitem(last=False)
+            self._views.move_to_end(asker)
+            return view
+
+    def _rights_of(self, whole: KnowledgeBase, reads: frozenset[str] | Everything) -> _Rights | None:
+        if isinstance(reads, Everything):
+            return None
+        rights = self._rights.get(reads)
+        if rights is None:
+            if self._readers is None:
+                self._readers = whole.catalogue.restricted_readers()
+            rights = self._rights[reads] = _Rights(reads, self._readers)
+            if len(self._rights) > MOST_RIGHTS:
+                self._rights.popitem(last=False)
+        self._rights.move_to_end(reads)
+        return rights
+
+    def _follow(self, whole: KnowledgeBase) -> None:
+        """Let go of everything when the catalogue was opened anew, as after a repair."""
+        if self._over is not whole.catalogue:
+            if self._readers is not None:
+                self._readers.close()
+            self._over, self._readers = whole.catalogue, None
+            self._rights.clear()
+            self._views.clear()
+
+    def close(self) -> None:
+        """Give all connections back."""
+        with self._lock:
+            if self._readers is not None:
+                self._readers.close()
+            self._over = self._readers = None
+            self._rights.clear()
+            self._views.clear()

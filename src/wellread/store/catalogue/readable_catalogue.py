@@ -1,0 +1,125 @@
+"""The catalogue as one asker with limited rights has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sqlalchemy import func, select
+
+from wellread.errors import RequestError
+from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.documents.aggregates import Censuses
+from wellread.store.catalogue.documents.collection_records import (
+    Collections,
+    Vocabularies,
+    stamps_of,
+)
+from wellread.store.catalogue.documents.index_debts import Vectors
+from wellread.store.catalogue.documents.integrity import Integrity
+from wellread.store.catalogue.documents.listings import Listings, PastQuestions
+from wellread.store.catalogue.documents.reindexing import Reindexing
+from wellread.store.catalogue.asking.erasure import Forgetting
+from wellread.store.catalogue.graph.entity_graph import Graph
+from wellread.store.catalogue.learning.coverage_reads import CoverageReads
+from wellread.store.catalogue.learning.expiry import Expiry
+from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
+from wellread.store.catalogue.learning.gap_records import GapLedger
+from wellread.store.catalogue.run_logs import Jobs
+from wellread.store.catalogue.stories.story_records import Stories
+from wellread.store.schema.catalogue_values import GapStatus
+from wellread.store.schema.restricted_database import (
+    Reads,
+    RestrictedDatabase,
+    RestrictedReaders,
+)
+from wellread.store.schema.tables import passages
+
+
+_SIZE = select(
+    func.count(),
+    func.sum(passages.c.end - passages.c.start + func.length(passages.c.context)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordCounts:
+    """How much text there is, as far as it may be read.
+
+    Attributes:
+        stamp: another one after every change of the material.
+        characters: of all passages with their contexts.
+    """
+
+    stamp: str
+    passages: int
+    characters: int
+
+
+class ReadableCatalogue(Catalogue):
+    """What an asker may read: the material of some collections, and what is the asker's own.
+
+    What experts said of answers is learned from for everybody who may read all that they rest on.
+    What is written is the asker's own; the material is not written.
+    """
+
+    def __init__(
+        self, readers: RestrictedReaders, collections: frozenset[str], owner: str
+    ) -> None:
+        own = Reads(collections, owner)
+        super().__init__(RestrictedDatabase(readers, own))
+        material = RestrictedDatabase(readers, own, writes=False)
+        self.jobs = Jobs(material)
+        self.vectors = Vectors(material)
+        self.stories = Stories(material)
+        self.collection_settings = Collections(material)
+        self.reindexing = Reindexing(material)
+        self.graph = Graph(material)
+        self.integrity = Integrity(material)
+        self.forgetting = Forgetting(material)
+        self.censuses = Censuses(material)
+        self.vocabulary = Vocabularies(material)
+        self.listings = Listings(material)
+        self.past_questions = PastQuestions(material)
+        self.coverage = CoverageReads(material)
+        self.gap_ledger = _OwnGaps(self._database)
+        everybody = RestrictedDatabase(readers, Reads(collections, None))
+        self.feedback = FeedbackRecords(everybody)
+        self.expiry = Expiry(everybody)
+        self._counted: WordCounts | None = None
+
+    def word_counts(self) -> WordCounts:
+        """How much text may be read; counted once as long as the material stays the same."""
+        with self._database.read() as connection:
+            stamp = str(sorted(stamps_of(connection).items()))
+            known = self._counted
+            if known is None or known.stamp != stamp:
+                count, characters = connection.execute(_SIZE).one()
+                known = WordCounts(
+                    stamp=stamp, passages=count, characters=int(characters or 0)
+                )
+                self._counted = known
+        return known
+
+    def _refused(self, *_: Any, **__: Any) -> NoReturn:
+        """The material is not written in the name of a reader.
+
+        Raises:
+            RequestError: always.
+        """
+        raise RequestError(
+            "the material cannot be changed in the name of a reader",
+            hint="changes are made by jobs and by commands on the machine",
+        )
+
+    commit = record_sources = intend = settle = _refused
+    remove_sources = remove_documents = _refused
+
+
+class _OwnGaps(GapLedger):
+    """The gaps that the asker was shown; no others are changed."""
+
+    def set_status(self, ids: Iterable[int], status: GapStatus) -> int:
+        """As ``GapLedger.set_status``."""
+        return super().set_status([gap.id for gap in self.of(ids)], status)

@@ -1,0 +1,176 @@
+"""What an asker may read of the catalogue, as views that take the place of the tables.
+
+Every connection of a restricted asker holds, for each table, a temporary view of the same name
+that shows the readable rows only. SQLite and PostgreSQL look a plain name up among the temporary
+ones first, so that every query, however it is written, reads the views: there is no filter that
+one of them could forget. Nothing can be written through them.
+
+``RULES`` says for each table which rows are readable; a table without a rule fails a test, and
+shows nothing. Three small temporary tables hold who asks: ``readable`` the names of collections,
+``asker`` the owner (NULL: of everybody, for what is learned from all).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wellread.store.schema.tables import metadata
+
+READ = "read"  # the kind of topic that names a collection that an answer could be drawn from
+
+_READABLE = "(SELECT name FROM {temp}.readable)"
+_THERE = "EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = "
+
+
+def _document(column: str) -> str:
+    """The row belongs to a document, which is readable."""
+    return f"{_THERE}{column} AND d.collection IN {_READABLE})"
+
+
+def _hidden(column: str) -> str:
+    """The row names a document that is there and may not be read."""
+    return f"{_THERE}{column} AND d.collection NOT IN {_READABLE})"
+
+
+def _collection(column: str) -> str:
+    return f"{column} IN {_READABLE}"
+
+
+def _of(parent: str, column: str) -> str:
+    """The row goes with one of another table, and is read where that is."""
+    return f"EXISTS (SELECT 1 FROM {{temp}}.{parent} p WHERE p.id = t.{column})"
+
+
+def _answer_known(column: str) -> str:
+    """The answer that is named, if it is there at all, is readable."""
+    return (
+        f"(NOT EXISTS (SELECT 1 FROM {{main}}.answers a WHERE a.id = t.{column})"
+        f" OR {_of('answers', column)})"
+    )
+
+
+_OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}.asker) IS NULL)"
+
+# All that the answer rests on or names is readable, and all that it could be drawn from and that
+# is there still. An answer that experts' words are learned from has to be known to rest on
+# something, and all of that has to be there.
+_ANSWER = (
+    f"{_OWN}"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
+    f" AND {_hidden('e.document_id')})"
+    " AND CASE WHEN (SELECT owner FROM {temp}.asker) IS NULL THEN"
+    " EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id)"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = e.document_id))"
+    " ELSE NOT EXISTS (SELECT 1 FROM {main}.answer_topics r"
+    f" WHERE r.answer_id = t.id AND r.kind = '{READ}' AND r.topic NOT IN {_READABLE}"
+    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = r.topic)) END"
+)
+_FEEDBACK = (
+    f"{_of('answers', 'answer_id')} AND NOT EXISTS"
+    " (SELECT 1 FROM {items(t.body,citations)} c WHERE "
+    f"{_hidden('{text(c.value,document_id)}')})"
+    " AND NOT EXISTS (SELECT 1 FROM {items(t.body,sentences)} c WHERE "
+    f"{_hidden('{text(c.value,citation.document_id)}')})"
+)
+_GAP = (
+    f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{items(t.scope)}} s"
+    f" WHERE {{plain(s.value)}} NOT IN {_READABLE})"
+    f" AND {_answer_known('answer_id')} AND {_answer_known('closed_by')}"
+)
+_RUN = (
+    f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
+    f" AND {_hidden('e.document_id')}) AND {_answer_known('answer_id')}"
+)
+_NOBODY = "1 = 0"
+_ALL = "1 = 1"
+
+RULES = {
+    "documents": _collection("t.collection"),
+    "texts": _document("t.document_id"),
+    "marks": _document("t.document_id"),
+    "passages": _document("t.document_id"),
+    "past_questions": _document("t.document_id"),
+    "entities": _document("t.document_id"),
+    "relations": _document("t.document_id"),
+    "mentions": _document("t.document_id"),
+    "mention_scans": _document("t.document_id"),
+    "story_items": _document("t.document_id"),
+    "vector_debts": _document("t.document_id"),
+    "next_documents": _document("t.document_id"),
+    "next_passages": _document("t.document_id"),
+    "index_writes": _document("t.document_id"),
+    "sources": _collection("t.collection"),
+    "collections": _collection("t.name"),
+    "stories": _collection("t.collection"),
+    "jobs": _collection("t.collection"),
+    "job_items": _of("jobs", "job_id"),
+    "answers": _ANSWER,
+    "answer_evidence": _of("answers", "answer_id"),
+    "answer_facts": _of("answers", "answer_id"),
+    "answer_steps": _of("answers", "answer_id"),
+    "answer_topics": f"{_of('answers', 'answer_id')} AND t.kind <> '{READ}'",
+    "cached_answers": _of("answers", "answer_id"),
+    "feedback": _FEEDBACK,
+    "feedback_marks": f"{_of('feedback', 'feedback_id')} AND NOT {_hidden('t.key')}",
+    "sessions": _OWN,
+    "gaps": _GAP,
+    "notices": f"{_OWN} AND {_answer_known('target')}",
+    "preferences": _OWN,
+    "research_runs": _RUN,
+    "research_steps": _of("research_runs", "run_id"),
+    "research_events": _of("research_runs", "run_id"),
+    "research_reads": _of("research_runs", "run_id"),
+    # What calls of models cost says when others asked, and how much.
+    "provider_calls": _NOBODY,
+    # Which index is live and how answers are calibrated; its keys name no collection that the
+    # asker does not name itself.
+    "properties": _ALL,
+}
+
+
+def statements(dialect: str, schema: str) -> Iterator[str]:
+    """What makes the views and what they look up, once per connection.
+
+    Args:
+        dialect: ``sqlite`` or ``postgresql``.
+        schema: the one that holds the tables.
+    """
+    temp = "temp" if dialect == "sqlite" else "pg_temp"
+    rowid = " WITHOUT ROWID" if dialect == "sqlite" else ""
+    yield f"CREATE TEMP TABLE readable (name TEXT PRIMARY KEY){rowid}"
+    yield "CREATE TEMP TABLE asker (owner TEXT)"
+    # Those that others look into come first.
+    order = ("answers", "feedback", "jobs", "research_runs")
+    for table in (*order, *sorted(set(metadata.tables) - set(order))):
+        rule = _written(RULES.get(table, _NOBODY), dialect)
+        rule = rule.replace("{main}", schema).replace("{temp}", temp)
+        yield f"CREATE TEMP VIEW {table} AS SELECT t.* FROM {schema}.{table} t WHERE {rule}"
+
+
+def _written(rule: str, dialect: str) -> str:
+    """A rule with what the two databases write differently of JSON."""
+    sqlite = dialect == "sqlite"
+    pairs = {
+        "{items(t.body,citations)}": (
+            "json_each(t.body, '$.citations')",
+            "json_array_elements(t.body -> 'citations')",
+        ),
+        "{items(t.body,sentences)}": (
+            "json_each(t.body, '$.sentences')",
+            "json_array_elements(t.body -> 'sentences')",
+        ),
+        "{text(c.value,citation.document_id)}": (
+            "json_extract(c.value, '$.citation.document_id')",
+            "(c.value -> 'citation' ->> 'document_id')",
+        ),
+        "{text(c.value,document_id)}": (
+            "json_extract(c.value, '$.document_id')",
+            "(c.value ->> 'document_id')",
+        ),
+        "{items(t.scope)}": ("json_each(t.scope)", "json_array_elements_text(t.scope)"),
+        "{plain(s.value)}": ("s.value", "s.value"),
+    }
+    for name, (there, here) in pairs.items():
+        rule = rule.replace(name, there if sqlite else here)
+    return rule
