@@ -7,7 +7,8 @@ one (``final``).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -67,8 +68,9 @@ from wellread.ask.verify.corrected import CORRECTION, corrected
 from wellread.ask.verify.verified_draft import Verified, verified_draft, worth_writing
 from wellread.ask.write.drafting import Writers, Written, begun, write
 from wellread.errors import RequestError, WellreadError
-from wellread.identity import random_id
+from wellread.identity import LOCAL, random_id
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import asked_by, check_rights, drawn_from
 from wellread.questions import Analysis
 
 Explain = Callable[[Analysis, Found], None]
@@ -86,8 +88,20 @@ async def answer(
     Raises:
         RequestError: the question is empty or too long, its collection is unknown, or asking is
             switched off.
+        UnknownNameError: the asker's rights were taken away meanwhile.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
+    async with aclosing(_answered(kb, asked_by(kb, question), explain)) as events:
+        async for event in events:
+            if kb.asker != LOCAL:
+                await in_thread(check_rights, kb)
+            yield event
+
+
+async def _answered(
+    kb: KnowledgeBase, question: Question, explain: Explain | None
+) -> AsyncGenerator[Event]:
+    """The stages in order."""
     if not kb.settings.qa.enabled:
         raise RequestError("asking is switched off", hint="set qa.enabled to true")
     clock = Clock()
@@ -297,5 +311,5 @@ def _spent(turn: Opened, written: Written | None, found: Found) -> Usage:
 
 def _record(kb: KnowledgeBase, place: answer_reuse.Place, done: Answer, asked: Question) -> None:
     if asked.recorded:
-        answer_reuse.record(kb, place, done)
+        answer_reuse.record(kb, place, done, drawn_from(kb, asked.filters))
         file_gap(kb, done, asked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -108,7 +108,7 @@ def unrecorded(kb: KnowledgeBase) -> Iterator[None]:
 
 
 class _Silent(Catalogue):
-    def record_answer(self, answer: Answer) -> None:
+    def record_answer(self, answer: Answer, read: Iterable[str] = ()) -> None:
         """Keep nothing."""
 
     def record_gap(self, _question: str, _reason: str, **_known: Unpack[Filing]) -> int:

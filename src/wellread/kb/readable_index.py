@@ -14,14 +14,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 
 from wellread.errors import StoreError
-from wellread.store.base import HeldRow, Index, IndexKey, IndexRow
+from wellread.store.base import HeldRow, Index, IndexKey
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.text.english import STOP_WORDS
 from wellread.text.words import snowball_stem, unaccented
@@ -44,7 +44,9 @@ class ReadableIndex:
         catalogue: shows the readable passages only.
     """
 
-    def __init__(self, whole: Index, collections: frozenset[str], catalogue: ReadableCatalogue) -> None:
+    def __init__(
+        self, whole: Index, collections: frozenset[str], catalogue: ReadableCatalogue
+    ) -> None:
         self._whole = whole
         self._collections = collections
         self._all = Filters(collections=tuple(sorted(collections)))
@@ -99,29 +101,19 @@ class ReadableIndex:
         """See ``Index.purged``."""
         return self._whole.purged()
 
-    def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
+    def _refused(self, *_: Any, **__: Any) -> NoReturn:
+        """Nothing is written in the name of a reader.
 
-    def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError(
+            "the index cannot be changed in the name of a reader",
+            hint="changes are made by jobs and by commands on the machine",
+        )
 
-    def remove(self, keys: Sequence[tuple[str, str]]) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
-
-    def optimize(self) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
-
-    def rebuild(self) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
-
-    def purge(self) -> NoReturn:
-        """Not in the name of a reader."""
-        _refuse()
+    write = set_vectors = remove = _refused
+    optimize = rebuild = purge = _refused
 
     def _within(self, filters: Filters) -> Filters | None:
         """``filters`` within what may be read; None when that leaves nothing."""
@@ -146,13 +138,6 @@ class ReadableIndex:
             if (held := min(counts[word], total))
         }
         return weights, max(counted.characters / total, 1.0)
-
-
-def _refuse() -> NoReturn:
-    raise StoreError(
-        "the index cannot be changed in the name of a reader",
-        hint="changes are made by jobs and by commands on the machine",
-    )
 
 
 def words_of(text: str) -> list[str]:

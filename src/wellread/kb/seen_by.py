@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
-from wellread.errors import RequestError
-from wellread.identity import Asker, Everything
+from wellread.answers import Question
+from wellread.errors import RequestError, UnknownNameError
+from wellread.identity import EVERYTHING, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.readable_index import ReadableIndex
 from wellread.models.reader import Reader
@@ -23,10 +25,12 @@ from wellread.store.base import Fingerprint, Index
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.schema.restricted_database import RestrictedReaders
+from wellread.types import Filters
 
 _VIEWS = "views"  # under which a knowledge base holds them
 MOST_VIEWS = 256  # askers whose views are held, those that asked last
 MOST_RIGHTS = 64  # sets of collections that something is held for
+Still = Callable[[Asker], Asker]
 
 
 def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
@@ -38,13 +42,80 @@ def seen_by(kb: KnowledgeBase, asker: Asker) -> KnowledgeBase:
     Raises:
         StoreError: the catalogue cannot be opened.
     """
-    whole = kb.whole if isinstance(kb, KnowledgeBaseView) else kb
-    if asker == whole.asker:
+    whole = whole_of(kb)
+    return whole if asker == whole.asker else _views_of(whole).of(whole, asker)
+
+
+def sees_all(kb: KnowledgeBase) -> bool:
+    """Whether the asker of ``kb`` may read everything."""
+    return isinstance(kb.asker.reads, Everything)
+
+
+def reads_all_of(kb: KnowledgeBase, other: KnowledgeBase) -> bool:
+    """Whether the asker of ``kb`` may read all that the asker of ``other`` may."""
+    return _covers(kb.asker.reads, other.asker.reads)
+
+
+def whole_of(kb: KnowledgeBase) -> KnowledgeBase:
+    """The knowledge base that ``kb`` is a view of, for what is done for everybody."""
+    return kb.whole if isinstance(kb, KnowledgeBaseView) else kb
+
+
+def let_in(kb: KnowledgeBase, still: Still) -> None:
+    """Say how the server knows what an asker may read by now.
+
+    Args:
+        still: the asker of that owner as the rights are now, whatever the given one reads; one
+            that reads nothing when there is no such user any more. Until it is said, there are no
+            users, and everybody reads everything.
+    """
+    _views_of(kb).still = still
+
+
+def now(kb: KnowledgeBase, owner: str) -> KnowledgeBase:
+    """``kb`` as its ``owner`` may read it now: for what is done for somebody who is not there."""
+    whole = whole_of(kb)
+    if not owner:
         return whole
-    views = whole.held.setdefault(_VIEWS, _Views())
+    return seen_by(whole, _views_of(whole).still(Asker(owner=owner, reads=frozenset())))
+
+
+def check_rights(kb: KnowledgeBase) -> None:
+    """Refuse to go on where the asker may not read any more all that ``kb`` shows.
+
+    Raises:
+        UnknownNameError: there is nothing for them any more.
+    """
+    if not isinstance(kb, KnowledgeBaseView):
+        return
+    if not _covers(_views_of(kb.whole).still(kb.asker).reads, kb.asker.reads):
+        raise UnknownNameError("what this was drawn from is not there any more", hint="ask again")
+
+
+def asked_by(kb: KnowledgeBase, question: Question) -> Question:
+    """``question`` as that of the asker, whoever it says it is of."""
+    if not isinstance(kb, KnowledgeBaseView):
+        return question
+    return replace(question, owner=kb.asker.owner)
+
+
+def drawn_from(kb: KnowledgeBase, filters: Filters) -> list[str]:
+    """The collections that what is asked within ``filters`` can be drawn from."""
+    known = kb.catalogue.collection_names()
+    return [name for name in known if not filters.collections or name in filters.collections]
+
+
+def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everything) -> bool:
+    if isinstance(reads, Everything):
+        return True
+    return not isinstance(others, Everything) and others <= reads
+
+
+def _views_of(kb: KnowledgeBase) -> _Views:
+    views = whole_of(kb).held.setdefault(_VIEWS, _Views())
     if not isinstance(views, _Views):
         raise TypeError(f"{_VIEWS!r} is held by something else")
-    return views.of(whole, asker)
+    return views
 
 
 class _Rights:
@@ -145,6 +216,7 @@ class _Views:
     """The views of one knowledge base that were used last. May be called from any thread."""
 
     def __init__(self) -> None:
+        self.still: Still = _everything
         self._lock = threading.Lock()
         self._over: Catalogue | None = None
         self._readers: RestrictedReaders | None = None
@@ -164,7 +236,9 @@ class _Views:
             self._views.move_to_end(asker)
             return view
 
-    def _rights_of(self, whole: KnowledgeBase, reads: frozenset[str] | Everything) -> _Rights | None:
+    def _rights_of(
+        self, whole: KnowledgeBase, reads: frozenset[str] | Everything
+    ) -> _Rights | None:
         if isinstance(reads, Everything):
             return None
         rights = self._rights.get(reads)
@@ -194,3 +268,8 @@ class _Views:
             self._over = self._readers = None
             self._rights.clear()
             self._views.clear()
+
+
+def _everything(asker: Asker) -> Asker:
+    """The rights where there are no users."""
+    return replace(asker, reads=EVERYTHING)

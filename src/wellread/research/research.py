@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 from anyio import to_thread
 
@@ -19,6 +20,7 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.codec import from_plain, to_plain
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import asked_by, check_rights, drawn_from
 from wellread.reports import (
     Limits,
     NumberedEvent,
@@ -67,6 +69,7 @@ async def plan_research(kb: KnowledgeBase, request: ResearchRequest) -> Research
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
     await _checked(kb, request)
+    request = _theirs(kb, request)
     turn = await turn_of(kb, request.question)
     analysis = await in_thread(understood, kb, turn)
     return (await in_thread(plan_of, kb, analysis, request)).plan
@@ -82,8 +85,10 @@ async def begin(
         StoreError: the catalogue cannot be written.
     """
     await _checked(kb, request)
+    request = _theirs(kb, request)
     run_id = f"run_{secrets.token_urlsafe(12)}"
-    await in_thread(kb.catalogue.research.begin, run_id, request, plan)
+    read = await in_thread(drawn_from, kb, request.question.filters)
+    await in_thread(kb.catalogue.research.begin, run_id, request, plan, read)
     return run_id
 
 
@@ -101,6 +106,7 @@ async def research(
             switched off; the run is not there, has ended, or somebody works on it.
         FingerprintError, StoreError, ModelError: a part of the home cannot be used.
     """
+    request = _theirs(kb, request)
     run_id = run_id or await begin(kb, request)
     await in_thread(_open, kb, run_id, request)
     with held(kb, run_id):
@@ -109,6 +115,10 @@ async def research(
         async with aclosing(_told(kb, kept)) as events:
             async for event in events:
                 yield event
+
+
+def _theirs(kb: KnowledgeBase, request: ResearchRequest) -> ResearchRequest:
+    return replace(request, question=asked_by(kb, request.question))
 
 
 async def _told(kb: KnowledgeBase, kept: ResearchRun) -> AsyncGenerator[ResearchEvent]:
@@ -125,6 +135,7 @@ async def _told(kb: KnowledgeBase, kept: ResearchRun) -> AsyncGenerator[Research
     try:
         async with aclosing(_stages(kb, state, kept.request)) as events:
             async for event in events:
+                await in_thread(check_rights, kb)
                 number += 1
                 if isinstance(event, ReportEvent):
                     await in_thread(_record, kb, run_id, event.report, kept.request.question)
@@ -204,4 +215,4 @@ def _record(kb: KnowledgeBase, run_id: str, report: Report, question: Question) 
         answer_id=report.answer.id,
         owner=question.owner,
     )
-    kb.catalogue.finish_research(run_id, report, lacks)
+    kb.catalogue.finish_research(run_id, report, lacks, drawn_from(kb, question.filters))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cache, lru_cache
@@ -65,11 +66,14 @@ def look(kb: KnowledgeBase, turn: Opened, *, again: bool = True) -> Place:
     return replace(place, answer=_as_answer_to(turn, known)) if known else place
 
 
-def record(kb: KnowledgeBase, place: Place, answer: Answer) -> None:
+def record(kb: KnowledgeBase, place: Place, answer: Answer, read: Sequence[str]) -> None:
     """Record an answer, to be given again where it may.
 
     Not given again is what a fallback wrote or what a failure had a part in, since the next try may
     do better; and what was read with the turns before it, as its notes tell of them.
+
+    Args:
+        read: the collections that it could be drawn from.
 
     Raises:
         StoreError: the catalogue cannot be written.
@@ -77,9 +81,9 @@ def record(kb: KnowledgeBase, place: Place, answer: Answer) -> None:
     failed = kb.ledger.failures != place.failures or answer.failures
     read_with_others = answer.standalone or answer.rewritten
     if not place.key or answer.cached or answer.fallback or failed or read_with_others:
-        kb.catalogue.record_answer(answer)
+        kb.catalogue.record_answer(answer, read)
     else:
-        kb.catalogue.answer_cache.record(answer, place.key)
+        kb.catalogue.answer_cache.record(answer, place.key, read)
 
 
 def _key(kb: KnowledgeBase, turn: Opened) -> str:

@@ -21,6 +21,7 @@ from wellread.errors import WellreadError
 from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.pipeline.job_log import Progress, job_log
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import drawn_from, now
 from wellread.learning.gaps.arrival_screening import could_answer, filters_of
 from wellread.learning.gaps.gap_closing import why_open
 from wellread.store.catalogue.asking.gap_erasure import FROM, GAP_CLOSED
@@ -176,15 +177,17 @@ def _ask_all(kb: KnowledgeBase, gaps: Sequence[Gap]) -> tuple[tuple[Retried, ...
 def _ask(kb: KnowledgeBase, gap: Gap, portal: BlockingPortal) -> Retried:
     """Ask one again, and close it or write down why it stays open."""
     began = datetime.now(UTC)
+    theirs = now(kb, gap.owner)
     try:
-        given = portal.call(_answer, kb, gap)
-        why = why_open(kb, gap, given)
+        given = portal.call(_answer, theirs, gap)
+        why = why_open(theirs, gap, given)
     except WellreadError as error:
         given, why = None, f"it could not be asked: {error}"
     if given is not None and not why:
         # In no conversation: nobody was there when it was asked.
         kept = replace(given, session_id="")
-        if kb.catalogue.gap_ledger.close(gap, kept):
+        read = drawn_from(theirs, filters_of(gap))
+        if kb.catalogue.gap_ledger.close(gap, kept, read):
             if gap.tried != OUTDATED:
                 _tell(kb, gap, kept)
             return Retried(gap=gap, answer_id=kept.id)

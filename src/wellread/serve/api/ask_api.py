@@ -22,7 +22,6 @@ from wellread.kb import KnowledgeBase
 from wellread.library.check_text import GivenText, check, check_texts
 from wellread.questions import Analysis
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import Kb
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body, event_body
 from wellread.serve.features.asking.explanations import (
@@ -38,6 +37,7 @@ from wellread.serve.features.catalogue_queries import (
     CatalogueResponse,
     catalogue_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.timecodes import first_moment, last_moment, window_of
 from wellread.types import Filters, Kind, Mode
 

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from wellread.learning.coverage_grid import coverage_grid
-from wellread.serve.api.queries import REFUSED, DatedQuery, Kb
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.api.queries import REFUSED, DatedQuery
 from wellread.serve.features.learning.coverage_views import (
     CoverageBody,
     coverage_body,
     coverage_markdown,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.types import Filters
 
 router = APIRouter(responses=REFUSED)
@@ -46,7 +46,9 @@ class CoverageQuery(CoverageLimits):
 @router.get("/api/coverage", response_model=CoverageBody)
 def coverage(kb: Kb, asked: Annotated[CoverageQuery, Query()]) -> CoverageBody | Response:
     """The cells of two dimensions, the share that is covered, the gaps, and how it grew."""
-    body = coverage_body(kb, coverage_grid(kb, asked.filters(), asked.dimensions, owner=OWNER))
+    body = coverage_body(
+        kb, coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
+    )
     if asked.format == "markdown":
         return Response(coverage_markdown(body), media_type="text/markdown; charset=utf-8")
     return body

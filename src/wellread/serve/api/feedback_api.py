@@ -8,15 +8,15 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from wellread.learning.feedback_giving import give_feedback, known_feedback
-from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.serve.api.queries import REFUSED, StrictModel
 from wellread.serve.api.stored_api import PageQuery
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.feedback_bodies import (
     FeedbackBody,
     FeedbackListBody,
     RemovedFeedbackBody,
     feedback_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 
 router = APIRouter(responses=REFUSED)
 
@@ -59,26 +59,26 @@ class FeedbackRequest(StrictModel):
 def put_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> FeedbackBody:
     """Rate an answer and its sentences; what was said of it before is replaced."""
     given = request.model_dump(exclude_unset=True)
-    return feedback_body(give_feedback(kb, answer_id, given, author=OWNER, whole=True))
+    return feedback_body(give_feedback(kb, answer_id, given, author=kb.asker.owner, whole=True))
 
 
 @router.patch("/api/answers/{answer_id}/feedback", response_model=FeedbackBody)
 def patch_feedback(kb: Kb, answer_id: str, request: FeedbackRequest) -> FeedbackBody:
     """Change what is given and nothing else; null takes back what was said."""
     given = request.model_dump(exclude_unset=True)
-    return feedback_body(give_feedback(kb, answer_id, given, author=OWNER))
+    return feedback_body(give_feedback(kb, answer_id, given, author=kb.asker.owner))
 
 
 @router.get("/api/answers/{answer_id}/feedback", response_model=FeedbackBody)
 def get_feedback(kb: Kb, answer_id: str) -> FeedbackBody:
     """What was said of an answer."""
-    return feedback_body(known_feedback(kb, answer_id, OWNER))
+    return feedback_body(known_feedback(kb, answer_id, kb.asker.owner))
 
 
 @router.delete("/api/answers/{answer_id}/feedback", response_model=RemovedFeedbackBody)
 def delete_feedback(kb: Kb, answer_id: str) -> RemovedFeedbackBody:
     """Take back all that was said of an answer."""
-    found = known_feedback(kb, answer_id, OWNER)
+    found = known_feedback(kb, answer_id, kb.asker.owner)
     kb.catalogue.feedback.remove(found.id)
     return RemovedFeedbackBody.of(found)
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from wellread.learning.gaps.asking_again import ask_again
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import FAR, Kb, StrictModel
+from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import ErrorBody
 from wellread.serve.features.learning.gap_bodies import (
     EntrySuggestionBody,
@@ -25,6 +25,7 @@ from wellread.serve.features.learning.gap_bodies import (
     suggestion_body,
 )
 from wellread.serve.features.learning.pattern_bodies import QuestionPatternsBody, patterns_body
+from wellread.serve.guards.asking_rights import Kb, WholeKb
 from wellread.serve.timecodes import window_of
 from wellread.store.schema.catalogue_values import GapStatus
 
@@ -76,7 +77,7 @@ def gaps(kb: Kb, asked: Annotated[GapsQuery, Query()]) -> GapsBody:
 
 
 @router.post("/api/gaps/ask", response_model=ReaskedBody, dependencies=[Depends(may_ask)])
-def ask(kb: Kb) -> ReaskedBody:
+def ask(kb: WholeKb) -> ReaskedBody:
     """Ask the open questions again that new documents could answer, and tell what became of it."""
     return reasked_body(ask_again(kb))
 

@@ -13,6 +13,7 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import whole_of
 from wellread.library.document_lists import listed, topics, whole
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import around
@@ -25,7 +26,6 @@ from wellread.serve.api.queries import (
     DateRangeQuery,
     DocumentQuery,
     EntitiesQuery,
-    Kb,
     ListQuery,
     SearchQuery,
     SimilarQuery,
@@ -73,6 +73,7 @@ from wellread.serve.features.timeline_views import (
     timeline_body,
     topic_body,
 )
+from wellread.serve.guards.asking_rights import Kb, to_change
 from wellread.serve.timecodes import first_moment, last_moment, seconds_of, window_of
 from wellread.store.catalogue.run_logs import ItemStatus, Job
 from wellread.types import Filters
@@ -92,7 +93,7 @@ class HealthBody(Body):
 @router.get("/api/jobs", response_model=JobsBody)
 def jobs(kb: Kb, limit: Annotated[int, Query(ge=1, le=200)] = 20) -> JobsBody:
     """The newest runs, newest first."""
-    end_dead_jobs(kb)
+    end_dead_jobs(whole_of(kb))
     waiting = kb.catalogue.vectors.passages_owed()
     return JobsBody.of(jobs=kb.catalogue.jobs.newest(limit), waiting=waiting)
 
@@ -106,7 +107,7 @@ def job(
     offset: Annotated[int, Query(ge=0, le=FAR)] = 0,
 ) -> JobDetailBody:
     """One run with its sources, in the order in which they were done."""
-    end_dead_jobs(kb)
+    end_dead_jobs(whole_of(kb))
     found = _job(kb, job_id)
     items = kb.catalogue.jobs.items(found.id, status, limit, offset)
     return JobDetailBody.of(found, counts=kb.catalogue.jobs.counts(found.id), sources=items)
@@ -116,7 +117,7 @@ def job(
 def cancel(kb: Kb, job_id: str) -> JobBody:
     """Ask a running job to stop; what it has written stays. 404 when it is not running."""
     found = _job(kb, job_id)
-    if not kb.catalogue.jobs.cancel(found.id):
+    if not to_change(kb, found.collection).catalogue.jobs.cancel(found.id):
         raise HTTPException(404, f"job {job_id} is not running")
     return JobBody.of(found)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from wellread.learning.calibration.calibrate import calibrate
 from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.serve.api.queries import REFUSED, Kb, StrictModel
+from wellread.serve.api.queries import REFUSED, StrictModel
 from wellread.serve.features.learning.metric_bodies import (
     CalibrateBody,
     CalibrationStateBody,
@@ -21,6 +21,7 @@ from wellread.serve.features.learning.metric_bodies import (
     undone_body,
 )
 from wellread.serve.features.learning.prometheus_text import prometheus_text
+from wellread.serve.guards.asking_rights import Kb, WholeKb
 
 router = APIRouter(responses=REFUSED)
 
@@ -46,26 +47,26 @@ def figures(kb: Kb, asked: Annotated[MetricsQuery, Query()]) -> MetricsBody:
 
 
 @router.get("/metrics", response_class=Response)
-def prometheus(kb: Kb, request: Request) -> Response:
+def prometheus(kb: WholeKb, request: Request) -> Response:
     """Counters, histograms and gauges for Prometheus, as text or OpenMetrics."""
     content, media_type = prometheus_text(kb, request.headers.get("accept", ""))
     return Response(content, headers={"content-type": media_type, "cache-control": "no-store"})
 
 
 @router.get("/api/calibration", response_model=CalibrationStateBody)
-def calibration(kb: Kb) -> CalibrationStateBody:
+def calibration(kb: WholeKb) -> CalibrationStateBody:
     """What confidence is calibrated on: what ships with the package, or this base's ratings."""
     return state_body(kb)
 
 
 @router.post("/api/calibration", response_model=CalibrateBody)
-def fit(kb: Kb, asked: CalibrateRequest) -> CalibrateBody:
+def fit(kb: WholeKb, asked: CalibrateRequest) -> CalibrateBody:
     """Fit confidence on the rated answers of this base; kept only when it is better."""
     trial = calibrate(kb, keep=not asked.dry_run)
     return calibrate_body(trial, kept=not asked.dry_run)
 
 
 @router.delete("/api/calibration", response_model=UndoneBody)
-def undo(kb: Kb) -> UndoneBody:
+def undo(kb: WholeKb) -> UndoneBody:
     """Bring back the confidence that was in force before the last calibration."""
     return undone_body(kb)

@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from wellread.errors import WellreadError
-from wellread.serve.api.queries import Kb
 from wellread.serve.error_shapes import (
     INTERNAL,
     OPENAI_PATH,
@@ -20,6 +19,7 @@ from wellread.serve.error_shapes import (
     problem_of,
     problem_of_status,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.refusals import Refusals
 
 SEE = "The format is described in /openapi.json and docs/api.md."

@@ -7,8 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from wellread.serve.api.queries import REFUSED, Kb, RowNumber, StrictModel
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.api.queries import REFUSED, RowNumber, StrictModel
 from wellread.serve.features.learning.notice_bodies import NoticesBody, notices_body
 from wellread.serve.features.learning.preference_views import (
     PreferencesBody,
@@ -16,6 +15,7 @@ from wellread.serve.features.learning.preference_views import (
     change_preferences,
     preferences_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 
 router = APIRouter(responses=REFUSED)
 
@@ -23,14 +23,14 @@ router = APIRouter(responses=REFUSED)
 @router.get("/api/preferences", response_model=PreferencesBody)
 def preferences(kb: Kb) -> PreferencesBody:
     """What is set, what was learned and why, and the personas that can be chosen."""
-    return preferences_body(kb, OWNER)
+    return preferences_body(kb, kb.asker.owner)
 
 
 @router.patch("/api/preferences", response_model=PreferencesBody)
 def change(kb: Kb, request: PreferencesChange) -> PreferencesBody:
     """Change what is given; give or withdraw consent; revoke what was learned."""
-    change_preferences(kb, OWNER, request)
-    return preferences_body(kb, OWNER)
+    change_preferences(kb, kb.asker.owner, request)
+    return preferences_body(kb, kb.asker.owner)
 
 
 # --- notices ---------------------------------------------------------------------------------

@@ -5,15 +5,13 @@ A parameter that is not known is refused, so that a misspelt limit is not taken 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from wellread.ask.retrieve.past_questions import Comparison
 from wellread.ask.retrieve.search import SearchMode
 from wellread.errors import RequestError
-from wellread.kb import KnowledgeBase
 from wellread.library.named_things import pair_of
 from wellread.library.timelines import Taken
 from wellread.serve.features.bodies import ErrorBody
@@ -34,14 +32,6 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "A parameter is unknown, missing or out of range"},
     404: {"model": ErrorBody, "description": "A name that nothing has"},
 }
-
-
-async def _opened(request: Request) -> KnowledgeBase:
-    return cast(KnowledgeBase, request.app.state.kb)
-
-
-Kb = Annotated[KnowledgeBase, Depends(_opened)]
-"""The knowledge base that the application is over."""
 
 
 class StrictModel(BaseModel):

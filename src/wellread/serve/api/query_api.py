@@ -23,7 +23,7 @@ from wellread.kb import KnowledgeBase
 from wellread.reports import ProgressEvent, Report, ReportEvent, ResearchRequest
 from wellread.research.research import research, usual_limits
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.asking.archive_answers import (
     QueryResponse,
     QueryTimeoutResponse,
@@ -32,8 +32,8 @@ from wellread.serve.features.asking.archive_answers import (
     query_body,
     timeout_body,
 )
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import ErrorBody
+from wellread.serve.guards.asking_rights import Kb
 from wellread.types import Mode
 
 LONGEST_ID = 200
@@ -86,9 +86,7 @@ async def query_deep(kb: Kb, request: DeepQueryRequest) -> QueryResponse | Respo
 
 
 def _question(request: _Query, mode: Mode) -> Question:
-    return Question(
-        text=request.question, mode=mode, session_id=request.session_id or "", owner=OWNER
-    )
+    return Question(text=request.question, mode=mode, session_id=request.session_id or "")
 
 
 async def _quick(kb: KnowledgeBase, asked: Question) -> QueryResponse | Response:

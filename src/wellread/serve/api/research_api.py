@@ -13,15 +13,14 @@ from pydantic import ConfigDict, Field, StringConstraints
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Question
-from wellread.errors import UnknownNameError
+from wellread.errors import UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.reports import Limits, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.api.ask_api import AskRequest, TimeWindow, question_of
 from wellread.serve.api.middleware import ProblemError, may_ask
-from wellread.serve.api.queries import FAR, Kb, StrictModel, event_after
-from wellread.serve.error_shapes import INTERNAL, problem_of_status
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.api.queries import FAR, StrictModel, event_after
+from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.researching.research_bodies import (
     OPEN,
@@ -42,6 +41,7 @@ from wellread.serve.features.researching.research_tasks import (
     ended_body,
     follow,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.store.catalogue.asking.research_records import ResearchRun
 from wellread.types import Kind
 
@@ -158,14 +158,14 @@ async def create(kb: Kb, tasks: Tasks, asked: ResearchAsked, response: Response)
     if asked.plan_only:
         response.status_code = 201
     else:
-        await tasks.start(run_id, request)
+        await tasks.start(kb, run_id, request)
     return await in_thread(_body, kb, run_id)
 
 
 @router.get("/api/research", response_model=RunsBody)
 def runs(kb: Kb, asked: Annotated[ListedQuery, Query()]) -> RunsBody:
     """The newest runs, newest first."""
-    found = kb.catalogue.research.newest(OWNER, asked.limit)
+    found = kb.catalogue.research.newest(kb.asker.owner, asked.limit)
     return RunsBody(runs=tuple(run_facts(kb, one) for one in found))
 
 
@@ -198,7 +198,7 @@ async def start(kb: Kb, tasks: Tasks, run_id: str, asked: StartRequest | None = 
         request, plan = await _as_wanted(kb, request, plan, asked.facets)
         await in_thread(kb.catalogue.research.edit, run_id, request)
         await in_thread(kb.catalogue.research.planned, run_id, plan)
-    await tasks.start(run_id, request)
+    await tasks.start(kb, run_id, request)
     return await in_thread(_body, kb, run_id)
 
 
@@ -250,7 +250,7 @@ async def resume(kb: Kb, tasks: Tasks, run_id: str) -> RunBody:
         raise _conflict(run_id, "has ended", "its report is kept; read that")
     if tasks.full:
         raise ProblemError(TOO_MANY)
-    await tasks.start(run_id, run.request)
+    await tasks.start(kb, run_id, run.request)
     return await in_thread(_body, kb, run_id)
 
 
@@ -267,7 +267,7 @@ def _question(asked: ResearchAsked) -> Question:
     options = asked.options.model_dump(by_alias=True)
     given = {"question": asked.question, "topicId": asked.topic_id, "options": options}
     request = AskRequest.model_validate({**given, "sessionId": asked.session_id, "mode": "deep"})
-    return replace(question_of(request), owner=OWNER)
+    return question_of(request)
 
 
 def _limits(kb: KnowledgeBase, asked: LimitsRequest) -> Limits:
@@ -292,7 +292,7 @@ async def _as_wanted(
 
 
 def _run(kb: KnowledgeBase, run_id: str) -> ResearchRun:
-    found = kb.catalogue.research.get(run_id, OWNER)
+    found = kb.catalogue.research.get(run_id, kb.asker.owner)
     if found is None:
         raise UnknownNameError(f"there is no research {run_id!r}", hint="see GET /api/research")
     return found
@@ -313,6 +313,9 @@ async def _stream(kb: KnowledgeBase, run_id: str, after: int) -> AsyncIterator[S
             yield ServerSentEvent(event=name, data=body.model_dump_json(), id=str(told.number))
         ended = await in_thread(ended_body, kb, run_id)
         yield ServerSentEvent(event="ended", data=ended.model_dump_json())
+    except WellreadError as error:  # the status has gone out already
+        told_of = ErrorBody(**problem_of(error).body())
+        yield ServerSentEvent(event="error", data=told_of.model_dump_json())
     except Exception:
         # The status has gone out already, so the reader is told in the stream.
         logger.exception("a stream of events broke off")

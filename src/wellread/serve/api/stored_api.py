@@ -14,10 +14,9 @@ from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
 from wellread.library.answer_export import ENDINGS, MEDIA_TYPES, Export, Format, exported
 from wellread.library.recheck import NEWEST, named_answer, stored_answer, verify_again
-from wellread.serve.api.queries import FAR, REFUSED, Kb, StrictModel
+from wellread.serve.api.queries import FAR, REFUSED, StrictModel
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
-    OWNER,
     RecheckBody,
     RemovedBody,
     SessionBody,
@@ -29,6 +28,7 @@ from wellread.serve.features.asking.stored_answers import (
     session_detail_body,
     whole_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
 
@@ -76,7 +76,7 @@ class ExportQuery(StrictModel):
 @router.get("/api/answers", response_model=StoredAnswersBody)
 def answers(kb: Kb, asked: Annotated[PageQuery, Query()]) -> StoredAnswersBody:
     """Facts about answers that were given, newest first."""
-    found = kb.catalogue.sessions.answers(OWNER, asked.limit, asked.offset)
+    found = kb.catalogue.sessions.answers(kb.asker.owner, asked.limit, asked.offset)
     return StoredAnswersBody.of(answers=found)
 
 
@@ -89,7 +89,7 @@ def answer(kb: Kb, answer_id: str) -> WholeAnswerBody:
 @router.post("/api/answers/{answer_id}/verify", response_model=RecheckBody)
 def verify(kb: Kb, answer_id: str) -> RecheckBody:
     """Check an answer against its sources as they are now, and keep what came of it."""
-    return recheck_body(verify_again(kb, answer_id, OWNER))
+    return recheck_body(verify_again(kb, answer_id, kb.asker.owner))
 
 
 @router.get("/api/answers/{answer_id}/export", response_class=Response)
@@ -108,7 +108,7 @@ def export(kb: Kb, answer_id: str, asked: Annotated[ExportQuery, Query()]) -> Re
 @router.get("/api/sessions", response_model=SessionsBody)
 def sessions(kb: Kb, asked: Annotated[SessionsQuery, Query()]) -> SessionsBody:
     """Conversations, or those that have all words of ``query``; the one used last first."""
-    found = kb.catalogue.sessions.search(OWNER, asked.query, asked.limit, asked.offset)
+    found = kb.catalogue.sessions.search(kb.asker.owner, asked.query, asked.limit, asked.offset)
     return SessionsBody.of(sessions=found)
 
 
@@ -116,14 +116,14 @@ def sessions(kb: Kb, asked: Annotated[SessionsQuery, Query()]) -> SessionsBody:
 def session(kb: Kb, session_id: str) -> SessionDetailBody:
     """A conversation with its answers, oldest first."""
     facts = _known(kb, session_id)
-    turns = kb.catalogue.sessions.turns(facts.id, OWNER, MOST_LISTED)
+    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_LISTED)
     return session_detail_body(facts, turns)
 
 
 @router.patch("/api/sessions/{session_id}", response_model=SessionBody)
 def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionBody:
     """Give a conversation another title; no later question changes it."""
-    kb.catalogue.sessions.rename(session_id, OWNER, request.title)
+    kb.catalogue.sessions.rename(session_id, kb.asker.owner, request.title)
     return SessionBody.of(_known(kb, session_id))
 
 
@@ -131,17 +131,17 @@ def rename(kb: Kb, session_id: str, request: RenameRequest) -> SessionBody:
 def remove(kb: Kb, session_id: str) -> RemovedBody:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
-    return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, OWNER) or 0)
+    return RemovedBody(id=facts.id, answers=remove_conversation(kb, facts.id, kb.asker.owner) or 0)
 
 
 def _read(kb: KnowledgeBase, answer_id: str) -> tuple[StoredAnswer, Answer]:
     """What is read may be the newest; what is changed needs its id."""
     find = named_answer if answer_id == NEWEST else stored_answer
-    return find(kb, answer_id, OWNER)
+    return find(kb, answer_id, kb.asker.owner)
 
 
 def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    facts = kb.catalogue.sessions.session(session_id, OWNER)
+    facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(
             f"there is no session {session_id!r}", hint="GET /api/sessions lists them"

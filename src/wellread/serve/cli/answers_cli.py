@@ -18,7 +18,6 @@ from wellread.library.recheck import named_answer, verify_again
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
     LONGEST_TITLE,
-    OWNER,
     SessionBody,
     SessionsBody,
     StoredAnswersBody,
@@ -62,7 +61,7 @@ def list_answers(context: typer.Context, limit: Limit = 20) -> None:
     """List the answers that were given, the newest first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = kb.catalogue.sessions.answers(OWNER, limit)
+        found = kb.catalogue.sessions.answers(kb.asker.owner, limit)
     terminal.show(StoredAnswersBody.of(answers=found), print_answers)
 
 
@@ -71,7 +70,7 @@ def show_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """Show an answer as it was given."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        stored, answer = named_answer(kb, answer_id, OWNER)
+        stored, answer = named_answer(kb, answer_id, kb.asker.owner)
         shown = as_rendered(answer, kb.settings.citations)
     if terminal.json:
         terminal.write_json(whole_body(stored, answer))
@@ -98,7 +97,7 @@ def verify_answer(context: typer.Context, answer_id: AnswerId) -> None:
     """
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = verify_again(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER)
+        found = verify_again(kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner)
     terminal.show(recheck_body(found), print_recheck)
     if found.stale:
         raise typer.Exit(1)
@@ -123,7 +122,7 @@ def export_answer(
     terminal = terminal_of(context)
     wanted = Export(form=form, style=style, verdicts=verdicts)
     with terminal.open() as kb:
-        text = exported(kb, *named_answer(kb, answer_id, OWNER), wanted)
+        text = exported(kb, *named_answer(kb, answer_id, kb.asker.owner), wanted)
     if output is not None:
         output.write_text(text, encoding="utf-8", newline="")  # RIS has line ends of its own
     if terminal.json:
@@ -142,7 +141,7 @@ def list_sessions(
     """List conversations, the one used last first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = kb.catalogue.sessions.search(OWNER, query, limit)
+        found = kb.catalogue.sessions.search(kb.asker.owner, query, limit)
     terminal.show(SessionsBody.of(sessions=found), print_sessions)
 
 
@@ -151,10 +150,10 @@ def show_session(context: typer.Context, session_id: SessionId) -> None:
     """Show a conversation: its questions with their answers, oldest first."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        facts = kb.catalogue.sessions.session(session_id, OWNER)
+        facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
         if facts is None:
             raise _unknown(session_id)
-        answers = kb.catalogue.sessions.turns(session_id, OWNER, facts.turns or 1)
+        answers = kb.catalogue.sessions.turns(session_id, kb.asker.owner, facts.turns or 1)
     if terminal.json:
         terminal.write_json(session_detail_body(facts, answers))
         return
@@ -175,8 +174,8 @@ def rename_session(
     if not 0 < len(title.strip()) <= LONGEST_TITLE:
         raise RequestError(f"a title has 1 to {LONGEST_TITLE} characters", hint="give another one")
     with terminal.open() as kb:
-        kb.catalogue.sessions.rename(session_id, OWNER, title)
-        facts = kb.catalogue.sessions.session(session_id, OWNER)
+        kb.catalogue.sessions.rename(session_id, kb.asker.owner, title)
+        facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise _unknown(session_id)
     if terminal.json:
@@ -190,7 +189,7 @@ def remove_session(context: typer.Context, session_id: SessionId) -> None:
     """Remove a conversation with all its answers."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        removed = remove_conversation(kb, session_id, OWNER)
+        removed = remove_conversation(kb, session_id, kb.asker.owner)
     if removed is None:
         raise _unknown(session_id)
     if terminal.json:
@@ -222,7 +221,7 @@ def open_citation(
 
 def _answer_of(kb: KnowledgeBase, wanted: str) -> Answer:
     known = wanted or next((stored.id for stored in kb.catalogue.answers(limit=1)), "")
-    found = kb.catalogue.sessions.answer_beginning(known, OWNER) if known else None
+    found = kb.catalogue.sessions.answer_beginning(known, kb.asker.owner) if known else None
     if found is None:
         raise RequestError(
             f"there is no answer {wanted}" if wanted else "there is no answer yet",

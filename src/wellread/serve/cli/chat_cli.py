@@ -26,7 +26,6 @@ from wellread.serve.error_shapes import problem_of
 from wellread.serve.features.asking.answer_bodies import answer_body
 from wellread.serve.features.asking.answer_print import print_answer
 from wellread.serve.features.asking.stored_answers import (
-    OWNER,
     SessionsBody,
     print_sessions,
     print_sources,
@@ -163,13 +162,13 @@ class Chat:
             print_sources(self._where(), as_rendered(self.last, self.kb.settings.citations))
 
     def _sessions(self) -> None:
-        sessions = self.kb.catalogue.sessions.of(OWNER, 20)
+        sessions = self.kb.catalogue.sessions.of(self.kb.asker.owner, 20)
         print_sessions(
             self._where(), SessionsBody.of(sessions=sessions), current=self.asked.session_id
         )
 
     def _resume(self, session_id: str) -> None:
-        known = self.kb.catalogue.sessions.session(session_id, OWNER)
+        known = self.kb.catalogue.sessions.session(session_id, self.kb.asker.owner)
         self.asked = replace(self.asked, session_id=known.id if known else "")
         self.last = None
         if known is None:

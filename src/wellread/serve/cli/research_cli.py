@@ -21,7 +21,6 @@ from wellread.reports import Limits, Report, ReportEvent, ResearchPlan, Research
 from wellread.research.research import begin, plan_research, research, usual_limits
 from wellread.serve.cli.options import Kinds, Since, Speakers, Topics, Until, filters_of
 from wellread.serve.cli.plan_editor import agreed, somebody_types
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.researching.research_bodies import (
     RunsBody,
     plan_body,
@@ -122,7 +121,7 @@ def research_command(  # noqa: PLR0913 - Typer reads the options from the signat
             face.resume(run_named(kb, resume))
         else:
             filters = filters_of(topic, kind, speaker, since, until)
-            asked = Question(text=question, filters=filters, mode="deep", owner=OWNER)
+            asked = Question(text=question, filters=filters, mode="deep", owner=kb.asker.owner)
             limits = limited_to(usual_limits(kb), rounds, seconds, searches, dollars)
             request = ResearchRequest(question=asked, limits=limits)
             face.ask(request, yes=yes, edit=edit, only_plan=plan)
@@ -198,7 +197,10 @@ class ResearchFace:
 
     def list_runs(self) -> None:
         """Show the newest runs."""
-        runs = [run_facts(self.kb, one) for one in self.kb.catalogue.research.newest(OWNER, LISTED)]
+        runs = [
+            run_facts(self.kb, one)
+            for one in self.kb.catalogue.research.newest(self.kb.asker.owner, LISTED)
+        ]
         body = RunsBody(runs=tuple(runs))
         self.terminal.show(body, lambda console, all_of_them: print_runs(console, all_of_them.runs))
 

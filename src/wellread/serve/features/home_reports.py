@@ -13,6 +13,7 @@ from rich.text import Text
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import sees_all
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.terminal import right, table
 from wellread.text.words import harmless, harmless_line
@@ -154,13 +155,17 @@ class HoldingsBody(PlainBody):
 
 
 def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
-    """Count what ``kb`` holds."""
+    """Count what ``kb`` holds, as far as its asker may read it.
+
+    Who may not read everything is not told of the home's folder, nor of what all of it hangs on.
+    """
     rows = kb.catalogue.stats()
     live = kb.catalogue.reindexing.live()
-    calibration = kb.catalogue.calibrations.live()
+    whole = sees_all(kb)
+    calibration = kb.catalogue.calibrations.live() if whole else None
     return HoldingsBody(
-        home=str(kb.home),
-        bytes=sum(_sizes(kb.home)),
+        home=str(kb.home) if whole else "",
+        bytes=sum(_sizes(kb.home)) if whole else 0,
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),

@@ -14,7 +14,8 @@ from rich.text import Text
 from wellread.calls import EMBED_PASSAGE
 from wellread.errors import SourceError
 from wellread.kb import KnowledgeBase
-from wellread.kb.language_models import Level, Period, dollars
+from wellread.kb.language_models import Level, Period, Standing, dollars
+from wellread.kb.seen_by import sees_all
 from wellread.models.prices import SET_PRICES, is_listed, named, tariff_of
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.home_reports import JobSourceBody
@@ -189,7 +190,8 @@ def usage_body(kb: KnowledgeBase, days: int) -> UsageReportBody:
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     since = today - timedelta(days=days - 1)
     totals = kb.catalogue.calls.totals(since)
-    standing = kb.ledger.standing()
+    # What all together spent says when others asked.
+    standing = kb.ledger.standing() if sees_all(kb) else Standing()
     return UsageReportBody.of(
         days=days,
         since=since,

@@ -26,7 +26,6 @@ from wellread.reports import (
     StopReason,
 )
 from wellread.research.research import research, usual_limits
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body
 from wellread.serve.mcp.answer_results import AnswerPart, AnswerResult, answer_result, part_of
 from wellread.serve.mcp.arguments import AskArguments, Asking, ResearchArguments
@@ -122,7 +121,7 @@ def _question(call: Call, wanted: Asking) -> Question:
         mode=mode,
         session_id=wanted.session_id,
         strict=wanted.strict,
-        owner=OWNER,
+        owner=call.kb.asker.owner,
     )
 
 
@@ -169,7 +168,7 @@ def _next_part(call: Call, tool: str, cursor: str) -> CallToolResult:
         UnknownNameError: the answer is gone, or is not of what is served.
     """
     facts = decoded(tool, cursor)
-    _, given = stored_answer(call.kb, str(facts.get("answer", "")), OWNER)
+    _, given = stored_answer(call.kb, str(facts.get("answer", "")), call.kb.asker.owner)
     if not _shown(call, given):
         raise UnknownNameError("there is no such answer any more", hint="ask again")
     place = (number(facts, "sentence"), number(facts, "row"))

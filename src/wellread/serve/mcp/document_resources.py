@@ -29,7 +29,7 @@ from wellread.serve.mcp.cursors import decoded, encoded, number
 from wellread.serve.mcp.mcp_tools import APP, APP_MIME
 from wellread.serve.mcp.places import continued, cursor_at, page_end, placed, readable
 from wellread.serve.mcp.results import MOST_TOKENS
-from wellread.serve.mcp.served import Served
+from wellread.serve.mcp.served import Served, served_for
 from wellread.store.catalogue.documents.listings import ListedDocument
 from wellread.text.words import harmless
 from wellread.types import Filters, Span
@@ -50,7 +50,7 @@ async def list_resources(
         MCPError: the cursor is none of ours.
     """
     cursor = params.cursor if params else None
-    return await to_thread.run_sync(_page, context.lifespan_context, cursor)
+    return await to_thread.run_sync(_page, served_for(context), cursor)
 
 
 def _page(served: Served, cursor: str | None) -> ListResourcesResult:
@@ -94,7 +94,7 @@ async def read_resource(
         page = TextResourceContents(uri=APP, mime_type=APP_MIME, text=app_page(), _meta=_APP_META)
         return ReadResourceResult(contents=[page])
     try:
-        text = await to_thread.run_sync(_text, context.lifespan_context, params.uri)
+        text = await to_thread.run_sync(_text, served_for(context), params.uri)
     except WellreadError as error:
         raise _refused(error, params.uri) from error
     contents = TextResourceContents(uri=params.uri, mime_type="text/plain", text=harmless(text))

@@ -52,7 +52,7 @@ from wellread.serve.mcp.reading_tools import (
     search,
 )
 from wellread.serve.mcp.results import failed
-from wellread.serve.mcp.served import Call, Served
+from wellread.serve.mcp.served import Call, Served, served_for
 
 logger = logging.getLogger(__name__)
 
@@ -250,7 +250,7 @@ def _call(context: ServerRequestContext[Served]) -> Call:
 
     request = context.request
     viewer = str(request.base_url).rstrip("/") if isinstance(request, Request) else ""
-    return Call(served=context.lifespan_context, tell=tell, viewer=viewer)
+    return Call(served=served_for(context), tell=tell, viewer=viewer)
 
 
 def _wrong(error: ValidationError) -> str:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from starlette.requests import Request
 
 from wellread.errors import RequestError, UnknownCollectionError
 from wellread.kb import KnowledgeBase
+from wellread.serve.guards.asking_rights import opened_for
 from wellread.serve.guards.work_limits import WorkQueues
 from wellread.store.catalogue.documents.listings import ListedDocument
+
+if TYPE_CHECKING:  # an extra, which the server does without
+    from mcp.server.context import ServerRequestContext
 
 T = TypeVar("T")
 FILL = "the user can add documents in a terminal: wellread add PATH"
@@ -71,6 +77,16 @@ def _unknown(name: str, known: tuple[str, ...] | list[str]) -> UnknownCollection
         f"there is no collection named {name!r}",
         hint=f"known: {', '.join(known) or 'none yet; add sources first'}",
     )
+
+
+def served_for(context: ServerRequestContext[Served]) -> Served:
+    """What is served to whoever asks: over HTTP what the asker of the request may read.
+
+    Raises:
+        StoreError: the catalogue cannot be opened.
+    """
+    served, request = context.lifespan_context, context.request
+    return replace(served, kb=opened_for(request)) if isinstance(request, Request) else served
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from wellread.reports import (
 )
 from wellread.research.research import research, usual_limits
 from wellread.serve.features.asking.answer_bodies import answer_body
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.openai.answer_markdown import AnswerMarkdown, Shown, answer_markdown
 from wellread.serve.openai.conversation_input import Conversation
 from wellread.serve.openai.model_names import NamedModel
@@ -101,7 +100,6 @@ async def asked_of(
         filters=Filters(collections=model.collections),
         mode="deep" if model.deep else "auto",
         session_id=session,
-        owner=OWNER,
         history=said.history,
     )
     base = str(request.base_url).rstrip("/")
@@ -204,7 +202,7 @@ async def _delivered(
     kb: KnowledgeBase, asked: Asked, answer: Answer, report: Report | None
 ) -> Delivered:
     if not asked.kept:
-        await to_thread.run_sync(kb.catalogue.sessions.remove, answer.session_id, OWNER)
+        await to_thread.run_sync(kb.catalogue.sessions.remove, answer.session_id, kb.asker.owner)
         if report is not None:
             await to_thread.run_sync(kb.catalogue.research.remove, report.id)
     shown = Shown(
@@ -220,7 +218,7 @@ async def _delivered(
 def _session_of(kb: KnowledgeBase, history: tuple[EarlierTurn, ...]) -> str:
     """The session in which the last of our answers was given; empty when none is known."""
     ids = [one.answer_id for one in history if one.answer_id]
-    found = kb.catalogue.sessions.answer(ids[-1], OWNER) if ids else None
+    found = kb.catalogue.sessions.answer(ids[-1], kb.asker.owner) if ids else None
     return found[1].session_id if found else ""
 
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 from fastapi import APIRouter
 
-from wellread.serve.api.queries import Kb
 from wellread.serve.features.bodies import PlainBody
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.openai.model_names import model_names, named_model
 
 router = APIRouter()

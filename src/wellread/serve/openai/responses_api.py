@@ -20,9 +20,8 @@ from wellread.errors import WellreadError
 from wellread.identity import tagged_hash
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.middleware import may_ask
-from wellread.serve.api.queries import Kb
 from wellread.serve.error_shapes import INTERNAL, problem_of
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.openai.conversation_input import (
     ResponseRequest,
     refused,
@@ -92,7 +91,7 @@ def _turns_until(kb: KnowledgeBase, response_id: str) -> tuple[EarlierTurn, ...]
         StoreError: the catalogue cannot be read.
     """
     answer_id = response_id.removeprefix(RESPONSE)
-    found = kb.catalogue.sessions.answer(answer_id, OWNER)
+    found = kb.catalogue.sessions.answer(answer_id, kb.asker.owner)
     if answer_id == response_id or found is None:
         raise refused(
             "previous_response_id",
@@ -101,7 +100,7 @@ def _turns_until(kb: KnowledgeBase, response_id: str) -> tuple[EarlierTurn, ...]
             "conversation in input instead.",
             code="previous_response_not_found",
         )
-    turns = kb.catalogue.sessions.turns(found[1].session_id, OWNER, MOST_TURNS)
+    turns = kb.catalogue.sessions.turns(found[1].session_id, kb.asker.owner, MOST_TURNS)
     ids = [one.id for one in turns]
     until = turns[: ids.index(answer_id) + 1] if answer_id in ids else [found[1]]
     return tuple(

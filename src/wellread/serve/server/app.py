@@ -50,7 +50,7 @@ SECONDS_TO_FINISH = 5  # for requests still running when the server is told to s
 
 def create_app(kb: KnowledgeBase) -> FastAPI:
     """The application over ``kb``, which the caller opened and closes."""
-    runs, ingest, images = AskRuns(kb), IngestRuns(kb), PageImages()
+    runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
     researched = ResearchTasks(kb)
     served = kb.settings.serve
     queues = WorkQueues(served.asks_at_once, served.checks_at_once)
@@ -76,6 +76,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.kb = kb
+    app.state.has_users = False  # what signs people in says otherwise
     app.state.runs = runs
     app.state.research = researched
     app.state.ingest = ingest

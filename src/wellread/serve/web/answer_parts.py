@@ -10,7 +10,6 @@ from wellread.answers import Answer, Citation
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.asking.past_beside import past_beside, standing
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import view_url
 from wellread.serve.web.answer_layout import answer_blocks
 from wellread.types import KINDS, Kind
@@ -51,7 +50,7 @@ def earlier_turns(kb: KnowledgeBase, session_id: str, *, before: str = "") -> Se
     """The answers of a conversation, oldest first; those before the answer ``before``."""
     if not session_id:
         return ()
-    turns = kb.catalogue.sessions.turns(session_id, OWNER, MOST_TURNS)
+    turns = kb.catalogue.sessions.turns(session_id, kb.asker.owner, MOST_TURNS)
     ids = [one.id for one in turns]
     return turns[: ids.index(before)] if before in ids else turns
 

@@ -11,7 +11,6 @@ from wellread.errors import RequestError
 from wellread.identity import sentence_hash, words_hash
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import feedback_of
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.store.schema.feedback_values import (
     BetterCitation,
     Feedback,
@@ -34,7 +33,7 @@ class RatedSentence:
 
 def feedback_values(kb: KnowledgeBase, answer: Answer) -> dict[str, Any]:
     """What ``parts/feedback.html`` shows."""
-    given = feedback_of(kb, answer.id, OWNER)
+    given = feedback_of(kb, answer.id, kb.asker.owner)
     ratings = {one.sentence: one for one in given.sentences} if given else {}
     sentences = []
     for place, sentence in enumerate(answer.sentences):

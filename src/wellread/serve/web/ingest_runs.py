@@ -21,6 +21,7 @@ from typing import Annotated, Literal, cast
 from fastapi import Depends, Request
 
 from wellread.errors import WellreadError
+from wellread.identity import EVERYTHING, Everything
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.learning import intake
@@ -80,20 +81,27 @@ class IngestRuns:
         self._thread.submit(self._carry_out, asked, work)
         return asked
 
-    def open_ones(self) -> list[Asked]:
-        """What waits or runs, and what failed without becoming a job; newest first."""
-        with self._lock:
-            return [one for one in self._asked if one.state != "done"]
+    def open_ones(self, kb: KnowledgeBase | None = None) -> list[Asked]:
+        """What waits or runs, and what failed without becoming a job; newest first.
 
-    @property
-    def busy(self) -> bool:
-        """Whether anything waits or runs."""
-        return any(one.state in ("waiting", "running") for one in self.open_ones())
+        Args:
+            kb: as the asker has it who is told; None: all of it.
+        """
+        reads = EVERYTHING if kb is None else kb.asker.reads
+        with self._lock:
+            waiting = [one for one in self._asked if one.state != "done"]
+        if isinstance(reads, Everything):
+            return waiting
+        return [one for one in waiting if one.collection in reads]
+
+    def busy(self, kb: KnowledgeBase | None = None) -> bool:
+        """Whether anything waits or runs; ``kb`` as for ``open_ones``."""
+        return any(one.state in ("waiting", "running") for one in self.open_ones(kb))
 
     def close(self) -> None:
         """Ask the running job to stop, drop what waits, and wait for it."""
         self._thread.shutdown(wait=False, cancel_futures=True)
-        if self.busy:
+        if self.busy():
             mine = (job for job in self._kb.catalogue.jobs.newest(MOST_KEPT, "running"))
             for job in mine:
                 if (job.host, job.pid) == (platform.node(), os.getpid()):

@@ -18,6 +18,7 @@ from wellread.answers import Answer, Event, FinalEvent, Question
 from wellread.ask.answer import answer
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import reads_all_of
 from wellread.serve.error_shapes import INTERNAL, Problem, problem_of, problem_of_status
 
 logger = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ class AskRun:
     """One question on its way.
 
     Attributes:
+        kb: as its asker has it.
         events: all events so far; the place in this list is an event's number.
         problem: why it failed.
         answer: the delivered answer, once there is one.
@@ -39,6 +41,7 @@ class AskRun:
 
     id: str
     question: Question
+    kb: KnowledgeBase
     state: State = "running"
     events: list[Event] = field(default_factory=list)
     problem: Problem | None = None
@@ -77,23 +80,28 @@ class AskRun:
 class AskRuns:
     """The runs of one server, the newest kept for a while after they have ended."""
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self._kb = kb
+    def __init__(self) -> None:
         self._runs: dict[str, AskRun] = {}
 
-    def start(self, question: Question) -> AskRun | None:
-        """Begin to answer; None when too many questions are being answered already."""
+    def start(self, kb: KnowledgeBase, question: Question) -> AskRun | None:
+        """Begin to answer in the name of the asker of ``kb``; None when too many are on their way."""
         if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
             return None
-        run = AskRun(id=secrets.token_urlsafe(12), question=question)
+        run = AskRun(id=secrets.token_urlsafe(12), question=question, kb=kb)
         self._runs[run.id] = run
         self._forget()
         run.task = asyncio.create_task(self._answer(run))
         return run
 
-    def get(self, run_id: str) -> AskRun | None:
-        """The run of that id; None when there is none, or it was begun by another server."""
-        return self._runs.get(run_id)
+    def get(self, kb: KnowledgeBase, run_id: str) -> AskRun | None:
+        """The run of that id of the asker of ``kb``; None when there is none on this server.
+
+        There is none either for who may not read any more what it was begun with.
+        """
+        run = self._runs.get(run_id)
+        if run is None or run.kb.asker.owner != kb.asker.owner:
+            return None
+        return run if reads_all_of(kb, run.kb) else None
 
     async def cancel(self, run: AskRun) -> None:
         """Stop the work, the call of a model included. What has ended stays as it is."""
@@ -108,7 +116,7 @@ class AskRuns:
 
     async def _answer(self, run: AskRun) -> None:
         try:
-            async for event in answer(self._kb, run.question):
+            async for event in answer(run.kb, run.question):
                 run.add(event)
             run.end("done")
         except asyncio.CancelledError:

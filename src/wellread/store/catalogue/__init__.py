@@ -200,17 +200,24 @@ class Catalogue(CataloguePart):
     record_gap = writing(gap_records.record_gap)
     gaps = reading(gap_records.list_gaps)
 
-    def finish_research(self, run_id: str, report: Report, lacks: gap_records.Filing) -> None:
+    def finish_research(
+        self,
+        run_id: str,
+        report: Report,
+        lacks: gap_records.Filing,
+        read: Iterable[str] = (),
+    ) -> None:
         """Keep the report of a run, its answer and what that lacks, all or nothing.
 
         So whoever goes on with a run that died here files its gap once.
 
         Args:
             lacks: what is known of the gap, where the answer has one.
+            read: the collections that the answer could be drawn from.
         """
         answer = report.answer
         with self._database.write() as connection:
-            answer_records.record_answer(connection, answer)
+            answer_records.record_answer(connection, answer, read)
             if answer.data_gaps:
                 reason = "; ".join(answer.data_gaps)
                 gap_records.record_gap(connection, report.plan.question, reason, **lacks)

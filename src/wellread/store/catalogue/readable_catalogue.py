@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from wellread.errors import RequestError
 from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.documents.aggregates import Censuses
 from wellread.store.catalogue.documents.collection_records import (
     Collections,
@@ -20,12 +21,12 @@ from wellread.store.catalogue.documents.index_debts import Vectors
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.listings import Listings, PastQuestions
 from wellread.store.catalogue.documents.reindexing import Reindexing
-from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.graph.entity_graph import Graph
 from wellread.store.catalogue.learning.coverage_reads import CoverageReads
 from wellread.store.catalogue.learning.expiry import Expiry
 from wellread.store.catalogue.learning.feedback_records import FeedbackRecords
 from wellread.store.catalogue.learning.gap_records import GapLedger
+from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import GapStatus
@@ -35,7 +36,6 @@ from wellread.store.schema.restricted_database import (
     RestrictedReaders,
 )
 from wellread.store.schema.tables import passages
-
 
 _SIZE = select(
     func.count(),
@@ -64,9 +64,7 @@ class ReadableCatalogue(Catalogue):
     What is written is the asker's own; the material is not written.
     """
 
-    def __init__(
-        self, readers: RestrictedReaders, collections: frozenset[str], owner: str
-    ) -> None:
+    def __init__(self, readers: RestrictedReaders, collections: frozenset[str], owner: str) -> None:
         own = Reads(collections, owner)
         super().__init__(RestrictedDatabase(readers, own))
         material = RestrictedDatabase(readers, own, writes=False)
@@ -84,6 +82,7 @@ class ReadableCatalogue(Catalogue):
         self.past_questions = PastQuestions(material)
         self.coverage = CoverageReads(material)
         self.gap_ledger = _OwnGaps(self._database)
+        self.notices = _OwnNotices(self._database)
         everybody = RestrictedDatabase(readers, Reads(collections, None))
         self.feedback = FeedbackRecords(everybody)
         self.expiry = Expiry(everybody)
@@ -96,9 +95,7 @@ class ReadableCatalogue(Catalogue):
             known = self._counted
             if known is None or known.stamp != stamp:
                 count, characters = connection.execute(_SIZE).one()
-                known = WordCounts(
-                    stamp=stamp, passages=count, characters=int(characters or 0)
-                )
+                known = WordCounts(stamp=stamp, passages=count, characters=int(characters or 0))
                 self._counted = known
         return known
 
@@ -115,6 +112,14 @@ class ReadableCatalogue(Catalogue):
 
     commit = record_sources = intend = settle = _refused
     remove_sources = remove_documents = _refused
+
+
+class _OwnNotices(Notices):
+    """The notices that the asker was shown; no others are changed."""
+
+    def mark_seen(self, notice_ids: list[int]) -> None:
+        """As ``Notices.mark_seen``."""
+        super().mark_seen(self.known(notice_ids))
 
 
 class _OwnGaps(GapLedger):

@@ -10,13 +10,17 @@ shows nothing. Three small temporary tables hold who asks: ``readable`` the name
 ``asker`` the owner (NULL: of everybody, for what is learned from all).
 """
 
+# ruff: noqa: S608 - every word of this SQL is ours
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from wellread.store.schema.tables import metadata
 
-READ = "read"  # the kind of topic that names a collection that an answer could be drawn from
+# The kind of an answer's topics, and the key of a run's step, that name the collections that it
+# could be drawn from.
+READ = "read"
 
 _READABLE = "(SELECT name FROM {temp}.readable)"
 _THERE = "EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = "
@@ -81,6 +85,9 @@ _GAP = (
 _RUN = (
     f"{_OWN} AND NOT EXISTS (SELECT 1 FROM {{main}}.research_reads e WHERE e.run_id = t.id"
     f" AND {_hidden('e.document_id')}) AND {_answer_known('answer_id')}"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.research_steps s, {items(s.result)} n"
+    f" WHERE s.run_id = t.id AND s.key = '{READ}' AND {{plain(n.value)}} NOT IN {_READABLE}"
+    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = {plain(n.value)}))"
 )
 _NOBODY = "1 = 0"
 _ALL = "1 = 1"
@@ -170,6 +177,8 @@ def _written(rule: str, dialect: str) -> str:
         ),
         "{items(t.scope)}": ("json_each(t.scope)", "json_array_elements_text(t.scope)"),
         "{plain(s.value)}": ("s.value", "s.value"),
+        "{items(s.result)}": ("json_each(s.result)", "json_array_elements_text(s.result)"),
+        "{plain(n.value)}": ("n.value", "n.value"),
     }
     for name, (there, here) in pairs.items():
         rule = rule.replace(name, there if sqlite else here)

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Held(Generic[T]):
-    """One value per knowledge base and what may be read of it, made anew when the stamp of the feedback is another one.
+    """One value per knowledge base and what may be read of it, held as long as the feedback stays.
 
     Args:
         make: reads the value from the catalogue.

@@ -9,7 +9,6 @@ import typer
 from wellread.learning.coverage_grid import coverage_grid
 from wellread.library.named_things import pair_of
 from wellread.serve.cli.options import Fields, KindName, Kinds, Since, Topics, Until, option_window
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.coverage_views import (
     coverage_body,
     coverage_markdown,
@@ -55,7 +54,7 @@ def coverage(  # noqa: PLR0913 - Typer reads the options from the signature
     )
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = coverage_body(kb, coverage_grid(kb, where, by or (), owner=OWNER))
+        body = coverage_body(kb, coverage_grid(kb, where, by or (), owner=kb.asker.owner))
     if markdown and not terminal.json:
         typer.echo(coverage_markdown(body), nl=False)
     else:

@@ -13,7 +13,6 @@ from wellread.errors import RequestError
 from wellread.learning.feedback_files import as_csv, as_jsonl, import_feedback
 from wellread.learning.feedback_giving import give_feedback, known_feedback
 from wellread.library.recheck import named_answer
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.feedback_bodies import (
     FeedbackListBody,
     RemovedFeedbackBody,
@@ -104,8 +103,8 @@ def give(  # noqa: PLR0913 - Typer reads the options from the signature
     elif cited:
         given["citations"] = [cited]
     with terminal.open() as kb:
-        known = named_answer(kb, answer_id, OWNER)[0].id
-        made = give_feedback(kb, known, given, author=OWNER)
+        known = named_answer(kb, answer_id, kb.asker.owner)[0].id
+        made = give_feedback(kb, known, given, author=kb.asker.owner)
     terminal.show(feedback_body(made), print_feedback)
 
 
@@ -127,7 +126,9 @@ def show_feedback(context: typer.Context, answer_id: AnswerId) -> None:
     """Show what was said of an answer."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        body = feedback_body(known_feedback(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER))
+        body = feedback_body(
+            known_feedback(kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner)
+        )
     terminal.show(body, print_feedback)
 
 
@@ -136,7 +137,9 @@ def remove_feedback(context: typer.Context, answer_id: AnswerId) -> None:
     """Take back all that was said of an answer."""
     terminal = terminal_of(context)
     with terminal.open() as kb:
-        found = known_feedback(kb, named_answer(kb, answer_id, OWNER)[0].id, OWNER)
+        found = known_feedback(
+            kb, named_answer(kb, answer_id, kb.asker.owner)[0].id, kb.asker.owner
+        )
         kb.catalogue.feedback.remove(found.id)
     body = RemovedFeedbackBody.of(found)
     terminal.show(body, lambda console, one: console.print(f"Removed from {one.answer_id}."))
@@ -178,7 +181,7 @@ def import_file(
     except UnicodeDecodeError as error:
         raise RequestError(f"{file} is not UTF-8: {error}", hint="save it as UTF-8") from error
     with terminal.open() as kb:
-        found = import_feedback(kb, text, form=_form(form, file), author=OWNER)
+        found = import_feedback(kb, text, form=_form(form, file), author=kb.asker.owner)
     terminal.show(imported_body(found), print_imported)
     if found.refused:
         raise typer.Exit(1)

@@ -8,7 +8,6 @@ import typer
 from pydantic import ValidationError
 
 from wellread.errors import RequestError
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.preference_views import (
     PreferencesChange,
     change_preferences,
@@ -85,8 +84,8 @@ def preferences(  # noqa: PLR0913 - Typer reads the options from the signature
     terminal = terminal_of(context)
     with terminal.open() as kb:
         if change != PreferencesChange():
-            change_preferences(kb, OWNER, change)
-        body = preferences_body(kb, OWNER)
+            change_preferences(kb, kb.asker.owner, change)
+        body = preferences_body(kb, kb.asker.owner)
     terminal.show(body, print_personas if list_personas else print_preferences)
 
 

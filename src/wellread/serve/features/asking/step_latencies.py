@@ -6,7 +6,6 @@ from collections import defaultdict
 
 from wellread.evaluation.bootstrap import percentile
 from wellread.kb import KnowledgeBase
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import PlainBody
 
 ANSWERS_MEASURED = 200
@@ -30,7 +29,7 @@ def step_latencies(kb: KnowledgeBase) -> tuple[StepLatencyBody, ...]:
         StoreError: the catalogue cannot be read.
     """
     found: defaultdict[str, list[float]] = defaultdict(list)
-    for steps in kb.catalogue.sessions.steps(OWNER, ANSWERS_MEASURED):
+    for steps in kb.catalogue.sessions.steps(kb.asker.owner, ANSWERS_MEASURED):
         seconds: defaultdict[str, float] = defaultdict(float)
         for step in steps:
             seconds[step.name] += step.seconds

@@ -21,8 +21,6 @@ from wellread.store.catalogue.asking.past_answers import SessionFacts
 from wellread.store.schema.catalogue_values import StoredAnswer
 from wellread.text.words import harmless
 
-# Who asks as long as there are no users: everybody who reaches this machine's home.
-OWNER = ""
 LONGEST_TITLE = 200  # characters of what a session is called
 AROUND = 500  # characters shown on either side of an opened citation
 

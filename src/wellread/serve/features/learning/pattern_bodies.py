@@ -11,7 +11,6 @@ from rich.text import Text
 
 from wellread.kb import KnowledgeBase
 from wellread.learning.question_patterns import question_patterns
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body
 from wellread.serve.terminal import fold, right, table
 
@@ -56,7 +55,7 @@ def patterns_body(
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    return QuestionPatternsBody.of(question_patterns(kb, OWNER, since, until))
+    return QuestionPatternsBody.of(question_patterns(kb, kb.asker.owner, since, until))
 
 
 def print_patterns(console: Console, body: QuestionPatternsBody) -> None:

@@ -20,7 +20,6 @@ from wellread.reports import (
 )
 from wellread.research.run_state import waits, worked_on
 from wellread.serve.features.asking.answer_bodies import AskResponse, answer_body
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body, SpanBody
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 
@@ -238,10 +237,10 @@ def run_named(kb: KnowledgeBase, name: str) -> ResearchRun:
     Raises:
         UnknownNameError: there is none, or more than one.
     """
-    exact = kb.catalogue.research.get(name, OWNER)
+    exact = kb.catalogue.research.get(name, kb.asker.owner)
     if exact is not None:
         return exact
-    runs = kb.catalogue.research.newest(OWNER, KEPT)
+    runs = kb.catalogue.research.newest(kb.asker.owner, KEPT)
     if name == LAST:
         found = runs[:1]
     else:

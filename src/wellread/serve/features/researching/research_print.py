@@ -19,7 +19,6 @@ from wellread.reports import (
     StopReason,
 )
 from wellread.serve.features.asking.answer_print import print_answer
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.researching.research_bodies import RunFactsBody
 from wellread.serve.terminal import fold, right, table, whole
 from wellread.text.words import harmless
@@ -83,7 +82,7 @@ def report_markdown(kb: KnowledgeBase, report: Report) -> str:
         UnknownNameError: its answer is not kept any more.
         StoreError: the catalogue cannot be read.
     """
-    stored, answer = stored_answer(kb, report.answer.id, OWNER)
+    stored, answer = stored_answer(kb, report.answer.id, kb.asker.owner)
     text = exported(kb, stored, answer, Export(form="markdown")).rstrip()
     warning = f"> **Note.** {harmless(report.warning)}\n\n" if report.warning else ""
     return f"{text}\n\n{warning}*{harmless(end_line(report))}.*\n"

@@ -16,11 +16,11 @@ from anyio import to_thread
 
 from wellread.errors import RequestError, WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import check_rights, now
 from wellread.reports import NumberedEvent, ReportEvent, ResearchRequest
 from wellread.research.research import research
 from wellread.research.run_state import here, queued
 from wellread.serve.error_shapes import INTERNAL, problem_of_status
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.researching.research_bodies import OPEN, EndedBody, State, state_of
 from wellread.store.catalogue.asking.research_records import KEPT, ResearchRun
 
@@ -48,8 +48,10 @@ class ResearchTasks:
         """Whether the run is being worked on here, or waits for its turn."""
         return run_id in self._tasks
 
-    async def start(self, run_id: str, request: ResearchRequest) -> None:
-        """Work on a run that was begun, when it is its turn; the next server does if this one ends.
+    async def start(self, kb: KnowledgeBase, run_id: str, request: ResearchRequest) -> None:
+        """Work on a run that the asker of ``kb`` began, when it is its turn.
+
+        The next server does if this one ends.
 
         Raises:
             RequestError: another process has it wait for its turn.
@@ -58,14 +60,14 @@ class ResearchTasks:
             return
         turn, noted = ExitStack(), asyncio.Event()
         # In this thread, which has to be the one that lets go again.
-        turn.enter_context(queued(self._kb, run_id))
+        turn.enter_context(queued(kb, run_id))
 
         def over(_: asyncio.Task[None]) -> None:
             del self._tasks[run_id]
             turn.close()
             noted.set()
 
-        task = asyncio.create_task(self._work(run_id, request, noted))
+        task = asyncio.create_task(self._work(kb, run_id, request, noted))
         self._tasks[run_id] = task
         task.add_done_callback(over)
         await noted.wait()
@@ -75,7 +77,8 @@ class ResearchTasks:
         taken = []
         for run in await in_thread(_left_behind, self._kb):
             try:
-                await self.start(run.id, run.request)
+                theirs = await in_thread(now, self._kb, run.owner)
+                await self.start(theirs, run.id, run.request)
             except RequestError as error:  # another server was quicker
                 logger.info("research %s is not taken up: %s", run.id, error)
             else:
@@ -97,18 +100,20 @@ class ResearchTasks:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _work(self, run_id: str, request: ResearchRequest, noted: asyncio.Event) -> None:
+    async def _work(
+        self, kb: KnowledgeBase, run_id: str, request: ResearchRequest, noted: asyncio.Event
+    ) -> None:
         try:
-            await in_thread(self._kb.catalogue.research.queue, run_id, *here())
+            await in_thread(kb.catalogue.research.queue, run_id, *here())
             noted.set()
             async with self._room:
-                async for _ in research(self._kb, request, run_id=run_id):
+                async for _ in research(kb, request, run_id=run_id):
                     pass
         except WellreadError as error:
             logger.info("research %s has failed: %s", run_id, error)
         except Exception:
             logger.exception("research failed")
-            await in_thread(self._kb.catalogue.research.fail, run_id, INTERNAL.detail)
+            await in_thread(kb.catalogue.research.fail, run_id, INTERNAL.detail)
 
 
 async def follow(kb: KnowledgeBase, run_id: str, after: int = 0) -> AsyncIterator[NumberedEvent]:
@@ -118,6 +123,7 @@ async def follow(kb: KnowledgeBase, run_id: str, after: int = 0) -> AsyncIterato
         StoreError: the catalogue cannot be read.
     """
     while True:
+        await in_thread(check_rights, kb)
         # The state first: nothing that was told before it changed is missed.
         state = (await in_thread(ended_body, kb, run_id)).state
         for told in await in_thread(kb.catalogue.research.events, run_id, after):
@@ -137,7 +143,7 @@ def ended_body(kb: KnowledgeBase, run_id: str) -> EndedBody:
     Raises:
         StoreError: the catalogue cannot be read.
     """
-    run = kb.catalogue.research.get(run_id, OWNER)
+    run = kb.catalogue.research.get(run_id, kb.asker.owner)
     if run is None:
         return EndedBody(id=run_id, state="removed", reason="a source that it read was removed")
     return EndedBody.of(run, state=state_of(kb, run))
@@ -163,7 +169,7 @@ def cancel_run(kb: KnowledgeBase, run: ResearchRun) -> State | None:
 
 def _left_behind(kb: KnowledgeBase) -> list[ResearchRun]:
     """The oldest first."""
-    runs = kb.catalogue.research.newest(OWNER, KEPT)
+    runs = kb.catalogue.research.newest(None, KEPT)
     return [run for run in reversed(runs) if state_of(kb, run) == "interrupted"]
 
 

@@ -13,8 +13,8 @@ from fastapi.responses import RedirectResponse, Response
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
 from wellread.library.recheck import stored_answer, verify_again
-from wellread.serve.api.queries import Kb
-from wellread.serve.features.asking.stored_answers import OWNER, recheck_body, whole_body
+from wellread.serve.features.asking.stored_answers import recheck_body, whole_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
 from wellread.serve.web.feedback_form import feedback_values
 from wellread.serve.web.pages.ask_pages import AskQuery
@@ -36,7 +36,7 @@ def answer_page(
 @router.post("/answers/{answer_id}/verify")
 async def verify(kb: Kb, request: Request, answer_id: str) -> Response:
     """Check an answer against its sources as they are now, and show what became of it."""
-    found = await to_thread.run_sync(verify_again, kb, answer_id, OWNER)
+    found = await to_thread.run_sync(verify_again, kb, answer_id, kb.asker.owner)
     return await to_thread.run_sync(_page, kb, request, answer_id, recheck_body(found))
 
 
@@ -47,7 +47,7 @@ def table(kb: Kb, answer_id: str) -> Response:
     Raises:
         UnknownNameError: there is no such answer, or it has no table.
     """
-    stored, answer = stored_answer(kb, answer_id, OWNER)
+    stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
     if answer.table is None:
         raise UnknownNameError(f"the answer {answer_id} has no table", hint="only counts have one")
     out = io.StringIO()
@@ -75,7 +75,7 @@ def _cell(text: str) -> str:
 def _page(
     kb: KnowledgeBase, request: Request, answer_id: str, recheck: object | None = None
 ) -> Response:
-    stored, answer = stored_answer(kb, answer_id, OWNER)
+    stored, answer = stored_answer(kb, answer_id, kb.asker.owner)
     values = values_beside(kb, answer, stale=stored.stale)
     return shown(
         request,

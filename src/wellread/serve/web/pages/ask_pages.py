@@ -16,16 +16,18 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from wellread.answers import Event, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.retrieve.search import check_collections
-from wellread.errors import RequestError, UnknownNameError
+from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import check_rights
 from wellread.serve.api.middleware import ProblemError, may_ask
-from wellread.serve.api.queries import FAR, DatedQuery, Kb, event_after
-from wellread.serve.error_shapes import INTERNAL
+from wellread.serve.api.queries import FAR, DatedQuery, event_after
+from wellread.serve.error_shapes import INTERNAL, problem_of
 from wellread.serve.features.asking.answer_bodies import event_body
-from wellread.serve.features.asking.stored_answers import OWNER, SessionBody
+from wellread.serve.features.asking.stored_answers import SessionBody
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import KindCountBody, holdings_body
 from wellread.serve.features.learning.notice_bodies import NoticeBody, notices_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.guards.foreign_requests import is_foreign
 from wellread.serve.web.answer_layout import inline_markdown
 from wellread.serve.web.answer_parts import earlier_turns, limit_choices, values_beside
@@ -64,7 +66,6 @@ class AskQuery(DatedQuery, PageFormat):
             filters=self.limits(self.from_, self.to, self.speaker),
             mode=self.mode,
             session_id=self.session,
-            owner=OWNER,
             fresh=self.fresh,
         )
 
@@ -117,7 +118,7 @@ async def home(
     may_ask(kb)
     question = asked.question()
     await to_thread.run_sync(check_collections, kb, question.filters)
-    run = runs.start(question)
+    run = runs.start(kb, question)
     if run is None:
         raise ProblemError(TOO_MANY)
     form = {"format": "json"} if wants_json(request) else {}
@@ -127,7 +128,7 @@ async def home(
 
 def _home(kb: KnowledgeBase, request: Request, asked: AskQuery) -> Response:
     held = holdings_body(kb)
-    sessions = kb.catalogue.sessions.of(OWNER, NEWEST)
+    sessions = kb.catalogue.sessions.of(kb.asker.owner, NEWEST)
     body = HomeBody(
         documents=held.documents,
         passages=held.passages,
@@ -147,7 +148,7 @@ async def run_page(
     kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
 ) -> Response:
     """A question on its way: what has come so far, and the rest as it comes."""
-    run = runs.get(run_id)
+    run = runs.get(kb, run_id)
     if run is not None and run.answer is not None and not wants_json(request):
         return RedirectResponse(f"/answers/{run.answer.id}", status_code=303)
     body = RunBody(
@@ -167,9 +168,9 @@ async def run_page(
 
 
 @router.get("/ask/{run_id}/wait")
-async def wait(runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
+async def wait(kb: Kb, runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> Response:
     """The answer when there is one, for browsers without scripts."""
-    run = runs.get(run_id)
+    run = runs.get(kb, run_id)
     if run is not None:
         async for _ in run.follow(len(run.events)):
             continue
@@ -178,10 +179,10 @@ async def wait(runs: Runs, run_id: str, asked: Annotated[AskQuery, Query()]) -> 
 
 @router.post("/ask/{run_id}/cancel")
 async def cancel(
-    runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
+    kb: Kb, runs: Runs, request: Request, run_id: str, asked: Annotated[AskQuery, Query()]
 ) -> Response:
     """Stop the work on a question."""
-    run = runs.get(run_id)
+    run = runs.get(kb, run_id)
     if run is not None:
         await runs.cancel(run)
     if wants_json(request):
@@ -202,7 +203,7 @@ async def events(
 
     404 when this server does not know it, so that a browser stops asking.
     """
-    run = runs.get(run_id)
+    run = runs.get(kb, run_id)
     if run is None:
         raise UnknownNameError(f"this server does not answer {run_id!r}", hint="ask again")
     last = event_after(last_event_id)
@@ -216,6 +217,7 @@ async def _stream(
     ended = True
     try:
         async for number, event in run.follow(after):
+            await to_thread.run_sync(check_rights, kb)
             name, body = event_body(event)
             if raw:
                 data = body.model_dump_json()
@@ -224,6 +226,8 @@ async def _stream(
             yield ServerSentEvent(event=name, data=data, id=str(number))
         ended = run.state != "done"
         state, problem = run.state, run.problem
+    except WellreadError as error:
+        state, problem = "failed", problem_of(error)
     except Exception:
         # The status has gone out already, so the page is told in the stream.
         logger.exception("a stream of events broke off")

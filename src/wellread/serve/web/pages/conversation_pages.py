@@ -11,12 +11,12 @@ from pydantic import Field
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.remove import remove_conversation
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import FAR, Kb, StrictModel
+from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.asking.stored_answers import (
-    OWNER,
     SessionsBody,
     session_detail_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import MOST_TURNS, answer_values, limit_choices
 from wellread.serve.web.pages.ask_pages import AskQuery
 from wellread.serve.web.rendering import PageFormat, shown
@@ -38,7 +38,7 @@ def conversations(
     kb: Kb, request: Request, asked: Annotated[ConversationsQuery, Query()]
 ) -> Response:
     """Conversations, the one used last first."""
-    found = kb.catalogue.sessions.search(OWNER, asked.query, asked.limit + 1, asked.offset)
+    found = kb.catalogue.sessions.search(kb.asker.owner, asked.query, asked.limit + 1, asked.offset)
     body = SessionsBody.of(sessions=found[: asked.limit])
     return shown(request, "conversations.html", body, asked=asked, more=len(found) > asked.limit)
 
@@ -49,7 +49,7 @@ def conversation(
 ) -> Response:
     """A conversation with its answers, oldest first, and the box that goes on with it."""
     facts = _known(kb, session_id)
-    turns = kb.catalogue.sessions.turns(facts.id, OWNER, MOST_TURNS)
+    turns = kb.catalogue.sessions.turns(facts.id, kb.asker.owner, MOST_TURNS)
     return shown(
         request,
         "conversation.html",
@@ -72,7 +72,7 @@ def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)])
     facts = _known(kb, session_id)
     if not title.strip():
         raise RequestError("the title is empty", hint="give it a letter at least")
-    kb.catalogue.sessions.rename(facts.id, OWNER, title.strip())
+    kb.catalogue.sessions.rename(facts.id, kb.asker.owner, title.strip())
     return RedirectResponse("/conversations", status_code=303)
 
 
@@ -80,12 +80,12 @@ def rename(kb: Kb, session_id: str, title: Annotated[str, Form(max_length=200)])
 def remove(kb: Kb, session_id: str) -> Response:
     """Remove a conversation with all its answers."""
     facts = _known(kb, session_id)
-    remove_conversation(kb, facts.id, OWNER)
+    remove_conversation(kb, facts.id, kb.asker.owner)
     return RedirectResponse("/conversations", status_code=303)
 
 
 def _known(kb: KnowledgeBase, session_id: str) -> SessionFacts:
-    facts = kb.catalogue.sessions.session(session_id, OWNER)
+    facts = kb.catalogue.sessions.session(session_id, kb.asker.owner)
     if facts is None:
         raise UnknownNameError(
             f"there is no conversation {session_id!r}", hint="/conversations lists them"

@@ -18,9 +18,9 @@ from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
 from wellread.library.changed_source import said_now
 from wellread.locators import RECORDINGS, Marks
-from wellread.serve.api.queries import FAR, Kb, StrictModel
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.bodies import Body, PlaceBody, SpanBody, view_url
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import place_of
 from wellread.serve.web.document_layout import Page, page_of
 from wellread.serve.web.page_images import PageImages, ShownPage, original_pdf, shown_pages
@@ -116,7 +116,7 @@ def view(
     document = kb.catalogue.document(document_id)
     known = kb.catalogue.facts([document_id]).get(document_id)
     template = "parts/source.html" if asked.pane else "view.html"
-    answer = kb.catalogue.sessions.answer(asked.answer, OWNER) if asked.answer else None
+    answer = kb.catalogue.sessions.answer(asked.answer, kb.asker.owner) if asked.answer else None
     if document is None or known is None:
         gone = _citation(answer[1] if answer else None, asked.citation)
         missing = "parts/source_missing.html" if asked.pane else "missing.html"

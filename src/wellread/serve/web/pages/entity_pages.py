@@ -11,13 +11,14 @@ from pydantic import Field
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.middleware import ProblemError
-from wellread.serve.api.queries import Kb, ScopeQuery
+from wellread.serve.api.queries import ScopeQuery
 from wellread.serve.features.entity_listing import entity_list_body
 from wellread.serve.features.entity_views import (
     EntityBody,
     entity_body,
     unknown_entity,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.neighbourhoods import NeighbourhoodBody, drawing_of, neighbourhood
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.types import Filters

@@ -11,8 +11,10 @@ from pydantic import Field
 from wellread.errors import RequestError, UnknownNameError
 from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import FAR, Kb, StrictModel
+from wellread.kb.seen_by import whole_of
+from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.job_views import JobDetailBody, JobsBody
+from wellread.serve.guards.asking_rights import Kb, to_change
 from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.run_logs import ItemStatus, Job
@@ -43,19 +45,19 @@ def jobs(
     kb: Kb, ingest: Ingest, request: Request, asked: Annotated[JobsQuery, Query()]
 ) -> Response:
     """The newest runs, newest first, and what waits for its turn."""
-    end_dead_jobs(kb)
+    end_dead_jobs(whole_of(kb))
     body = JobsBody.of(
         jobs=kb.catalogue.jobs.newest(asked.limit), waiting=kb.catalogue.vectors.passages_owed()
     )
     template = "parts/jobs.html" if asked.pane else "jobs.html"
-    running = ingest.busy or any(one.state == "running" for one in body.jobs)
-    return shown(request, template, body, asked_for=ingest.open_ones(), running=running)
+    running = ingest.busy(kb) or any(one.state == "running" for one in body.jobs)
+    return shown(request, template, body, asked_for=ingest.open_ones(kb), running=running)
 
 
 @router.get("/library/jobs/{job_id}")
 def job(kb: Kb, request: Request, job_id: str, asked: Annotated[JobQuery, Query()]) -> Response:
     """One run with a line for each source."""
-    end_dead_jobs(kb)
+    end_dead_jobs(whole_of(kb))
     found = _known(kb, job_id)
     items = kb.catalogue.jobs.items(found.id, asked.status, asked.limit, asked.offset)
     body = JobDetailBody.of(found, counts=kb.catalogue.jobs.counts(found.id), sources=items)
@@ -68,7 +70,8 @@ def job(kb: Kb, request: Request, job_id: str, asked: Annotated[JobQuery, Query(
 @router.post("/library/jobs/{job_id}/cancel")
 def cancel(kb: Kb, job_id: str) -> Response:
     """Ask a run to stop; what it has written stays."""
-    kb.catalogue.jobs.cancel(_known(kb, job_id).id)
+    found = _known(kb, job_id)
+    to_change(kb, found.collection).catalogue.jobs.cancel(found.id)
     return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
 
 
@@ -82,6 +85,7 @@ def retry(kb: Kb, ingest: Ingest, job_id: str) -> Response:
     found = _known(kb, job_id)
     if found.action not in AGAIN:
         raise RequestError(f"a job that does {found.action} cannot be run again here")
+    to_change(kb, found.collection)
     ingest.start("sync" if found.action == "sync" else "add", found.named, found.collection)
     return RedirectResponse("/library/jobs", status_code=303)
 

@@ -14,17 +14,19 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 from starlette.datastructures import UploadFile
 
-from wellread.errors import RequestError, SourceError
+from wellread.errors import RequestError, SourceError, UnknownNameError
 from wellread.ingest.remove import remove_named
 from wellread.ingest.sources.addresses import is_web
 from wellread.ingest.sources.discover import local_path
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import sees_all
 from wellread.library.document_lists import listed
 from wellread.library.uploads import keep_upload, uploads_below
-from wellread.serve.api.queries import Kb, ListQuery
+from wellread.serve.api.queries import ListQuery
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import RemoveBody
 from wellread.serve.features.library_views import library_body
+from wellread.serve.guards.asking_rights import Kb, WholeKb, to_change
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.ingest_runs import Ingest
 from wellread.serve.web.rendering import PageFormat, drawn, shown, wants_json
@@ -81,7 +83,8 @@ async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
         named = [(one.filename or "", one.file) for one in given if one.filename]
         collection = _collection(str(form.get("collection") or ""))
         replace = bool(form.get("replace"))
-        kept = await to_thread.run_sync(_keep, kb, collection, named, replace)
+        whole = to_change(kb, collection)
+        kept = await to_thread.run_sync(_keep, whole, collection, named, replace)
     return _taken(request, ingest, kept, collection)
 
 
@@ -97,6 +100,7 @@ def _keep(
 
 @router.post("/library/address")
 def address(
+    kb: Kb,
     request: Request,
     ingest: Ingest,
     given: Annotated[str, Form(alias="address", min_length=1, max_length=2_000)],
@@ -108,6 +112,9 @@ def address(
         SourceError: there is nothing of that name.
     """
     wanted = given.strip()
+    to_change(kb, _collection(collection))
+    if not sees_all(kb) and not is_web(wanted):
+        raise SourceError(wanted, "is no address", hint="give the address of a page or a feed")
     if not is_web(wanted) and not Path(local_path(wanted)).exists():
         raise SourceError(
             wanted, "is no address and no file or folder of this machine", hint="give a whole path"
@@ -128,12 +135,12 @@ def text(
     name = _collection(collection)
     words = " ".join(title.split())
     content = f"# {words}\n\n{said.replace(chr(13), '')}\n"
-    kept = keep_upload(kb, name, f"{words[:80]}.md", io.BytesIO(content.encode()))
+    kept = keep_upload(to_change(kb, name), name, f"{words[:80]}.md", io.BytesIO(content.encode()))
     return _taken(request, ingest, [str(kept)], name)
 
 
 @router.post("/library/sample")
-def sample(request: Request, ingest: Ingest) -> Response:
+def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Read the sample that comes with the program."""
     with as_file(files("wellread.sample")) as folder:
         inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
@@ -157,16 +164,37 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
 
     They come back when the removal is refused.
     """
-    held = {path: path.read_bytes() for source in sources for path in _kept(kb, source)}
+    whole = _to_remove(kb, collection, sources)
+    held = {path: path.read_bytes() for source in sources for path in _kept(whole, source)}
     for path in held:
         path.unlink()
     try:
-        report = remove_named(kb, collection, list(sources))
+        report = remove_named(whole, collection, list(sources))
     except BaseException:
         for path, data in held.items():
             path.write_bytes(data)
         raise
-    return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
+    # What else has the same sentences is told to those who may read everything only.
+    traces = [str(trace) for trace in report.traces] if sees_all(kb) else []
+    return RemoveBody.of(report, traces=traces, shared=report.shared if sees_all(kb) else 0)
+
+
+def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> KnowledgeBase:
+    """The whole knowledge base, once all of ``sources`` are of the asker's collection.
+
+    Raises:
+        UnknownNameError: one is not there.
+        UnknownCollectionError: the asker may not read it.
+    """
+    whole = to_change(kb, collection)
+    if sees_all(kb):
+        return whole
+    for source in sources:
+        facts = kb.catalogue.facts([source]).get(source)
+        inside = facts is not None and facts.collection == collection
+        if not inside and kb.catalogue.source(collection, source) is None:
+            raise UnknownNameError(f"there is nothing called {source!r} in {collection!r}")
+    return whole
 
 
 def _kept(kb: KnowledgeBase, source: str) -> list[Path]:

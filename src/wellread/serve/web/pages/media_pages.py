@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from wellread.library.recordings import recordings
-from wellread.serve.api.queries import Kb, ListQuery
+from wellread.serve.api.queries import ListQuery
 from wellread.serve.features.document_views import recordings_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import PageFormat, shown
 from wellread.store.catalogue.documents.listings import Order

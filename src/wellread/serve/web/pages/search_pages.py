@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from wellread.library.searches import around
-from wellread.serve.api.queries import DEEPEST, ContextQuery, Kb, SearchQuery
+from wellread.serve.api.queries import DEEPEST, ContextQuery, SearchQuery
 from wellread.serve.features.passage_views import found_body, surroundings_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import PageFormat, shown
 

@@ -14,10 +14,11 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.ask.retrieve.story_search import StoryQuery, find_stories
 from wellread.errors import UnknownNameError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.queries import Kb, ScopeQuery
+from wellread.serve.api.queries import ScopeQuery
 from wellread.serve.features.bodies import PlainBody, document_view, view_url
 from wellread.serve.features.story_views import item_body, story_body
 from wellread.serve.features.timeline_views import Unit
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.timecodes import window_of
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown

@@ -10,9 +10,10 @@ from pydantic import field_validator
 
 from wellread.kb import KnowledgeBase
 from wellread.library.timelines import Window, timeline
-from wellread.serve.api.queries import Kb, TimelineQuery
+from wellread.serve.api.queries import TimelineQuery
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.timeline_views import timeline_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.timecodes import first_moment, last_moment
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from wellread.store.schema.learning_tables import (
     answer_steps,
     answer_topics,
 )
+from wellread.store.schema.readable_views import READ
 from wellread.store.schema.tables import answers, documents
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular
@@ -36,7 +37,10 @@ _COMPLETE = "answer_facts"  # the property that says that no answer lacks its ro
 def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plain) -> None:
     """Keep the figures of the answer with this body, in place of those that it had."""
     for table in (answer_facts, answer_steps, answer_topics):
-        connection.execute(delete(table).where(table.c.answer_id == answer_id))
+        mine = [table.c.answer_id == answer_id]
+        if table is answer_topics:
+            mine.append(answer_topics.c.kind != READ)  # that does not hang on the body
+        connection.execute(delete(table).where(*mine))
     facts = _facts(body)
     key = {"answer_id": answer_id, "at": at}
     connection.execute(insert(answer_facts), facts | key)
@@ -49,6 +53,24 @@ def write_facts(connection: Connection, answer_id: str, at: datetime, body: Plai
     ]
     if topics:
         connection.execute(insert(answer_topics), topics)
+
+
+def note_read(
+    connection: Connection, answer_id: str, at: datetime, collections: Iterable[str]
+) -> None:
+    """Keep from which collections an answer could be drawn: who may not read one, gets it not."""
+    topics = [
+        {"answer_id": answer_id, "at": at, "kind": READ, "topic": name, "gap": False}
+        for name in sorted(set(collections))
+    ]
+    if topics:
+        connection.execute(insert(answer_topics), topics)
+
+
+def forget_read(connection: Connection, collection: str) -> None:
+    """The collection is not there any more."""
+    named = (answer_topics.c.kind == READ, answer_topics.c.topic == collection)
+    connection.execute(delete(answer_topics).where(*named))
 
 
 def rewrite_facts(connection: Connection, answer_id: str, body: Plain) -> None:

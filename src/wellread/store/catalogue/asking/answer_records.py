@@ -12,7 +12,11 @@ from sqlalchemy import Connection, delete, insert, select, update
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
 from wellread.store.catalogue.asking.answer_evidence_reads import answers_on
-from wellread.store.catalogue.asking.answer_facts_records import rewrite_facts, write_facts
+from wellread.store.catalogue.asking.answer_facts_records import (
+    note_read,
+    rewrite_facts,
+    write_facts,
+)
 from wellread.store.catalogue.asking.gap_erasure import forget_in_gaps, rename_in_gaps
 from wellread.store.catalogue.asking.redaction import (
     NAMED,
@@ -51,11 +55,14 @@ FACTS = [column for column in answers.c if column.name != "body"]
 TITLE = 80  # characters of a first question that name a session
 
 
-def record_answer(connection: Connection, answer: Answer) -> None:
+def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = ()) -> None:
     """Keep ``answer`` with the spans that it cites; one of the same id is replaced.
 
     It is stale from the start when a source changed or went while it was being written. Its
     session is made when there is none yet.
+
+    Args:
+        read: the collections that it could be drawn from.
     """
     body, stale = _as_it_stands(connection, answer)
     now = datetime.now(UTC)
@@ -75,6 +82,7 @@ def record_answer(connection: Connection, answer: Answer) -> None:
         },
     )
     write_facts(connection, answer.id, now, body)
+    note_read(connection, answer.id, now, read)
     _write_evidence(connection, answer)
     _seen(connection, answer, now)
 

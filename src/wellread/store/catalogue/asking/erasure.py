@@ -10,6 +10,7 @@ from sqlalchemy import Connection, delete, exists, func, select, text, update
 
 from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_evidence_reads import stored_texts
+from wellread.store.catalogue.asking.answer_facts_records import forget_read
 from wellread.store.catalogue.asking.answer_records import (
     Plain,
     forget_cached,
@@ -92,6 +93,7 @@ class Forgetting(CataloguePart):
             rules = properties.c.key == f"stories/{name}"  # by which its stories were made
             connection.execute(delete(properties).where(rules))
             touch(connection, [name])
+            forget_read(connection, name)
             ended = jobs.c.state != "running"
             connection.execute(delete(jobs).where(jobs.c.collection == name, ended))
             note_deletion(connection)

@@ -9,7 +9,7 @@ stale; as keys hold the day, entries of earlier days are dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -221,13 +221,13 @@ class AnswerCache(CataloguePart):
         found = self._values(statement)
         return from_plain(Answer, found[0]) if found else None
 
-    def record(self, answer: Answer, key: str) -> None:
+    def record(self, answer: Answer, key: str, read: Iterable[str] = ()) -> None:
         """Keep an answer as ``Catalogue.record_answer`` does, to be given again under ``key``.
 
         The last one to come takes the key; answers that are stale by now do not.
         """
         with self._database.write() as connection:
-            record_answer(connection, answer)
+            record_answer(connection, answer, read)
             stale = select(answers.c.stale).where(answers.c.id == answer.id)
             if connection.execute(stale).scalar():
                 return

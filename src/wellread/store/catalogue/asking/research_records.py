@@ -23,6 +23,7 @@ from wellread.reports import (
 )
 from wellread.store.catalogue.asking.answer_records import find_answer
 from wellread.store.schema.database import CataloguePart, chunks
+from wellread.store.schema.readable_views import READ
 from wellread.store.schema.research_tables import (
     research_events,
     research_reads,
@@ -65,8 +66,18 @@ class ResearchRun:
 class ResearchRuns(CataloguePart):
     """Every run that is kept, the newest 200."""
 
-    def begin(self, run_id: str, request: ResearchRequest, plan: ResearchPlan | None) -> None:
-        """Keep a run that is planned; the oldest that have ended make room."""
+    def begin(
+        self,
+        run_id: str,
+        request: ResearchRequest,
+        plan: ResearchPlan | None,
+        read: Iterable[str] = (),
+    ) -> None:
+        """Keep a run that is planned; the oldest that have ended make room.
+
+        Args:
+            read: the collections that it may be drawn from, kept until it has its answer.
+        """
         row = {
             "id": run_id,
             "created_at": datetime.now(UTC),
@@ -89,6 +100,8 @@ class ResearchRuns(CataloguePart):
                 ended = (runs.id.in_(ids), runs.state != "running")
                 connection.execute(delete(research_runs).where(*ended))
             connection.execute(insert(research_runs), row)
+            names = {"run_id": run_id, "key": READ, "result": sorted(set(read))}
+            connection.execute(insert(research_steps), names)
 
     def queue(self, run_id: str, host: str, pid: int) -> None:
         """A process works on the run as soon as it is its turn."""
@@ -133,12 +146,15 @@ class ResearchRuns(CataloguePart):
         rows = self._rows(select(*columns).where(runs.id == run_id, runs.owner == owner))
         return _run(rows[0]) if rows else None
 
-    def newest(self, owner: str = "", limit: int = 50) -> list[ResearchRun]:
-        """The newest runs, newest first."""
+    def newest(self, owner: str | None = "", limit: int = 50) -> list[ResearchRun]:
+        """The newest runs of an owner (None: of everybody), newest first."""
         runs = research_runs.c
         columns = [column for column in runs if column.name != "report"]
         order = (runs.created_at.desc(), runs.id)
-        rows = self._rows(select(*columns).where(runs.owner == owner).order_by(*order).limit(limit))
+        statement = select(*columns).order_by(*order).limit(limit)
+        if owner is not None:
+            statement = statement.where(runs.owner == owner)
+        rows = self._rows(statement)
         return [_run(row) for row in rows]
 
     def report(self, run_id: str) -> Report | None:
@@ -161,8 +177,8 @@ class ResearchRuns(CataloguePart):
 
     def steps(self, run_id: str) -> dict[str, Plain]:
         """What was done so far: key to result."""
-        mine = research_steps.c.run_id == run_id
-        rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(mine))
+        mine = (research_steps.c.run_id == run_id, research_steps.c.key != READ)
+        rows = self._rows(select(research_steps.c.key, research_steps.c.result).where(*mine))
         return {row.key: row.result for row in rows}
 
     def done(

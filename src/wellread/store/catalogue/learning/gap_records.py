@@ -111,8 +111,8 @@ class GapLedger(CataloguePart):
         with self._database.write() as connection:
             return _set_status(connection, list(ids), status)
 
-    def close(self, gap: Gap, answer: Answer) -> bool:
-        """Record an answer that closes a gap.
+    def close(self, gap: Gap, answer: Answer, read: Iterable[str] = ()) -> bool:
+        """Record an answer that closes a gap, as ``Catalogue.record_answer`` does.
 
         False, and nothing is recorded, when the gap was closed, asked or forgotten meanwhile.
         """
@@ -123,7 +123,7 @@ class GapLedger(CataloguePart):
         with self._database.write() as connection:
             done = connection.execute(closed.values(tried_at=now, **said)).rowcount > 0
             if done:
-                record_answer(connection, answer)
+                record_answer(connection, answer, read)
             return done
 
     def reopen_outdated(self) -> int:

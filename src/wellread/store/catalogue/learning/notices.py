@@ -52,6 +52,10 @@ class Notices(CataloguePart):
             statement = statement.where(notices.c.seen_at.is_(None))
         return made_of(Notice, self._rows(statement))
 
+    def known(self, notice_ids: list[int]) -> list[int]:
+        """Those of the ids that a notice has."""
+        return self._values(select(notices.c.id).where(notices.c.id.in_(notice_ids)))
+
     def mark_seen(self, notice_ids: list[int]) -> None:
         """These were seen, whoever they are for."""
         mine = (notices.c.id.in_(notice_ids), notices.c.seen_at.is_(None))

@@ -8,8 +8,10 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from wellread.errors import RequestError
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.kb.seen_by import sees_all
+from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.home_reports import HoldingsBody, VerifyBody, holdings_body, size_words
+from wellread.serve.guards.asking_rights import Kb, WholeKb
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.rendering import PageFormat, shown
 
@@ -40,7 +42,7 @@ def health(
 ) -> Response:
     """What the home holds, and the last check of it."""
     # Asked for first: a check that ends in between shows its report, and never neither.
-    last, running = checks.last, checks.running
+    last, running = (checks.last, checks.running) if sees_all(kb) else (None, False)
     report = last.report if last and not running else None
     body = HealthPageBody.of(
         holdings_body(kb),
@@ -52,20 +54,20 @@ def health(
         "health.html",
         body,
         last=last,
-        reindex=kb.reindex_needed,
+        reindex=sees_all(kb) and kb.reindex_needed,
         size=size_words(body.bytes),
     )
 
 
 @router.post("/health/verify")
-def verify(checks: Checks) -> Response:
+def verify(_kb: WholeKb, checks: Checks) -> Response:
     """Begin to compare the catalogue with the index and the texts with their digests."""
     checks.start(repair=False)
     return RedirectResponse("/health", status_code=303)
 
 
 @router.post("/health/repair")
-def repair(checks: Checks, confirmed: Annotated[str, Form()] = "") -> Response:
+def repair(_kb: WholeKb, checks: Checks, confirmed: Annotated[str, Form()] = "") -> Response:
     """Begin to mend what does not match.
 
     Raises:

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from wellread.config import settings_origins, settings_table
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.bodies import PlainBody
+from wellread.serve.guards.asking_rights import WholeKb
 from wellread.serve.web.rendering import PageFormat, shown
 
 router = APIRouter(include_in_schema=False)
@@ -41,7 +42,7 @@ class SettingsPageBody(PlainBody):
 
 
 @router.get("/settings")
-def settings(kb: Kb, request: Request, asked: Annotated[SettingsQuery, Query()]) -> Response:
+def settings(kb: WholeKb, request: Request, asked: Annotated[SettingsQuery, Query()]) -> Response:
     """Every setting, its value in this server, and where that comes from."""
     values = kb.settings.model_dump()
     origins = settings_origins(kb.home)

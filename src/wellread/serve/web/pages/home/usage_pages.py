@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from wellread.kb.language_models import dollars
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.asking.step_latencies import (
     ANSWERS_MEASURED,
     StepLatencyBody,
@@ -18,6 +18,7 @@ from wellread.serve.features.asking.step_latencies import (
 )
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.features.job_views import MOST_DAYS, CallsBody, UsageReportBody, usage_body
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.day_chart import day_chart
 from wellread.serve.web.rendering import PageFormat, shown
 

@@ -13,8 +13,6 @@ from wellread.kb import KnowledgeBase
 from wellread.learning.coverage_grid import Grid, coverage_grid
 from wellread.library.document_lists import listed
 from wellread.serve.api.coverage_api import CoverageLimits
-from wellread.serve.api.queries import Kb
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.document_views import DocumentBody, documents_body
 from wellread.serve.features.learning.coverage_views import (
@@ -29,6 +27,7 @@ from wellread.serve.features.learning.coverage_views import (
     left_out,
     most_filled,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.rendering import PageFormat, shown
@@ -68,7 +67,7 @@ def coverage_page(
         QueryError, UnknownCollectionError: as ``coverage_grid``.
         UnknownNameError: there is no such cell.
     """
-    grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=OWNER)
+    grid = coverage_grid(kb, asked.filters(), asked.dimensions, owner=kb.asker.owner)
     if asked.row or asked.column:
         return _cell_page(kb, request, asked, grid)
     body = coverage_body(kb, grid)

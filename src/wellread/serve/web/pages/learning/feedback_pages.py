@@ -11,8 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from wellread.kb import KnowledgeBase
 from wellread.learning.feedback_giving import feedback_of, give_feedback, known_feedback
 from wellread.library.recheck import stored_answer
-from wellread.serve.api.queries import Kb
-from wellread.serve.features.asking.stored_answers import OWNER
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.feedback_form import filled_in
 
 router = APIRouter(include_in_schema=False)
@@ -29,12 +28,12 @@ async def give(kb: Kb, request: Request, answer_id: str) -> Response:
 @router.post("/answers/{answer_id}/feedback/remove")
 def remove(kb: Kb, answer_id: str) -> Response:
     """Take back all that was said of the answer."""
-    found = known_feedback(kb, answer_id, OWNER)
+    found = known_feedback(kb, answer_id, kb.asker.owner)
     kb.catalogue.feedback.remove(found.id)
     return RedirectResponse(f"/answers/{found.answer_id}#feedback", status_code=303)
 
 
 def _give(kb: KnowledgeBase, answer_id: str, form: Mapping[str, object]) -> str:
-    _, answer = stored_answer(kb, answer_id, OWNER)
-    given = filled_in(form, answer, feedback_of(kb, answer.id, OWNER))
-    return give_feedback(kb, answer.id, given, author=OWNER).answer_id
+    _, answer = stored_answer(kb, answer_id, kb.asker.owner)
+    given = filled_in(form, answer, feedback_of(kb, answer.id, kb.asker.owner))
+    return give_feedback(kb, answer.id, given, author=kb.asker.owner).answer_id

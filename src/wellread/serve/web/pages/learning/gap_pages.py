@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import Field
 
 from wellread.learning.gaps.asking_again import ask_again
-from wellread.serve.api.queries import FAR, Kb, StrictModel
+from wellread.serve.api.queries import FAR, StrictModel
 from wellread.serve.features.learning.gap_bodies import (
     cluster_detail,
     gaps_body,
@@ -18,6 +18,7 @@ from wellread.serve.features.learning.gap_bodies import (
     suggestion_body,
 )
 from wellread.serve.features.learning.pattern_bodies import patterns_body
+from wellread.serve.guards.asking_rights import Kb, WholeKb
 from wellread.serve.timecodes import window_of
 from wellread.serve.web.charts import bar_chart
 from wellread.serve.web.ingest_runs import Ingest
@@ -66,7 +67,7 @@ def patterns(kb: Kb, request: Request, asked: Annotated[PatternsPageQuery, Query
 
 
 @router.post("/gaps/ask")
-def ask(kb: Kb, ingest: Ingest) -> Response:
+def ask(kb: WholeKb, ingest: Ingest) -> Response:
     """Ask the open questions again; it waits for its turn among the runs."""
     ingest.ask_again(partial(ask_again, kb))
     return RedirectResponse("/library/jobs", status_code=303)

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from wellread.kb.language_models import dollars
 from wellread.learning.calibration.calibrate import calibrate
 from wellread.learning.metrics.metric_periods import PeriodName
-from wellread.serve.api.queries import Kb, StrictModel
+from wellread.serve.api.queries import StrictModel
 from wellread.serve.features.learning.metric_bodies import (
     CalibrateBody,
     CalibrationStateBody,
@@ -22,6 +22,7 @@ from wellread.serve.features.learning.metric_bodies import (
     undone_body,
 )
 from wellread.serve.features.learning.metric_print import calibration_words
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.metric_charts import (
     part_label,
     reliability_chart,

@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import RedirectResponse, Response
 
-from wellread.serve.api.queries import Kb, RowNumber
+from wellread.serve.api.queries import RowNumber
+from wellread.serve.guards.asking_rights import Kb
 
 router = APIRouter(include_in_schema=False)
 

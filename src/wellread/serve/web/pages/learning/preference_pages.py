@@ -9,13 +9,12 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from wellread.errors import RequestError
-from wellread.serve.api.queries import Kb
-from wellread.serve.features.asking.stored_answers import OWNER
 from wellread.serve.features.learning.preference_views import (
     PreferencesChange,
     change_preferences,
     preferences_body,
 )
+from wellread.serve.guards.asking_rights import Kb
 from wellread.serve.web.answer_parts import limit_choices
 from wellread.serve.web.rendering import PageFormat, shown
 
@@ -36,7 +35,7 @@ Lines = Annotated[tuple[str, ...], BeforeValidator(_split)]
 @router.get("/preferences")
 def preferences_page(kb: Kb, request: Request, _asked: Annotated[PageFormat, Query()]) -> Response:
     """The form with what is set."""
-    body = preferences_body(kb, OWNER)
+    body = preferences_body(kb, kb.asker.owner)
     return shown(request, "preferences.html", body, choices=limit_choices(kb))
 
 
@@ -80,5 +79,5 @@ def _changed(kb: Kb, given: dict[str, Any]) -> Response:
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestError(f"{first['loc'][0]}: {first['msg']}") from error
-    change_preferences(kb, OWNER, change)
+    change_preferences(kb, kb.asker.owner, change)
     return RedirectResponse("/preferences", status_code=303)
