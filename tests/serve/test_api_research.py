@@ -418,7 +418,7 @@ async def test_a_run_that_waited_for_its_turn_is_taken_up_and_a_mere_plan_is_not
     planned = await begun(client, planOnly=True)
     asked = ResearchRequest(question=Question(text=ASKED))
     queued = await begin(kb, asked)
-    await tasks.start(queued, asked)
+    await tasks.start(kb, queued, asked)
     assert (await got(client, queued))["state"] == "planned"
     assert await ResearchTasks(kb).take_up() == []  # this one's turn is still to come
     closing = asyncio.create_task(tasks.close())

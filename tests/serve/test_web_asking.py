@@ -89,7 +89,7 @@ async def begin(client: httpx.AsyncClient, **more: str) -> str:
 
 def run_of(app: FastAPI, page: str) -> AskRun:
     runs: AskRuns = app.state.runs
-    run = runs.get(urlsplit(page).path.rpartition("/")[2])
+    run = runs.get(app.state.kb, urlsplit(page).path.rpartition("/")[2])
     assert run is not None
     return run
 

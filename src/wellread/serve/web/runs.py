@@ -84,7 +84,7 @@ class AskRuns:
         self._runs: dict[str, AskRun] = {}
 
     def start(self, kb: KnowledgeBase, question: Question) -> AskRun | None:
-        """Begin to answer in the name of the asker of ``kb``; None when too many are on their way."""
+        """Begin to answer in the name of the asker of ``kb``; None when there are too many."""
         if sum(run.state == "running" for run in self._runs.values()) >= MOST_RUNNING:
             return None
         run = AskRun(id=secrets.token_urlsafe(12), question=question, kb=kb)

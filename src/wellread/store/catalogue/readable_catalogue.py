@@ -30,6 +30,7 @@ from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.schema.catalogue_values import GapStatus
+from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.restricted_database import (
     Reads,
     RestrictedDatabase,
@@ -84,7 +85,7 @@ class ReadableCatalogue(Catalogue):
         self.gap_ledger = _OwnGaps(self._database)
         self.notices = _OwnNotices(self._database)
         everybody = RestrictedDatabase(readers, Reads(collections, None))
-        self.feedback = FeedbackRecords(everybody)
+        self.feedback = _SharedFeedback(everybody, FeedbackRecords(self._database), owner)
         self.expiry = Expiry(everybody)
         self._counted: WordCounts | None = None
 
@@ -112,6 +113,28 @@ class ReadableCatalogue(Catalogue):
 
     commit = record_sources = intend = settle = _refused
     remove_sources = remove_documents = _refused
+
+
+class _SharedFeedback(FeedbackRecords):
+    """What is learned from everybody; what is listed is what the asker gave."""
+
+    def __init__(self, everybody: RestrictedDatabase, own: FeedbackRecords, owner: str) -> None:
+        super().__init__(everybody)
+        self._own, self._owner = own, owner
+
+    def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
+        """As ``FeedbackRecords.every``."""
+        given = [one for one in self._own.every() if one.author == self._owner]
+        return given[offset:] if limit is None else given[offset : offset + limit]
+
+    def of_answers(self, answer_ids: Iterable[str]) -> dict[str, list[Feedback]]:
+        """As ``FeedbackRecords.of_answers``."""
+        wanted = list(answer_ids)
+        return super().of_answers(wanted) | self._own.of_answers(wanted)
+
+    def count(self) -> int:
+        """As ``FeedbackRecords.count``."""
+        return len(self.every())
 
 
 class _OwnNotices(Notices):

@@ -57,18 +57,20 @@ _OWN = "(t.owner = (SELECT owner FROM {temp}.asker) OR (SELECT owner FROM {temp}
 
 # All that the answer rests on or names is readable, and all that it could be drawn from and that
 # is there still. An answer that experts' words are learned from has to be known to rest on
-# something, and all of that has to be there.
+# something, of which all is there.
 _ANSWER = (
     f"{_OWN}"
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
     f" AND {_hidden('e.document_id')})"
-    " AND CASE WHEN (SELECT owner FROM {temp}.asker) IS NULL THEN"
-    " EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id)"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
+    f" AND r.kind = '{READ}' AND r.topic NOT IN {_READABLE}"
+    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = r.topic))"
+    " AND ((SELECT owner FROM {temp}.asker) IS NOT NULL OR"
+    " (EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id)"
+    " AND EXISTS (SELECT 1 FROM {main}.answer_topics r WHERE r.answer_id = t.id"
+    f" AND r.kind = '{READ}')"
     " AND NOT EXISTS (SELECT 1 FROM {main}.answer_evidence e WHERE e.answer_id = t.id"
-    " AND NOT EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = e.document_id))"
-    " ELSE NOT EXISTS (SELECT 1 FROM {main}.answer_topics r"
-    f" WHERE r.answer_id = t.id AND r.kind = '{READ}' AND r.topic NOT IN {_READABLE}"
-    " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = r.topic)) END"
+    " AND NOT EXISTS (SELECT 1 FROM {main}.documents d WHERE d.id = e.document_id))))"
 )
 _FEEDBACK = (
     f"{_of('answers', 'answer_id')} AND NOT EXISTS"
