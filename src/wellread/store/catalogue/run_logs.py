@@ -278,7 +278,7 @@ class Calls(CataloguePart):
     def totals(self, since: datetime) -> list[Total]:
         """What was called since then, by day (newest first), cost, purpose and model."""
         at, error = provider_calls.c.at, provider_calls.c.error
-        elsewhere = self._database.engine.dialect.name == "postgresql"  # has a zone per session
+        elsewhere = self._database.dialect == "postgresql"  # has a zone per session
         day = func.date(func.timezone("UTC", at) if elsewhere else at).label("day")
         groups = (day, *(provider_calls.c[name] for name in ("purpose", "provider", "model")))
         failed = func.sum(case((error != "", 1), else_=0)).label("failed")

@@ -67,6 +67,11 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             _set_up_sqlite(self.engine)
 
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self.engine.dialect.name
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads: one snapshot, never blocked by a writer."""
@@ -263,12 +268,12 @@ Method = Callable[Concatenate[CataloguePart, P], T]
 
 def reading(query: Query[P, T]) -> Method[P, T]:
     """``query`` as a method of a part: in a transaction of its own, which only reads."""
-    return _in_transaction(query, Database.read)
+    return _in_transaction(query, lambda database: database.read())
 
 
 def writing(change: Query[P, T]) -> Method[P, T]:
     """``change`` as a method of a part: in a transaction of its own."""
-    return _in_transaction(change, Database.write)
+    return _in_transaction(change, lambda database: database.write())
 
 
 def _in_transaction(

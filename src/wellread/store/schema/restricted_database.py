@@ -42,12 +42,8 @@ class RestrictedReaders:
         self.whole = whole
         url = whole.engine.url.render_as_string(hide_password=False)
         self._database = Database(whole.path or url)
-        schema = "main" if self._dialect == "sqlite" else "public"
-        event.listen(self._database.engine, "connect", _views(self._dialect, schema))
-
-    @property
-    def _dialect(self) -> str:
-        return self.whole.engine.dialect.name
+        schema = "main" if whole.dialect == "sqlite" else "public"
+        event.listen(self._database.engine, "connect", _views(whole.dialect, schema))
 
     @contextmanager
     def read(self, reads: Reads) -> Iterator[Connection]:
@@ -67,13 +63,20 @@ class RestrictedReaders:
 class RestrictedDatabase(Database):
     """The catalogue's database for one asker: reads through the views, writes to the tables.
 
+    It has no engine of its own, so that nothing is read past the views.
+
     Args:
         writes: whether it writes at all.
     """
 
     def __init__(self, readers: RestrictedReaders, reads: Reads, *, writes: bool = True) -> None:
-        self.path, self.engine = readers.whole.path, readers.whole.engine
+        self.path = readers.whole.path
         self._readers, self._reads, self._writes = readers, reads, writes
+
+    @property
+    def dialect(self) -> str:
+        """As ``Database.dialect``."""
+        return self._readers.whole.dialect
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -93,8 +96,12 @@ class RestrictedDatabase(Database):
                 "the material cannot be changed in the name of a reader",
                 hint="changes are made by jobs and by commands on the machine",
             )
-        with super().write() as connection:
+        with self._readers.whole.write() as connection:
             yield connection
+
+    def forget_deleted(self) -> bool:
+        """As ``Database.forget_deleted``."""
+        return self._readers.whole.forget_deleted()
 
     def close(self) -> None:
         """Nothing: the connections are shared."""

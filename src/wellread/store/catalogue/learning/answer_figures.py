@@ -241,7 +241,7 @@ class AnswerFigures(CataloguePart):
 
     def _started(self, unit: Unit) -> ColumnElement[str]:
         letters, shape = _SHAPES[unit]
-        if self._database.engine.dialect.name == "postgresql":  # has a zone per session
+        if self._database.dialect == "postgresql":  # has a zone per session
             return func.to_char(func.timezone("UTC", _FACTS.at), shape, type_=String)
         return func.substr(_FACTS.at, 1, letters, type_=String)
 

@@ -1,0 +1,280 @@
+"""What a stranger sends to each route: what is theirs, and by its names what is not.
+
+``{f_…}`` stands for a name of something foreign (``foreign_names``), ``{o_…}`` for one of the
+stranger's own things. A route without a request here fails the test.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Example = dict[str, Any]
+ASKED = "When does the ferry leave on Sundays?"
+WIDE = "What do the documents say about the ferry Osprey and quixomel?"
+SCOPES = ({}, {"collection": "obsidianvault"}, {"topic": "obsidianvault"})
+
+
+def get(path: str, *queries: dict[str, Any]) -> list[Example]:
+    """Reads of a path with each of the queries."""
+    return [{"path": path, "params": query} for query in queries or ({},)]
+
+
+def page(path: str, *queries: dict[str, Any]) -> list[Example]:
+    """The same, as a page and as its data."""
+    found = get(path, *queries)
+    html = {"accept": "text/html"}
+    return [*({**one, "params": {**one["params"], "format": "json"}} for one in found)] + [
+        {**one, "headers": html} for one in found
+    ]
+
+
+def post(path: str, *bodies: Any) -> list[Example]:
+    """JSON bodies sent to a path."""
+    return [{"path": path, "json": body} for body in bodies or (None,)]
+
+
+def form(path: str, *fields: dict[str, Any]) -> list[Example]:
+    """Forms sent to a path."""
+    return [{"path": path, "data": each} for each in fields or ({},)]
+
+
+def scoped(path: str, **query: Any) -> list[Example]:
+    """A look-up in all of what may be read, and in the foreign collection by its name."""
+    return get(path, *({**query, **scope} for scope in SCOPES))
+
+
+def ids(path: str, *kinds: str) -> list[str]:
+    """The path with each of these names."""
+    return [path.format(kind) for kind in kinds]
+
+
+RESEARCH = {"question": "Compare the ferry and quixomel", "limits": {"rounds": 1, "searches": 2}}
+FEEDBACK = {"score": 50, "comment": "fine"}
+BETTER = {"score": 50, "citations": [{"documentId": "{f_document}", "start": 0, "end": 20}]}
+
+EXAMPLES: dict[str, list[Example]] = {
+    "POST /api/ask": post(
+        "/api/ask",
+        {"question": ASKED},
+        {"question": WIDE, "options": {"explain": True}},
+        {"question": "How many documents are there?"},
+        {"question": "Who owns the Osprey?"},
+        {"question": "What is Marquemoth?"},
+        {"question": "What did Tib Wroomstead say about the engine?"},
+        {"question": "What is quixomle?"},
+        {"question": "What happened to the ferry in January 2026?"},
+        {"question": "And on Mondays?", "sessionId": "{f_session}"},
+        {"question": ASKED, "topicId": "obsidianvault"},
+        {"question": ASKED, "stream": True},
+        {"question": "", "owner": "rivalowner"},
+        {"question": ASKED, "owner": "rivalowner"},
+    ),
+    "POST /api/check": post(
+        "/api/check",
+        {"text": "The ferry Osprey was sold for 9.9 million quixomel."},
+        {"text": "The ferry leaves at nine.", "topicId": "obsidianvault"},
+    ),
+    "POST /api/catalogue": post(
+        "/api/catalogue",
+        {"query": "count", "of": "documents"},
+        {"query": "list", "of": "documents"},
+        {"query": "count", "of": "documents", "topicId": "obsidianvault"},
+    ),
+    "POST /api/query": post(
+        "/api/query", {"question": ASKED}, {"question": WIDE, "session_id": "{f_session}"}
+    ),
+    "POST /api/query/deep": post("/api/query/deep", {"question": WIDE}),
+    "POST /api/research": post(
+        "/api/research",
+        {**RESEARCH, "topicId": "obsidianvault"},
+        {**RESEARCH, "planOnly": True},
+    ),
+    "GET /api/research": get("/api/research"),
+    "GET /api/research/{run_id}": get("/api/research/{f_run}") + get("/api/research/{o_run}"),
+    "POST /api/research/{run_id}/start": post(
+        "/api/research/{f_run}/start", None, {"facets": None}
+    ),
+    "GET /api/research/{run_id}/events": get("/api/research/{f_run}/events"),
+    "POST /api/research/{run_id}/cancel": post("/api/research/{f_run}/cancel"),
+    "POST /api/research/{run_id}/resume": post("/api/research/{f_run}/resume"),
+    "DELETE /api/research/{run_id}": get("/api/research/{f_run}"),
+    "GET /api/answers": get("/api/answers", {"limit": 1000}),
+    "GET /api/answers/{answer_id}": get("/api/answers/{f_answer}")
+    + get("/api/answers/{f_local_answer}")
+    + get("/api/answers/{o_answer}")
+    + get("/api/answers/last"),
+    "POST /api/answers/{answer_id}/verify": post("/api/answers/{f_answer}/verify")
+    + post("/api/answers/{o_answer}/verify"),
+    "GET /api/answers/{answer_id}/export": get("/api/answers/{f_answer}/export")
+    + get("/api/answers/{o_answer}/export", {"format": "bibtex"}, {}),
+    "GET /api/sessions": get("/api/sessions", {}, {"query": "plinkerby"}),
+    "GET /api/sessions/{session_id}": get("/api/sessions/{f_session}")
+    + get("/api/sessions/{o_session}"),
+    "PATCH /api/sessions/{session_id}": post("/api/sessions/{f_session}", {"title": "mine"}),
+    "DELETE /api/sessions/{session_id}": get("/api/sessions/{f_session}"),
+    "GET /api/jobs": get("/api/jobs"),
+    "GET /api/jobs/{job_id}": get("/api/jobs/{f_job}"),
+    "POST /api/jobs/{job_id}/cancel": post("/api/jobs/{f_job}/cancel"),
+    "GET /api/usage": get("/api/usage"),
+    "GET /healthz": get("/healthz"),
+    "GET /api/entities/{name:path}": scoped("/api/entities/Marquemoth")
+    + scoped("/api/entities/Osprey")
+    + get("/api/entities/ferry/marquemoth"),
+    "GET /api/entities": scoped("/api/entities", query="")
+    + get("/api/entities", {"type": "airship"}),
+    "GET /api/stories": scoped("/api/stories") + get("/api/stories", {"query": "Marquemoth tug"}),
+    "GET /api/search": scoped("/api/search", query="the engine of the ferry Osprey")
+    + get("/api/search", {"query": "quixomel"}, {"query": "ferry", "mode": "text"})
+    + get(
+        "/api/search",
+        {"query": "ferry", "mode": "vector"},
+        {"query": "ferry", "author": "Petra Krannick"},
+    ),
+    "GET /api/search/speaker/{name:path}": get("/api/search/speaker/Tib Wroomstead")
+    + get("/api/search/speaker/Ana Holm"),
+    "GET /api/search/date-range": scoped("/api/search/date-range", start="2026"),
+    "GET /api/segments/{passage_id}/context": get("/api/segments/{f_passage}/context"),
+    "GET /api/similar": scoped("/api/similar", question=ASKED, rating=0, compare="gt"),
+    "GET /api/documents": scoped("/api/documents")
+    + get("/api/documents", {"offset": 5, "limit": 5}),
+    "GET /api/documents/{name:path}": get("/api/documents/{f_document}")
+    + get("/api/documents/{f_uri}")
+    + get("/api/documents/The Vandrokh ferry")
+    + get("/api/documents/The ferry"),
+    "GET /api/videos": scoped("/api/videos"),
+    "GET /api/videos/{name:path}/transcript": get("/api/videos/{f_recording}/transcript")
+    + get("/api/videos/Harbour meeting/transcript"),
+    "GET /api/topics": scoped("/api/topics"),
+    "GET /api/topics/{name:path}/timeline": get("/api/topics/obsidianvault/timeline")
+    + get("/api/topics/harbour/timeline")
+    + get("/api/topics/{f_story}/timeline")
+    + get("/api/topics/Marquemoth/timeline"),
+    "PUT /api/answers/{answer_id}/feedback": post("/api/answers/{f_answer}/feedback", FEEDBACK)
+    + post(
+        "/api/answers/{o_answer}/feedback", BETTER, {**FEEDBACK, "author": "rivalowner"}, FEEDBACK
+    ),
+    "PATCH /api/answers/{answer_id}/feedback": post("/api/answers/{f_answer}/feedback", FEEDBACK),
+    "GET /api/answers/{answer_id}/feedback": get("/api/answers/{f_answer}/feedback")
+    + get("/api/answers/{o_answer}/feedback"),
+    "DELETE /api/answers/{answer_id}/feedback": get("/api/answers/{f_answer}/feedback"),
+    "GET /api/feedback": get("/api/feedback"),
+    "GET /api/gaps": get("/api/gaps"),
+    "POST /api/gaps/ask": post("/api/gaps/ask"),
+    "GET /api/gaps/{cluster_id}": get("/api/gaps/{f_gap}") + get("/api/gaps/c{f_gap}"),
+    "GET /api/gaps/{cluster_id}/suggestion": get("/api/gaps/{f_gap}/suggestion"),
+    "PATCH /api/gaps/{gap_id}": post("/api/gaps/{f_gap}", {"status": "closed"}),
+    "GET /api/questions/patterns": get("/api/questions/patterns"),
+    "GET /api/coverage": scoped("/api/coverage"),
+    "GET /api/metrics": get("/api/metrics", {"period": "all"}),
+    "GET /metrics": get("/metrics"),
+    "GET /api/calibration": get("/api/calibration"),
+    "POST /api/calibration": post("/api/calibration", {"dry_run": True}),
+    "DELETE /api/calibration": get("/api/calibration"),
+    "GET /api/preferences": get("/api/preferences"),
+    "PATCH /api/preferences": post(
+        "/api/preferences", {"preferred": ["{f_document}"]}, {"length": "short"}
+    ),
+    "GET /api/notices": get("/api/notices", {}, {"all": True}),
+    "POST /api/notices/seen": post("/api/notices/seen", {"ids": [1, 2, 3, 4]}),
+    "GET /v1/models": get("/v1/models"),
+    "GET /v1/models/{name:path}": get("/v1/models/wellread/obsidianvault")
+    + get("/v1/models/wellread/harbour"),
+    "POST /v1/chat/completions": post(
+        "/v1/chat/completions",
+        {
+            "model": "wellread",
+            "messages": [{"role": "user", "content": ASKED}],
+            "user": "rivalowner",
+        },
+        {"model": "wellread/obsidianvault", "messages": [{"role": "user", "content": ASKED}]},
+    ),
+    "POST /v1/responses": post(
+        "/v1/responses",
+        {"model": "wellread", "input": ASKED},
+        {"model": "wellread", "input": "And?", "previous_response_id": "resp_{f_answer}"},
+    ),
+    "GET /": page("/", {}, {"session": "{f_session}"})
+    + get("/", {"q": ASKED, "collection": "obsidianvault"}),
+    "GET /ask/{run_id}": page("/ask/nosuchrun"),
+    "GET /ask/{run_id}/wait": get("/ask/{f_ask}/wait"),
+    "POST /ask/{run_id}/cancel": form("/ask/{f_ask}/cancel"),
+    "GET /ask/{run_id}/events": get("/ask/{f_ask}/events"),
+    "GET /answers/{answer_id}": page("/answers/{f_answer}") + page("/answers/{o_answer}"),
+    "POST /answers/{answer_id}/verify": form("/answers/{f_answer}/verify"),
+    "GET /answers/{answer_id}/table.csv": get("/answers/{f_answer}/table.csv"),
+    "GET /answers": page("/answers"),
+    "POST /answers/{answer_id}/feedback": form("/answers/{f_answer}/feedback", {"score": "5"}),
+    "POST /answers/{answer_id}/feedback/remove": form("/answers/{f_answer}/feedback/remove"),
+    "GET /conversations": page("/conversations", {}, {"query": "plinkerby"}),
+    "GET /conversations/{session_id}": page("/conversations/{f_session}"),
+    "POST /conversations/{session_id}/rename": form(
+        "/conversations/{f_session}/rename", {"title": "x"}
+    ),
+    "POST /conversations/{session_id}/remove": form("/conversations/{f_session}/remove"),
+    "GET /view/{document_id}": page(
+        "/view/{f_document}",
+        {},
+        {"answer": "{f_answer}", "citation": 1},
+        {"version": "{f_version}", "start": 0, "end": 20},
+    )
+    + page("/view/{o_document}"),
+    "GET /documents/{document_id}/pages/{number}.png": get("/documents/{f_document}/pages/1.png"),
+    "GET /documents/{document_id}/media": get("/documents/{f_recording}/media"),
+    "GET /library": page(
+        "/library", {}, {"collection": "obsidianvault"}, {"author": "Petra Krannick"}
+    ),
+    "GET /library/add": [{"path": "/library/add", "headers": {"accept": "text/html"}}],
+    "POST /library/upload": [
+        {
+            "path": "/library/upload",
+            "data": {"collection": "obsidianvault"},
+            "files": {"files": ("a.md", b"# a\n\nwords")},
+        }
+    ],
+    "POST /library/address": form(
+        "/library/address",
+        {"address": "/etc/hostname", "collection": "harbour"},
+        {"address": "http://127.0.0.1:9/x", "collection": "obsidianvault"},
+    ),
+    "POST /library/text": form(
+        "/library/text", {"title": "t", "text": "x", "collection": "obsidianvault"}
+    ),
+    "POST /library/sample": form("/library/sample"),
+    "POST /library/remove": form(
+        "/library/remove",
+        {"source": "{f_document}", "collection": "obsidianvault"},
+        {"source": "{f_document}", "collection": "harbour"},
+        {"source": "{f_uri}", "collection": "harbour"},
+    ),
+    "GET /library/jobs": page("/library/jobs", {}, {"pane": True}),
+    "GET /library/jobs/{job_id}": page("/library/jobs/{f_job}"),
+    "POST /library/jobs/{job_id}/cancel": form("/library/jobs/{f_job}/cancel"),
+    "POST /library/jobs/{job_id}/retry": form("/library/jobs/{f_job}/retry"),
+    "GET /search": page("/search", {}, {"query": "the engine of the ferry"}, {"query": "quixomel"}),
+    "GET /search/context/{passage_id}": page("/search/context/{f_passage}"),
+    "GET /stories": page("/stories", {}, {"collection": "obsidianvault"}),
+    "GET /stories/{story_id}": page("/stories/{f_story}"),
+    "GET /entities": page("/entities", {}, {"query": "marque"}),
+    "GET /entities/{name:path}": page("/entities/Marquemoth") + page("/entities/Osprey"),
+    "GET /timeline": page("/timeline", {}, {"name": "Marquemoth"}, {"name": "Osprey"}),
+    "GET /media": page("/media"),
+    "GET /coverage": page("/coverage", {}, {"collection": "obsidianvault"}),
+    "GET /gaps": page("/gaps"),
+    "GET /gaps/patterns": page("/gaps/patterns"),
+    "POST /gaps/ask": form("/gaps/ask"),
+    "GET /gaps/{cluster_id}": page("/gaps/{f_gap}"),
+    "POST /gaps/{gap_id}/status": form(
+        "/gaps/{f_gap}/status", {"status": "closed", "cluster": "{f_gap}"}
+    ),
+    "GET /figures": page("/figures"),
+    "POST /figures/calibration": form("/figures/calibration", {}),
+    "GET /preferences": page("/preferences"),
+    "POST /preferences": form("/preferences", {"preferred": "{f_document}"}),
+    "POST /preferences/learned": form("/preferences/learned", {"consent": "yes"}),
+    "POST /notices/seen": form("/notices/seen", {"notice": "{f_notice}"}),
+    "GET /usage": page("/usage"),
+    "GET /settings": page("/settings"),
+    "GET /health": page("/health"),
+    "POST /health/verify": form("/health/verify"),
+    "POST /health/repair": form("/health/repair", {"confirmed": "yes"}),
+}
