@@ -1,4 +1,4 @@
-"""Two homes that differ in one thing: the first also holds a collection that a stranger may not read.
+"""Two homes: one holds also a collection that a stranger may not read, all else is the same.
 
 Whatever is only in that collection, or was asked, answered, rated or planned over it, holds a word
 of ``CANARIES``. The stranger may read the collection ``harbour``, which is the same in both homes.
@@ -293,12 +293,12 @@ async def both(homes: tuple[Path, Path], folder: Path) -> AsyncIterator[tuple[Pl
 
 def foreign_names(kb: KnowledgeBase) -> dict[str, str]:
     """What names things of the foreign collection and of other people, by kind."""
+    inside = f"FROM documents WHERE collection='{FOREIGN}' AND uri LIKE"
     queries = {
-        "document": f"SELECT id FROM documents WHERE collection='{FOREIGN}' AND uri LIKE '%ferry.md'",
-        "recording": f"SELECT id FROM documents WHERE collection='{FOREIGN}' AND uri LIKE '%talk%'",
-        "version": f"SELECT version FROM documents WHERE collection='{FOREIGN}'"
-        " AND uri LIKE '%ferry.md'",
-        "uri": f"SELECT uri FROM documents WHERE collection='{FOREIGN}' AND uri LIKE '%ferry.md'",
+        "document": f"SELECT id {inside} '%ferry.md'",
+        "recording": f"SELECT id {inside} '%talk%'",
+        "version": f"SELECT version {inside} '%ferry.md'",
+        "uri": f"SELECT uri {inside} '%ferry.md'",
         "passage": "SELECT p.id FROM passages p JOIN documents d ON d.id = p.document_id"
         f" WHERE d.collection='{FOREIGN}'",
         "story": f"SELECT id FROM stories WHERE collection='{FOREIGN}'",

@@ -6,7 +6,6 @@ of what was asked.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,5 +146,6 @@ def difference(first: httpx.Response, second: httpx.Response) -> str:
     one, other = (DRAWN.sub("·", response.text) for response in (first, second))
     if one == other:
         return ""
-    at = len(os.path.commonprefix([one, other]))
+    places = range(min(len(one), len(other)))
+    at = next((place for place in places if one[place] != other[place]), len(places))
     return f"…{one[max(0, at - 150) : at + 150]}… / …{other[max(0, at - 150) : at + 150]}…"

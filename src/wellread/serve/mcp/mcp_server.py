@@ -5,6 +5,7 @@ It only reads: no tool adds, changes or removes a document, and it asks nothing 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -16,14 +17,17 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from wellread.serve.guards.asking_rights import asker_of
 from wellread.serve.mcp.document_resources import list_resources, list_templates, read_resource
 from wellread.serve.mcp.mcp_tools import call_tool, list_tools
 from wellread.serve.mcp.question_prompts import get_prompt, list_prompts
 from wellread.serve.mcp.served import Served
 
+SESSION_HEADER = "mcp-session-id"
 MOST_SESSIONS = 1_000  # of clients of the older protocol, at once
 INSTRUCTIONS = (
     "Wellread answers from the user's own documents and proves each sentence. Use ask for a "
@@ -82,7 +86,7 @@ def http_sessions(served: Served, most_bytes: int) -> StreamableHTTPSessionManag
 
 def http_route(path: str, sessions: StreamableHTTPSessionManager) -> Route:
     """The route at which ``sessions`` answers."""
-    return Route(path, endpoint=_JsonOnly(StreamableHTTPASGIApp(sessions)))
+    return Route(path, endpoint=_JsonOnly(_OwnSessions(StreamableHTTPASGIApp(sessions))))
 
 
 class _JsonOnly:
@@ -97,3 +101,32 @@ class _JsonOnly:
         if scope["method"] == "POST" and kind != "application/json":
             raise HTTPException(415, f"The content type is {kind!r} and not application/json.")
         await self.app(scope, receive, send)
+
+
+class _OwnSessions:
+    """A session of the older protocol is its owner's: to others there is none of that id."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._owners: OrderedDict[str, str] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is of no session, or of one of the asker's."""
+        owner = asker_of(HTTPConnection(scope)).owner
+        session = Headers(scope=scope).get(SESSION_HEADER)
+        if session is not None and self._owners.get(session, owner) != owner:
+            raise HTTPException(404, "Session not found")
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._note(Headers(raw=message.get("headers", [])).get(SESSION_HEADER), owner)
+            await send(message)
+
+        await self.app(scope, receive, noting)
+
+    def _note(self, session: str | None, owner: str) -> None:
+        if session:
+            self._owners[session] = owner
+            self._owners.move_to_end(session)
+            if len(self._owners) > 2 * MOST_SESSIONS:
+                self._owners.popitem(last=False)

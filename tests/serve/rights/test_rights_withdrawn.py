@@ -1,0 +1,206 @@
+"""Rights that are taken away act at once: on what is kept, on what is on its way, on what is done
+for somebody who is not there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+from tests.serve.rights.conftest import (
+    CANARIES,
+    FOREIGN,
+    OWN,
+    RIVAL,
+    As,
+    client_of,
+    foreign_names,
+    served_at,
+)
+
+from wellread.answers import Answer, Question
+from wellread.ask.answer import answer, final
+from wellread.codec import to_plain
+from wellread.errors import RequestError, StoreError, UnknownNameError
+from wellread.identity import EVERYTHING, LOCAL, Asker
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.seen_by import let_in, now, seen_by
+from wellread.learning.gaps.asking_again import ask_these
+from wellread.reports import ResearchRequest
+from wellread.research.research import begin, research, usual_limits
+from wellread.store.schema import learning_tables, research_tables, tables
+from wellread.store.schema.readable_views import RULES
+from wellread.testing.embedding import ReadableEmbedder
+from wellread.types import Filters
+
+LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
+SOLD = "For how much was the ferry Osprey sold in quixomel?"
+
+
+@pytest.fixture
+def kb(rights_homes: tuple[Path, Path], tmp_path: Path) -> Iterator[KnowledgeBase]:
+    """A copy of the home with the foreign collection."""
+    shutil.copytree(rights_homes[0], tmp_path / "home")
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as opened:
+        yield opened
+
+
+async def asked(kb: KnowledgeBase, question: str, **more: object) -> Answer:
+    return await final(answer(kb, Question(text=question, **more)))  # type: ignore[arg-type]
+
+
+def told(value: object) -> str:
+    return str(to_plain(value)).lower()
+
+
+def test_every_table_has_a_rule() -> None:
+    assert learning_tables.metadata is research_tables.metadata is tables.metadata
+    assert set(tables.metadata.tables) == set(RULES)
+
+
+def test_no_query_of_a_restricted_asker_reads_or_writes_past_the_views(kb: KnowledgeBase) -> None:
+    mine = seen_by(kb, LEFT).catalogue
+    with mine._database.read() as connection:
+        for table in tables.metadata.tables:
+            rows = connection.execute(text(f"SELECT * FROM {table}")).all()
+            assert not [word for word in CANARIES if word in str(rows).lower()], table
+        with pytest.raises(OperationalError, match="cannot modify"):
+            connection.execute(text("DELETE FROM documents"))
+    with pytest.raises(AttributeError):
+        mine._database.engine  # noqa: B018 - there is none
+
+
+def test_askers_take_turns_on_the_same_connections(kb: KnowledgeBase) -> None:
+    wide, narrow, none = (
+        seen_by(kb, Asker(owner="a", reads=reads))
+        for reads in (RIVAL.reads, LEFT.reads, frozenset[str]())
+    )
+    for _ in range(2):
+        assert wide.catalogue.collection_names() == [OWN, FOREIGN]
+        assert narrow.catalogue.collection_names() == [OWN]
+        assert none.catalogue.collection_names() == []
+    assert none.index.search_text("ferry", Filters(), 10) == []
+    assert none.index.rows() == 0
+    assert narrow.index.rows() < wide.index.rows() == kb.index.rows()
+
+
+def test_a_view_is_the_same_as_long_as_it_is_used_and_shares_only_what_may_be(
+    kb: KnowledgeBase,
+) -> None:
+    one, other = seen_by(kb, LEFT), seen_by(kb, Asker(owner="other", reads=LEFT.reads))
+    assert seen_by(kb, LOCAL) is kb
+    assert seen_by(one, LEFT) is one
+    assert one.common is other.common is not seen_by(kb, RIVAL).common
+    assert one.live().index is other.live().index is not kb.live().index
+    assert one.embedder is kb.embedder
+
+
+def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) -> None:
+    mine = seen_by(kb, LEFT)
+    with pytest.raises(RequestError):
+        mine.catalogue.remove_documents(["doc_1"])
+    with pytest.raises(RequestError):
+        mine.catalogue.vectors.owe([]) if hasattr(mine.catalogue.vectors, "owe") else (
+            mine.catalogue.collection_settings.set_settings(OWN, {})
+        )
+    with pytest.raises(StoreError):
+        mine.index.purge()
+
+
+async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: KnowledgeBase) -> None:
+    names = foreign_names(kb)
+    before, after = seen_by(kb, RIVAL).catalogue, seen_by(kb, LEFT).catalogue
+    assert before.sessions.answer(names["answer"], RIVAL.owner) is not None
+    assert after.sessions.answer(names["answer"], RIVAL.owner) is None
+    assert before.research.get(names["run"], RIVAL.owner) is not None
+    assert after.research.get(names["run"], RIVAL.owner) is None
+    assert after.notices.of(RIVAL.owner) == []
+    assert [gap for gap in after.gaps() if "yobbleton" in gap.question] == []
+    assert before.gaps() != []
+    assert seen_by(kb, RIVAL).catalogue.sessions.answer(names["answer"], RIVAL.owner) is not None
+
+
+async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: KnowledgeBase) -> None:
+    other = seen_by(kb, Asker(owner="other", reads=RIVAL.reads))
+    given = await asked(other, SOLD)
+    assert not given.cached
+    assert given.owner == "other"
+    names = foreign_names(kb)
+    assert other.catalogue.answer(names["answer"]) is None
+    assert other.catalogue.sessions.of("other") != []
+    assert await asked(other, "And?", session_id=names["session"]) is not None
+    theirs = seen_by(kb, RIVAL).catalogue.sessions.turns(names["session"], RIVAL.owner, 10)
+    assert "And?" not in [one.question for one in theirs]
+
+
+async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:
+    given = await asked(seen_by(kb, LEFT), "When does the ferry leave?", owner="somebody")
+    assert given.owner == LEFT.owner
+
+
+async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+    rights = {RIVAL.owner: RIVAL.reads}
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
+    events = answer(seen_by(kb, RIVAL), Question(text=SOLD, fresh=True))
+    await anext(events)
+    rights[RIVAL.owner] = LEFT.reads
+    with pytest.raises(UnknownNameError):
+        async for _ in events:
+            pass
+
+
+async def test_research_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+    rights = {RIVAL.owner: RIVAL.reads}
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=rights[asker.owner]))
+    view = seen_by(kb, RIVAL)
+    question = Question(text="Compare the ferry and quixomel", mode="deep")
+    request = ResearchRequest(question=question, limits=usual_limits(kb))
+    run_id = await begin(view, request)
+    events = research(view, request, run_id=run_id)
+    await anext(events)
+    rights[RIVAL.owner] = LEFT.reads
+    with pytest.raises(UnknownNameError):
+        async for _ in events:
+            pass
+    run = view.catalogue.research.get(run_id, RIVAL.owner)
+    assert run is not None
+    assert run.state == "failed"
+    assert seen_by(kb, LEFT).catalogue.research.get(run_id, RIVAL.owner) is None
+
+
+async def test_an_open_page_ends_with_the_rights(rights_homes: tuple[Path, Path]) -> None:
+    async with served_at(rights_homes[1]) as place:
+        served = As(place.app, RIVAL)
+        async with client_of(served) as client:
+            reply = await client.get("/", params={"q": "When does the ferry leave?"})
+            path = reply.headers["location"].partition("?")[0]
+            assert (await client.get(f"{path}/events")).status_code == 200
+            served.asker = LEFT
+            assert (await client.get(f"{path}/events")).status_code == 404
+            assert "ferry" not in (await client.get(path, params={"format": "json"})).text
+
+
+def test_a_gap_is_asked_again_with_what_its_owner_may_read(kb: KnowledgeBase) -> None:
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=LEFT.reads))
+    gap_id = kb.catalogue.record_gap("What is quixomel?", "nothing", owner=RIVAL.owner)
+    done = ask_these(kb, [gap_id])
+    assert done.closed == ()
+    assert not [word for word in ("vandrokh", "marquemoth") if word in told(done)]
+
+
+def test_who_is_no_user_any_more_reads_nothing(kb: KnowledgeBase) -> None:
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=frozenset()))
+    assert now(kb, "gone").catalogue.collection_names() == []
+    assert now(kb, "") is kb
+
+
+def test_who_may_read_everything_has_the_library_and_their_own_conversations(
+    kb: KnowledgeBase,
+) -> None:
+    admin = seen_by(kb, Asker(owner="admin", reads=EVERYTHING))
+    assert admin.catalogue is kb.catalogue
+    assert admin.asker.owner == "admin"
