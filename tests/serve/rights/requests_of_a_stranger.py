@@ -6,6 +6,7 @@ stranger's own things. A route without a request here fails the test.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 Example = dict[str, Any]
@@ -278,3 +279,14 @@ EXAMPLES: dict[str, list[Example]] = {
     "POST /health/verify": form("/health/verify"),
     "POST /health/repair": form("/health/repair", {"confirmed": "yes"}),
 }
+
+
+def filled(value: Any, names: dict[str, str]) -> Any:
+    """``value`` with names put in."""
+    if isinstance(value, str):
+        return re.sub(r"\{([fo]_\w+)\}", lambda match: names.get(match[1], ""), value)
+    if isinstance(value, dict):
+        return {key: filled(one, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [filled(one, names) for one in value]
+    return value

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 from fastapi import APIRouter
@@ -23,7 +22,7 @@ from tests.serve.rights.conftest import (
     client_of,
     foreign_names,
 )
-from tests.serve.rights.requests_of_a_stranger import EXAMPLES, Example
+from tests.serve.rights.requests_of_a_stranger import EXAMPLES, Example, filled
 
 from wellread.serve.server.app import ROUTERS
 
@@ -101,17 +100,6 @@ async def begin(place: Place) -> None:
     planned = await place.client.post("/api/research", json=run)
     assert planned.status_code == 201, planned.text
     place.own["o_run"] = planned.json()["id"]
-
-
-def filled(value: Any, names: dict[str, str]) -> Any:
-    """``value`` with names put in."""
-    if isinstance(value, str):
-        return re.sub(r"\{([fo]_\w+)\}", lambda match: names.get(match[1], ""), value)
-    if isinstance(value, dict):
-        return {key: filled(one, names) for key, one in value.items()}
-    if isinstance(value, list):
-        return [filled(one, names) for one in value]
-    return value
 
 
 async def send(place: Place, method: str, example: Example) -> httpx.Response:

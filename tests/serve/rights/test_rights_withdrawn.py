@@ -16,6 +16,7 @@ from tests.serve.rights.conftest import (
     FOREIGN,
     OWN,
     RIVAL,
+    STRANGER,
     As,
     client_of,
     foreign_names,
@@ -63,7 +64,7 @@ def test_every_table_has_a_rule() -> None:
 
 
 def test_no_query_of_a_restricted_asker_reads_or_writes_past_the_views(kb: KnowledgeBase) -> None:
-    mine = seen_by(kb, LEFT).catalogue
+    mine = seen_by(kb, STRANGER).catalogue
     with mine._database.read() as connection:
         for table in tables.metadata.tables:
             rows = connection.execute(text(f"SELECT * FROM {table}")).all()
