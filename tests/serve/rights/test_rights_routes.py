@@ -46,7 +46,7 @@ def declared() -> Iterator[str]:
 def _of(router: APIRouter) -> Iterator[str]:
     for route in router.routes:
         if isinstance(route, APIRoute):
-            yield from (f"{method} {route.path}" for method in route.methods)
+            yield from (f"{method} {route.path}" for method in route.methods or ())
         else:
             yield from _of(getattr(route, "original_router"))  # noqa: B009 - of no public type
 

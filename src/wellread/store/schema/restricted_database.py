@@ -53,6 +53,8 @@ class RestrictedReaders:
                 connection.info.pop(_WHO, None)
                 _tell(connection, reads)
                 connection.info[_WHO] = reads
+            if self.whole.dialect != "sqlite":  # whose views cannot be written through
+                connection.execute(text("SET TRANSACTION READ ONLY"))
             yield connection
 
     def close(self) -> None:

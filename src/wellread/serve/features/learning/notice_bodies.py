@@ -7,6 +7,7 @@ from datetime import datetime
 from rich.console import Console
 from rich.text import Text
 
+from wellread.identity import LOCAL
 from wellread.kb import KnowledgeBase
 from wellread.serve.features.bodies import Body
 from wellread.text.words import harmless
@@ -36,7 +37,10 @@ def notices_body(kb: KnowledgeBase, *, every: bool = False, limit: int = 100) ->
     A home without users is one person's, who is told all of it, also what experts would be told
     whose feedback was imported.
     """
-    return NoticesBody.of(notices=kb.catalogue.notices.newest(unseen=not every, limit=limit))
+    told, asker = kb.catalogue.notices, kb.asker
+    if asker == LOCAL:
+        return NoticesBody.of(notices=told.newest(unseen=not every, limit=limit))
+    return NoticesBody.of(notices=told.of(asker.owner, unseen=not every, limit=limit))
 
 
 def print_notices(console: Console, body: NoticesBody) -> None:

@@ -64,7 +64,7 @@ class ResearchRun:
 
 
 class ResearchRuns(CataloguePart):
-    """Every run that is kept, the newest 200."""
+    """Every run that is kept, the newest 200 of each owner."""
 
     def begin(
         self,
@@ -93,7 +93,8 @@ class ResearchRuns(CataloguePart):
             "cancel": False,
         }
         runs = research_runs.c
-        newest = select(runs.id).order_by(runs.created_at.desc(), runs.id)
+        theirs = runs.owner == request.question.owner
+        newest = select(runs.id).where(theirs).order_by(runs.created_at.desc(), runs.id)
         with self._database.write() as connection:
             old = list(connection.execute(newest.offset(KEPT - 1)).scalars())
             for ids in chunks(old):
