@@ -52,7 +52,7 @@ FIRST = "0001"
 FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
-LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone")
+LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone", "is not in use")
 
 
 @dataclass
@@ -69,10 +69,11 @@ def main() -> None:
     """Run, print and write ``results/kills.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=3)
     arguments = parser.parse_args()
     FORKING.set_forkserver_preload([run.__name__, next_index.__name__, ReadableEmbedder.__module__])
     told = {action: Told() for action in ACTIONS}
-    chance = random.Random(3)
+    chance = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         for number in range(arguments.kills):
             action = ACTIONS[number % len(ACTIONS)]
