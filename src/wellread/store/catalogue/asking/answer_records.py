@@ -36,7 +36,7 @@ from wellread.store.catalogue.asking.retitling import (
 )
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions
-from wellread.store.schema.catalogue_values import StoredAnswer
+from wellread.store.schema.catalogue_values import REMOVED, StoredAnswer
 from wellread.store.schema.database import STREAM_ROWS, chunks, made_of, rows_in
 from wellread.store.schema.tables import (
     answer_evidence,
@@ -237,7 +237,9 @@ def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
 def misnamed(connection: Connection, answer_id: str) -> Renamed:
     """The documents that an answer cites or names by another title than theirs."""
     body = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).scalar_one()
-    told = {one["document_id"]: one["title"] for one in body["citations"]}
+    # A document that was removed and is there again bears another name here for good.
+    cited = [one for one in body["citations"] if one["title"] != REMOVED]
+    told = {one["document_id"]: one["title"] for one in cited}
     told |= {one["id"]: one["title"] for one in body["related"] if one["kind"] == "document"}
     now = names_of(connection, told)
     before = {known: replace(one, title=told[known]) for known, one in now.items()}
