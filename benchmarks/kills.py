@@ -52,7 +52,14 @@ FIRST = "0001"
 FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
-LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone", "is not in use")
+LEFTOVERS = (
+    "not live",
+    "interrupted",
+    "in the making",
+    "process is gone",
+    "is not in use",
+    "noted as without vectors",
+)
 
 
 @dataclass
