@@ -26,6 +26,7 @@ from typing import Any
 import docx
 import openpyxl
 import pptx
+from docutils.core import publish_string
 
 from benchmarks.paths import ROOT, eval_data
 from benchmarks.record import save
@@ -54,6 +55,16 @@ WHISPER = {
     "text": "The ferry runs.",
     "segments": [{"start": 0.0, "end": 2.5, "text": "The ferry runs.", "speaker": "A"}],
 }
+BOOK = {
+    "META-INF/container.xml": "<container><rootfiles><rootfile full-path='book.opf'/></rootfiles>"
+    "</container>",
+    "book.opf": "<package xmlns:dc='http://purl.org/dc/elements/1.1/'><metadata><dc:title>Locks"
+    "</dc:title></metadata><manifest><item id='a' href='a.xhtml' media-type='application/xhtml+xml'"
+    "/><item id='b' href='b.xhtml' media-type='application/xhtml+xml'/></manifest>"
+    "<spine><itemref idref='a'/><itemref idref='b'/></spine></package>",
+    "a.xhtml": "<html><body><h1>Locks</h1><p>The lock was dug by navvies.</p></body></html>",
+    "b.xhtml": "<html><body><h1>Wharves</h1><p>Coal was landed here.</p></body></html>",
+}
 JSON_FEED = {
     "version": "https://jsonfeed.org/version/1.1",
     "title": "Herald",
@@ -74,13 +85,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--inputs", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="*", default=(), help="of these suffixes alone, unrecorded")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
-    seeds = list(seeds_by_suffix())
+    seeds = [one for one in seeds_by_suffix() if not arguments.only or one[0] in arguments.only]
     figures = {"inputs": arguments.inputs, "seeds": len(seeds)} | fuzz(
         chance, seeds, arguments.inputs
     )
-    save("fuzz", figures)
+    if not arguments.only:
+        save("fuzz", figures)
     print(json.dumps(figures, indent=1))
 
 
@@ -178,6 +191,8 @@ def made_seeds() -> Iterator[tuple[str, bytes]]:
     yield ".docx", _docx()
     yield ".pptx", _pptx()
     yield ".xlsx", _xlsx()
+    yield ".odt", publish_string(RST, writer="odt", settings_overrides={"report_level": 5})
+    yield ".epub", _epub()
     yield ".rst", RST.encode()
     yield (
         ".opml",
@@ -213,6 +228,14 @@ def _xlsx() -> bytes:
     for row in range(20):
         book.active.append([f"boat {row}", row, row / 3, "=A1"])
     return _saved(book)
+
+
+def _epub() -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as book:
+        for name, text in {"mimetype": "application/epub+zip", **BOOK}.items():
+            book.writestr(name, text)
+    return stream.getvalue()
 
 
 def _saved(document: Any) -> bytes:

@@ -14,12 +14,14 @@ import json
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +48,18 @@ ACTIONS = ("add", "update", "sync", "remove", "reindex", "migrate")
 FILES = 24
 COLLECTION = "default"
 FIRST = "0001"
+# Each process begins as a copy of one that has loaded everything: a kill costs no start.
+FORKING = get_context("forkserver")
 LENGTHS: dict[str, float] = {}  # seconds that each action takes when nobody kills it
 # What a killed run may leave; nothing of it is ever shown, and the next run takes it away.
-LEFTOVERS = ("not live", "interrupted", "in the making", "process is gone")
+LEFTOVERS = (
+    "not live",
+    "interrupted",
+    "in the making",
+    "process is gone",
+    "is not in use",
+    "noted as without vectors",
+)
 
 
 @dataclass
@@ -65,17 +76,15 @@ def main() -> None:
     """Run, print and write ``results/kills.json``."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--child", action="store_true", help="be the process that is killed")
+    parser.add_argument("--seed", type=int, default=3)
     arguments = parser.parse_args()
-    if arguments.child:
-        child()
-        return
+    FORKING.set_forkserver_preload([run.__name__, next_index.__name__, ReadableEmbedder.__module__])
     told = {action: Told() for action in ACTIONS}
-    chance = random.Random(3)
+    chance = random.Random(arguments.seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         for number in range(arguments.kills):
             action = ACTIONS[number % len(ACTIONS)]
-            one(action, Path(folder) / str(number), told[action], chance)
+            one(action, Path(folder) / action, told[action], chance)
             print(number + 1, action, told[action], flush=True)
     figures: dict[str, Any] = {
         action: {
@@ -110,22 +119,16 @@ def by_action(figures: Mapping[str, Any], head: str, columns: Mapping[str, str])
 def one(action: str, place: Path, told: Told, chance: random.Random) -> None:
     """Set a home up, let a process work in it, kill that, look, and finish its work."""
     home, folder = place / "home", place / "files"
-    folder.mkdir(parents=True)
-    before = write_files(folder, 0)
-    with opened(home) as kb:
-        if action != "add":
-            run.add(kb, [str(folder)])
-    if action == "migrate":
-        downgrade(home)
+    before = set_up(action, place)
     after = prepare(action, folder, before)
     if action not in LENGTHS:
         LENGTHS[action] = trial(action, home, folder, place)
-    process = start(action, home, folder)
+    process, line = start(action, home, folder)
     time.sleep(chance.uniform(0, LENGTHS[action]))
     process.kill()
-    said = process.communicate()[0]
-    told.struck += process.returncode == -signal.SIGKILL
-    told.at_work += "done" not in said
+    process.join()
+    told.struck += process.exitcode == -signal.SIGKILL
+    told.at_work += not finished(line)
     held_before = {} if action == "add" else before
     try:
         with opened(home, action) as kb:
@@ -139,6 +142,23 @@ def one(action: str, place: Path, told: Told, chance: random.Random) -> None:
     except AssertionError as error:
         told.wrong.append(f"{action}: {error}")
     shutil.rmtree(place)
+
+
+def set_up(action: str, place: Path) -> dict[str, str]:
+    """The files and the home as they are before; the home is made once and copied."""
+    home, folder, kept = place / "home", place / "files", place.with_name(f"{place.name}-before")
+    folder.mkdir(parents=True)
+    before = write_files(folder, 0)
+    if not kept.exists():
+        with opened(home) as kb:
+            if action != "add":
+                run.add(kb, [str(folder)])
+        if action == "migrate":
+            downgrade(home)
+        shutil.copytree(home, kept)
+        shutil.rmtree(home)
+    shutil.copytree(kept, home)
+    return before
 
 
 def check(kb: KnowledgeBase, before: dict[str, str], after: dict[str, str]) -> bool:
@@ -167,39 +187,40 @@ def trial(action: str, home: Path, folder: Path, place: Path) -> float:
     """Seconds that the action takes in a copy of the home when nobody kills it."""
     copy = place / "trial"
     shutil.copytree(home, copy)
-    process = start(action, copy, folder)
+    process, line = start(action, copy, folder)
     began = time.perf_counter()
-    said = process.communicate()[0]
-    assert "done" in said, f"the trial of {action} failed"
+    process.join()
+    assert finished(line), f"the trial of {action} failed"
     return time.perf_counter() - began
 
 
-def start(action: str, home: Path, folder: Path) -> subprocess.Popen[str]:
-    """A process that has loaded everything and has just begun."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.kills", "--child"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.stdin.write(json.dumps([action, str(home), str(folder)]) + "\n")
-    process.stdin.flush()
-    assert process.stdout.readline() == "begun\n"
-    return process
+def start(action: str, home: Path, folder: Path) -> tuple[ForkServerProcess, Connection]:
+    """A process that has loaded everything and has just begun; what it says when it is done."""
+    ours, theirs = FORKING.Pipe(duplex=False)
+    process = FORKING.Process(target=child, args=(theirs, action, home, folder))
+    process.start()
+    theirs.close()
+    assert ours.recv() == "begun"
+    return process, ours
 
 
-def child() -> None:
-    """Wait for a line, do what it says."""
+def finished(line: Connection) -> bool:
+    """Whether the process, which has ended, came to the end of its work."""
+    try:
+        return bool(line.recv() == "done")
+    except EOFError:
+        return False
+    finally:
+        line.close()
+
+
+def child(line: Connection, action: str, home: Path, folder: Path) -> None:
+    """The process that is killed."""
     run.WINDOW_PASSAGES = vectors.BATCH_PASSAGES = next_index.WINDOW_PASSAGES = 6
-    print("ready", flush=True)
-    action, home, folder = json.loads(sys.stdin.readline())
-    print("begun", flush=True)
-    with opened(Path(home), action) as kb:
-        DO[action](kb, Path(folder))
-    print("done", flush=True)
+    line.send("begun")
+    with opened(home, action) as kb:
+        DO[action](kb, folder)
+    line.send("done")
 
 
 def opened(home: Path, action: str = "") -> KnowledgeBase:

@@ -219,6 +219,18 @@ def _plain(town: Town, name: str) -> object:
     return json.loads(body)
 
 
+def test_what_was_removed_stays_nameless_when_its_file_is_there_again(town: Town) -> None:
+    ferry = town.folder / "zanzibook.md"
+    remove_named(town.kb, "default", [str(ferry)])
+    add(town.kb, [str(town.folder)])
+    assert verify(town.kb).problems == ()
+    ferry.write_text(FERRY.replace("Xylograph", "Zincograph"))
+    add(town.kb, [str(town.folder)])
+    assert verify(town.kb).problems == ()
+    (cited, *_) = town.now("quoting").citations
+    assert (cited.title, cited.quote) == (REMOVED, "")
+
+
 def test_an_entry_of_a_feed_that_changed_leaves_its_title_and_text(town: Town) -> None:
     news = NEWS.format(seals=SEALS_NOW).replace("Jabberseal returns", "Seals")
     (town.folder / "news.xml").write_text(news)

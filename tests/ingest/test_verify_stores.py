@@ -24,7 +24,7 @@ from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
-from wellread.store.base import Fingerprint
+from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.raw_reads import Body
 from wellread.store.index.lance_tables import table_name
@@ -338,6 +338,32 @@ def test_notes_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
     kb.catalogue.intend([("doc_half", "ver_half")])
     with writing(kb):
         assert verify(kb).problems == ()
+
+
+def test_rows_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
+    with writing(kb):
+        kb.catalogue.intend([(document_id("default", stray_document().uri), "ver_stray")])
+        subject = plant_rows(kb, stray_document(), "ver_stray")
+        assert kb.catalogue.pending()[0].document_id == subject
+        assert verify(kb).problems == ()
+    check(kb, (damage.UNFINISHED, subject))
+    assert "psg_ver_stray" not in index_ids(kb)
+
+
+def test_what_a_writer_replaces_while_verify_looks_is_no_problem(
+    kb: KnowledgeBase, mill: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are gone when the index is looked through again, for a version that came since."""
+    keys = kb.index.keys
+    kb.index.remove([mill])
+
+    def replaced() -> Iterator[IndexKey]:
+        by_sql(kb, "UPDATE documents SET version = 'ver_next' WHERE id = ?", mill[0])
+        return keys()
+
+    monkeypatch.setattr(kb.index, "keys", replaced)
+    told = {each.kind for each in verify(kb).problems}
+    assert damage.MISSING not in told
 
 
 # --- texts, marks, passages ---

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from wellread.answers import (
     Answer,
@@ -24,6 +25,9 @@ from wellread.answers import (
 )
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
+from wellread.store.catalogue.asking import erasure
+from wellread.store.catalogue.asking.answer_records import without_words
+from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
 from wellread.types import Box, Document, Locator, Span
 
@@ -270,6 +274,25 @@ def test_a_quotation_across_two_sentences_is_blacked_out_in_both(catalogue: Cata
     assert [one.span.of(kept.text) for one in kept.sentences] == [
         one.text for one in kept.sentences
     ]
+
+
+def test_an_answer_that_comes_while_words_are_looked_for_loses_them_and_need_not_wait(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.record_answer(replace(answer(), citations=()))
+    catalogue.record_answer(replace(answer("ans_2"), citations=()))
+
+    def meanwhile(connection: Connection, removed: RemovedWords) -> dict[str, int]:
+        found = without_words(connection, removed)
+        assert set(found) == {"ans_1", "ans_2"}
+        for name in ("ans_2", "ans_3"):
+            catalogue.record_answer(replace(answer(name), citations=(), notes=(SAID,)))
+        return found
+
+    monkeypatch.setattr(erasure, "without_words", meanwhile)
+    assert catalogue.forgetting.words([LONG]) == 2
+    assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
+    assert "seal" not in str(catalogue.answer("ans_2")) + str(catalogue.answer("ans_3"))
 
 
 def test_answers_that_do_not_cite_it_can_forget_its_words_too(catalogue: Catalogue) -> None:

@@ -7,18 +7,16 @@ are files of their own beside the rows, and rows that are there may not be found
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wellread.errors import DamageError, StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
+from wellread.ingest.integrity.index_differences import Held, differences
 from wellread.ingest.pipeline.commit import index_rows, locked
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
@@ -26,16 +24,6 @@ from wellread.types import DocumentFacts, Filters, Passage
 
 INDEX_LOST = "its files are damaged or gone; it is made anew from the catalogue"
 WRITE_DOCUMENTS = 64  # whose rows are written together
-Numbers = NDArray[np.uint64]
-
-
-@dataclass(slots=True)
-class _Held:
-    """What the index holds, in numbers as ``Expected``; and which documents lack vectors."""
-
-    ids: array[int] = field(default_factory=lambda: array("Q"))
-    contents: array[int] = field(default_factory=lambda: array("Q"))
-    bare: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
@@ -48,12 +36,12 @@ def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Proble
             held = _held(kb, expected)  # a writer may have replaced files meanwhile
         except StoreError:
             return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=INDEX_LOST)]
-    problems = _differences(kb, expected, held)
+    problems = differences(kb, expected, held)
     return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
 
 
-def _held(kb: KnowledgeBase, expected: Expected) -> _Held:
-    held = _Held()
+def _held(kb: KnowledgeBase, expected: Expected) -> Held:
+    held = Held()
     for row in kb.index.held():
         sure = row.document_id not in expected.unsure
         held.ids.append(number(row.passage_id))
@@ -178,49 +166,6 @@ def fill_again(kb: KnowledgeBase) -> None:
     kb.drop_other_indexes()
 
 
-def _differences(kb: KnowledgeBase, expected: Expected, held: _Held) -> list[Problem]:
-    wanted, content = _sorted(expected.ids, expected.contents)
-    there, found = _sorted(held.ids, held.contents)
-    once, counts = np.unique(there, return_counts=True)
-    missing = np.setdiff1d(wanted, once, assume_unique=True)
-    orphan = np.setdiff1d(once, wanted, assume_unique=True)
-    twice = once[counts > 1]
-    # Of rows that are there twice it does not matter which of them is compared.
-    both, left, right = np.intersect1d(wanted, there, return_indices=True)
-    different = np.setdiff1d(both[content[left] != found[right]], twice)
-    if not any(map(len, (missing, orphan, twice, different))):
-        return []
-    return _named(
-        kb, missing, {damage.ORPHAN: orphan, damage.DUPLICATE: twice, damage.DIFFERENT: different}
-    )
-
-
-def _named(kb: KnowledgeBase, missing: Numbers, in_index: dict[str, Numbers]) -> list[Problem]:
-    """The same by documents, looked up once more: what a writer has set right is left out."""
-    lacking = set(missing.tolist())
-    kinds = {one: kind for kind, ids in in_index.items() for one in ids.tolist()}
-    now: dict[int, tuple[str, str]] = {}
-    for key in kb.catalogue.passage_keys():
-        one = number(key.passage_id)
-        if one in lacking or one in kinds:
-            now[one] = (key.document_id, key.version)
-    rows: Counter[tuple[str, str, str]] = Counter()
-    for key in kb.index.keys():  # noqa: SIM118 - an index is no mapping
-        one = number(key.passage_id)
-        lacking.discard(one)
-        if one in kinds and (kinds[one] != damage.ORPHAN or one not in now):
-            rows[kinds[one], key.document_id, key.version] += 1
-    gone = Counter(now[one] for one in lacking if one in now)
-    found = [
-        Problem(kind=damage.MISSING, subject=document, detail=f"{count} passages of {version}")
-        for (document, version), count in sorted(gone.items())
-    ]
-    return found + [
-        Problem(kind=kind, subject=document, detail=f"{count} rows of {version}")
-        for (kind, document, version), count in sorted(rows.items())
-    ]
-
-
 def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) -> list[Problem]:
     """Rows without a vector that nobody owes, and debts that were paid.
 
@@ -239,12 +184,6 @@ def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) 
         Problem(kind=damage.PAID, subject=known, detail="all its rows have vectors")
         for known in sorted(paid.difference(kb.catalogue.integrity.void_debts()))
     ]
-
-
-def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbers]:
-    keys, values = np.array(ids, dtype=np.uint64), np.array(contents, dtype=np.uint64)
-    order = np.argsort(keys, kind="stable")
-    return keys[order], values[order]
 
 
 def _idle(kb: KnowledgeBase) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Text, cast, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
@@ -39,8 +40,8 @@ from wellread.store.catalogue.asking.retitling import (
 )
 from wellread.store.catalogue.documents.index_debts import note_deletion
 from wellread.store.catalogue.documents.lookup import VALUES, live_versions
-from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.database import chunks, made_of, rows_in
+from wellread.store.schema.catalogue_values import REMOVED, StoredAnswer
+from wellread.store.schema.database import STREAM_ROWS, chunks, made_of, rows_in
 from wellread.store.schema.tables import (
     answer_evidence,
     answers,
@@ -52,6 +53,11 @@ from wellread.text.headlines import shortened
 
 Plain = dict[str, Any]
 FACTS = [column for column in answers.c if column.name != "body"]
+RAW_BODIES = (
+    select(answers.c.id, cast(answers.c.body, Text).label("raw"))
+    .order_by(answers.c.id)
+    .execution_options(yield_per=STREAM_ROWS)
+)
 TITLE = 80  # characters of a first question that name a session
 
 
@@ -239,15 +245,33 @@ def rename_in(connection: Connection, answer_id: str, changed: Renamed) -> None:
 def misnamed(connection: Connection, answer_id: str) -> Renamed:
     """The documents that an answer cites or names by another title than theirs."""
     body = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).scalar_one()
-    told = {one["document_id"]: one["title"] for one in body["citations"]}
+    # A document that was removed and is there again bears another name here for good.
+    cited = [one for one in body["citations"] if one["title"] != REMOVED]
+    told = {one["document_id"]: one["title"] for one in cited}
     told |= {one["id"]: one["title"] for one in body["related"] if one["kind"] == "document"}
     now = names_of(connection, told)
     before = {known: replace(one, title=told[known]) for known, one in now.items()}
     return renamed(before, now)
 
 
+def without_words(connection: Connection, removed: RemovedWords) -> dict[str, int]:
+    """Answers that quote nothing of what was removed: id to a hash of the body as it is kept.
+
+    Looking takes as long as there are answers; done before ``forget_words``, it keeps no writer
+    waiting.
+    """
+    return {
+        row.id: hash(row.raw)
+        for row in connection.execute(RAW_BODIES)
+        if (body := json.loads(row.raw)) == forgotten(body, removed, {})
+    }
+
+
 def forget_words(
-    connection: Connection, removed: RemovedWords, titles: Collection[str] = ()
+    connection: Connection,
+    removed: RemovedWords,
+    titles: Collection[str] = (),
+    looked_at: Mapping[str, int] | None = None,
 ) -> int:
     """Take quotations out of every answer and every gap; how many answers had some.
 
@@ -255,6 +279,7 @@ def forget_words(
 
     Args:
         titles: of the documents that went; those that another one bears as well stay.
+        looked_at: what ``without_words`` found; answers that are still the same are passed over.
     """
     kept = select(documents.c.title).where(documents.c.title.in_(VALUES))
     lost = set(titles).difference(row.title for row in rows_in(connection, kept, titles))
@@ -267,9 +292,9 @@ def forget_words(
         rename_in_gaps(connection, [(title, blacked(title)) for title in lost])
     if not removed:
         return 0
+    known = looked_at or {}
     changed = 0
-    known = list(connection.execute(select(answers.c.id).order_by(answers.c.id)).scalars())
-    for answer_id in known:
+    for answer_id in _other_answers(connection, known):
         row = connection.execute(select(answers.c.body).where(answers.c.id == answer_id)).one()
         body = forgotten(row.body, removed, {})
         if body != row.body:
@@ -278,6 +303,11 @@ def forget_words(
     forget_in_gaps(connection, removed)
     _forget_titles(connection, removed)
     return changed
+
+
+def _other_answers(connection: Connection, known: Mapping[str, int]) -> list[str]:
+    rows = connection.execute(RAW_BODIES)
+    return [row.id for row in rows if known.get(row.id) != hash(row.raw)]
 
 
 def _forget_titles(connection: Connection, removed: RemovedWords) -> None:

@@ -18,6 +18,7 @@ from wellread.store.catalogue.asking.answer_records import (
     forget_words,
     misnamed,
     rename_in,
+    without_words,
 )
 from wellread.store.catalogue.asking.feedback_words import forget_in_feedback
 from wellread.store.catalogue.asking.redaction import NAMED, RemovedWords, listed
@@ -64,9 +65,11 @@ class Forgetting(CataloguePart):
         Deleting a document does so for the answers that cite it; this is for all the others.
         """
         removed = RemovedWords(texts)
+        with self._database.read() as connection:
+            looked_at = without_words(connection, removed) if removed else {}
         with self._database.write() as connection:
             forget_in_feedback(connection, removed)
-            return forget_words(connection, removed, titles)
+            return forget_words(connection, removed, titles, looked_at)
 
     # --- what is there ---
 

@@ -25,6 +25,7 @@ from wellread.store.catalogue.asking.redaction import (
     markers,
 )
 from wellread.store.catalogue.documents.lookup import VALUES
+from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import rows_in
 from wellread.store.schema.research_tables import research_events, research_reads, research_runs
 from wellread.store.schema.tables import answers, documents
@@ -226,7 +227,8 @@ def _cited(
     one: Plain, changed: Renamed, exact: Mapping[str, str], moved: Callable[[int], int]
 ) -> Plain:
     new = {**one, "answer_span": shifted(one["answer_span"], moved)}
-    if one["document_id"] not in changed:
+    # What was removed stays nameless here, also when its file is there again.
+    if one["document_id"] not in changed or one["title"] == REMOVED:
         return new
     was, now = changed[one["document_id"]]
     place = one["locator"]
