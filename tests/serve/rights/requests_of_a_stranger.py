@@ -12,7 +12,11 @@ from typing import Any
 Example = dict[str, Any]
 ASKED = "When does the ferry leave on Sundays?"
 WIDE = "What do the documents say about the ferry Osprey and quixomel?"
-SCOPES: tuple[dict[str, str], ...] = ({}, {"collection": "obsidianvault"}, {"topic": "obsidianvault"})
+SCOPES: tuple[dict[str, str], ...] = (
+    {},
+    {"collection": "obsidianvault"},
+    {"topic": "obsidianvault"},
+)
 
 
 def get(path: str, *queries: dict[str, Any]) -> list[Example]:

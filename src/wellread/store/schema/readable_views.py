@@ -132,6 +132,20 @@ RULES = {
     "research_reads": _of("research_runs", "run_id"),
     # What calls of models cost says when others asked, and how much.
     "provider_calls": _NOBODY,
+    # Who there is and what they may do: told by the sign-in, which reads the whole catalogue.
+    **dict.fromkeys(
+        (
+            "users",
+            "user_groups",
+            "group_members",
+            "grants",
+            "api_keys",
+            "web_sessions",
+            "sign_in_attempts",
+            "audit",
+        ),
+        _NOBODY,
+    ),
     # Which index is live and how answers are calibrated; its keys name no collection that the
     # asker does not name itself.
     "properties": _ALL,
