@@ -19,7 +19,7 @@ from wellread.errors import DamageError, StoreError
 from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
-from wellread.ingest.pipeline.commit import index_rows, locked
+from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
@@ -249,7 +249,7 @@ def _sorted(ids: Sequence[int], contents: Sequence[int]) -> tuple[Numbers, Numbe
 
 def _idle(kb: KnowledgeBase) -> bool:
     """Whether no process is writing just now."""
-    with locked(kb.home / INGEST_LOCK) as ours:
+    with kb.locks.hold(INGEST_LOCK) as ours:
         return ours
 
 

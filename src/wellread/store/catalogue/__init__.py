@@ -223,6 +223,5 @@ def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[]
     if current is not None:
         check_known(current)
         before_upgrade()
-    with database.write() as connection:
-        database.lock_schema(connection)
+    with database.setting_up() as connection:
         upgrade(connection)
