@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins

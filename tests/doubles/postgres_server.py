@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -68,6 +68,13 @@ class Databases:
     def drop(self, url: str) -> None:
         """Drop it, whoever is connected."""
         self._run(f'DROP DATABASE IF EXISTS "{make_url(url).database}" WITH (FORCE)')
+
+    def empty(self, url: str, tables: Iterable[str]) -> None:
+        """Delete all rows of these tables of a catalogue."""
+        engine = create_engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        names = ", ".join(f'wellread."{table}"' for table in tables)
+        with engine.connect() as connection:
+            connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
 
     def end_connections(self, url: str) -> None:
         """As when another server takes over: every connection to the database breaks."""

@@ -160,7 +160,7 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     calibration = kb.catalogue.calibrations.live()
     return HoldingsBody(
         home=str(kb.home),
-        bytes=sum(_sizes(kb.home)),
+        bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server(),
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),
@@ -258,7 +258,14 @@ class RemoveBody(PlainBody):
     looked_for: int
     shared: int
     purged: bool | None
+    server: bool
     traces: tuple[str, ...]
+
+
+UNSEEN = (
+    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
+    "was removed leaves them as the server recycles them (docs/team.md)."
+)
 
 
 def print_remove(console: Console, report: RemoveBody) -> None:
@@ -269,8 +276,14 @@ def print_remove(console: Console, report: RemoveBody) -> None:
         for trace in report.traces:
             console.print(Text(harmless(trace)), soft_wrap=True)
     elif report.looked_for:
-        told = f"Looked for {report.looked_for:,} of their sentences everywhere: no trace is left."
-        console.print(Text(told, style="green"))
+        where = "the catalogue's tables" if report.server else "the catalogue"
+        told = (
+            f"Looked for {report.looked_for:,} of their sentences in {where}, the index and the "
+            "files of the home: no trace is left."
+        )
+        console.print(Text(told, style="green"), soft_wrap=True)
+        if report.server:
+            console.print(Text(UNSEEN, style="yellow"), soft_wrap=True)
     else:
         console.print("They held no sentence of their own that could be looked for.")
     if report.answers:

@@ -8,9 +8,10 @@ what the index may hold too much of is written down before and settled after (``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from wellread.errors import DamageError
 from wellread.reports import Report
@@ -51,6 +52,7 @@ from wellread.store.schema.database import (
     upgrade,
     writing,
 )
+from wellread.store.schema.postgresql import size
 from wellread.store.schema.tables import HEAD
 
 REPAIR = "'wellread verify --repair' says what can be done"
@@ -121,6 +123,16 @@ class Catalogue(CataloguePart):
         """Give all connections back."""
         self.figures.remembered.close()
         self._database.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Everything as it is now, for whoever copies the whole."""
+        with self._database.read() as connection:
+            yield connection
+
+    def size_on_server(self) -> int:
+        """Bytes of its tables on a server; 0 for a file, which is in the home."""
+        return 0 if self._database.path else self._database.reread(size)
 
     # --- sources and documents ---
 
