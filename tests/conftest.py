@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 from sqlalchemy import Connection, inspect, text
+from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins
 from wellread.store.catalogue import Catalogue
@@ -61,6 +62,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
 
     items.sort(key=turn)
+    if os.environ.get(VARIABLE):
+        skip = pytest.mark.skip(reason="looks into the catalogue's SQLite file")
+        for item in items:
+            if item.get_closest_marker("sqlite_only"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """A PostgreSQL server; the test is skipped where none is installed."""
+    pytest.importorskip("psycopg")
+    named = os.environ.get(VARIABLE, "")
+    if "://" in named:
+        yield Databases(named)
+        return
+    found = programs()
+    if found is None:
+        pytest.skip("no PostgreSQL is installed")
+    with running(found) as url:
+        yield Databases(url)
 
 
 @pytest.fixture(autouse=True, scope="session")

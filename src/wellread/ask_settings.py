@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
 Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of ``generation``
@@ -22,6 +23,26 @@ class Section(BaseModel):
     """One section of the settings: frozen, and nothing unknown in it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+_USER = re.compile(r"(?<=://)([^/?#@:]*):.*(?=@)", re.DOTALL)  # to the last @: some quote nothing
+_IN_QUERY = re.compile(r"(?i)([?&][^=&#]*passw[^=&#]*=)[^&#]*")
+
+
+def without_password(url: str) -> str:
+    """A URL as it may be shown: ``***`` stands for its password."""
+    return _IN_QUERY.sub(r"\1***", _USER.sub(r"\1:***", url))
+
+
+class CatalogueSettings(Section):
+    """Where the catalogue is. What is written of the settings does not have the password."""
+
+    url: Annotated[str, PlainSerializer(without_password)] = setting(
+        "",
+        "postgresql+psycopg://USER:PASSWORD@HOST/DATABASE keeps the catalogue on a server "
+        "(docs/team.md); empty: a file in the home",
+        repr=False,
+    )
 
 
 class GenerationSettings(Section):

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, ValidationError
 from wellread.ask_settings import (
     BudgetSettings,
     CacheSettings,
+    CatalogueSettings,
     CitationSettings,
     ContextSettings,
     FeaturesSettings,
@@ -186,6 +187,7 @@ class Settings(Section):
 
     embedding: EmbeddingSettings = EmbeddingSettings()
     chunking: ChunkingSettings = ChunkingSettings()
+    catalogue: CatalogueSettings = CatalogueSettings()
     index: IndexSettings = IndexSettings()
     sources: SourceSettings = SourceSettings()
     web: WebSettings = WebSettings()

@@ -11,7 +11,7 @@ import pytest
 
 from wellread.config import BackupSettings
 from wellread.errors import DamageError, StoreError
-from wellread.kb.home_catalogue import BACKUPS_FOLDER, CATALOGUE_FILE, open_catalogue
+from wellread.kb.home_catalogue import BACKUPS_FOLDER, CATALOGUE_FILE, CataloguePlace
 from wellread.store.catalogue import Catalogue
 from wellread.store.recovery import copies
 from wellread.store.recovery.copies import (
@@ -155,7 +155,7 @@ def test_a_catalogue_is_backed_up_before_it_is_upgraded(tmp_path: Path, folder: 
         upgrade(connection, "0004")
     database.close()
     for _ in range(2):
-        open_catalogue(tmp_path, KEEP).close()
+        CataloguePlace(tmp_path, "").open(KEEP).close()
     (copy,) = copies_in(folder)
     with closing(sqlite3.connect(copy.path)) as read:
         assert read.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
@@ -166,7 +166,7 @@ def test_backups_can_be_turned_off(tmp_path: Path, folder: Path) -> None:
     with database.write() as connection:
         upgrade(connection, "0004")
     database.close()
-    open_catalogue(tmp_path, BackupSettings(keep=0)).close()
+    CataloguePlace(tmp_path, "").open(BackupSettings(keep=0)).close()
     assert not folder.exists()
 
 
@@ -177,7 +177,7 @@ def test_a_home_that_lost_its_catalogue_is_no_new_home(file: Path, folder: Path)
         if made:
             file.touch()
         with pytest.raises(DamageError, match=state):
-            open_catalogue(file.parent, KEEP)
+            CataloguePlace(file.parent, "").open(KEEP)
     sqlite3.connect(file).execute("CREATE TABLE other (x)").connection.close()
     with pytest.raises(DamageError, match="tables are gone"):
-        open_catalogue(file.parent, KEEP)
+        CataloguePlace(file.parent, "").open(KEEP)

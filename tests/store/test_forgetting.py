@@ -106,7 +106,7 @@ def test_a_rewrite_that_a_reader_holds_up_is_to_be_done_again(
     dice = random.Random(1)
     catalogue.commit([change(1, 0, dice)])
     catalogue.remove_sources("main", ["s1"])
-    monkeypatch.setattr("wellread.store.schema.database.READER_SECONDS", 0.1)
+    monkeypatch.setattr("wellread.store.schema.sqlite.READER_SECONDS", 0.1)
     with closing(sqlite3.connect(tmp_path / "catalogue.db")) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM documents").fetchone()
@@ -124,7 +124,7 @@ def test_a_rewrite_that_fails_is_a_store_error(
     dice = random.Random(1)
     catalogue.commit([change(1, 0, dice)])
     catalogue.remove_sources("main", ["s1"])
-    monkeypatch.setattr("wellread.store.catalogue.asking.erasure.BUSY_SECONDS", 0)
+    monkeypatch.setattr("wellread.store.schema.sqlite.BUSY_SECONDS", 0)
     with closing(sqlite3.connect(tmp_path / "catalogue.db")) as writer:
         writer.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="could not rewrite"):

@@ -29,7 +29,6 @@ from wellread.evaluation.cases import Case
 from wellread.evaluation.scores import Run, Scored, score
 from wellread.evaluation.targets import Resolver
 from wellread.kb import KnowledgeBase
-from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.questions import Analysis
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.learning.gap_records import Filing
@@ -97,7 +96,7 @@ def in_collections(cases: Sequence[Case], collections: Sequence[str]) -> list[Ca
 def unrecorded(kb: KnowledgeBase) -> Iterator[None]:
     """Inside, ``kb`` keeps neither answers nor gaps: nobody asked these questions."""
     kept, settings = kb.catalogue, kb.settings
-    silent = _Silent.open(kb.home / CATALOGUE_FILE)
+    silent = _Silent.open(kb.place.where)
     kb.catalogue = silent
     kb.settings = settings.model_copy(update={"cache": CacheSettings(answers=False)})
     try:

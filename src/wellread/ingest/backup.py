@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import yaml
+
 from wellread.config import SETTINGS_FILE
 from wellread.errors import DamageError, SourceError, StoreError
 from wellread.ingest.pipeline.commit import drop_noted, writing
@@ -28,6 +30,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.recovery.copies import PRIVATE
+from wellread.store.recovery.moving import move_catalogue
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -56,12 +59,11 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
 
     Raises:
         SourceError: there is a file of that name, or it cannot be written.
-        StoreError: the catalogue is no file (a database server has its own backups), or a store
-            refused.
+        StoreError: there is nothing to export, or a store refused.
     """
     if path.exists():
         raise SourceError(str(path), "is there already; choose another name")
-    if not (kb.home / CATALOGUE_FILE).is_file():
+    if not kb.place.url and not (kb.home / CATALOGUE_FILE).is_file():
         raise StoreError(f"{kb.home} holds nothing to export", hint="add something first")
     partial = path.with_name(f"{path.name}.part")
     try:
@@ -93,17 +95,30 @@ def export_home(kb: KnowledgeBase, path: Path, *, on_file: OnFile | None = None)
 
 def _snapshot(kb: KnowledgeBase, folder: Path) -> None:
     """Copy what makes the home into ``folder``; the caller holds the writers' lock."""
-    with (
-        closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as live,
-        closing(sqlite3.connect(folder / CATALOGUE_FILE)) as copy,
-    ):
-        live.backup(copy)
+    if kb.place.url:
+        move_catalogue(kb.catalogue, folder / CATALOGUE_FILE)  # into a file, as of any other home
+    else:
+        with (
+            closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as live,
+            closing(sqlite3.connect(folder / CATALOGUE_FILE)) as copy,
+        ):
+            live.backup(copy)
     index = kb.home / INDEX_FOLDER
     if index.is_dir():
         shutil.copytree(index, folder / INDEX_FOLDER, ignore=shutil.ignore_patterns("*.lock"))
     settings = kb.home / SETTINGS_FILE
-    if settings.is_file():
+    if settings.is_file() and kb.place.url:
+        _without_server(settings, folder / SETTINGS_FILE)
+    elif settings.is_file():
         shutil.copy2(settings, folder / SETTINGS_FILE)
+
+
+def _without_server(settings: Path, target: Path) -> None:
+    """The archive has its catalogue in a file, and nobody's password."""
+    said = yaml.safe_load(settings.read_text(encoding="utf-8")) or {}
+    said.pop("catalogue", None)
+    if said:
+        target.write_text(yaml.safe_dump(said, sort_keys=False), encoding="utf-8")
 
 
 def _manifest(kb: KnowledgeBase, folder: Path) -> dict[str, object]:

@@ -25,6 +25,7 @@ from typing import IO, Any, cast
 
 import yaml
 
+from wellread.ask_settings import without_password
 from wellread.config import SETTINGS_FILE, settings_table
 from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
@@ -38,7 +39,14 @@ LONGEST_NAME, DEEPEST = 300, 12
 LEAST_BOUND = 1 << 30  # an archive may unpack to that much, whatever its size
 MOST_TIMES = 100  # its size
 MOST_SETTINGS = 1 << 20
-REACHING = ("embedding", "reader", "generation", "web", "serve")  # sections that name others
+REACHING = (
+    "catalogue",
+    "embedding",
+    "reader",
+    "generation",
+    "web",
+    "serve",
+)  # sections that name others
 _INSIDE = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
 _ACTING = (
     "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
@@ -83,6 +91,9 @@ def import_home(
         _check_catalogue(path, folder / CATALOGUE_FILE)
         inside = folder / SETTINGS_FILE
         there, reaching = inside.is_file(), tuple(_reaching(inside))
+        if settings and any(line.startswith("catalogue.") for line in reaching):
+            reason = "its settings keep the catalogue on a server: import it without its settings"
+            raise SourceError(str(path), reason)
         if there and not settings:
             inside.unlink()
         if home.exists():
@@ -231,5 +242,5 @@ def _reaching(settings: Path) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    told = " ".join(str(value).split())
+    told = " ".join(without_password(str(value)).split())
     return told if len(told) <= LONGEST_NAME else f"{told[:LONGEST_NAME]}…"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from wellread.errors import StoreError
 from wellread.identity import passage_id
 from wellread.ingest.parsing.passages import split
-from wellread.ingest.pipeline.commit import drop_noted, index_rows, locked, writing
+from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
 from wellread.ingest.pipeline.job_log import JobLog, Progress, job_log
 from wellread.ingest.pipeline.vector_filler import embedded_text
 from wellread.kb import KnowledgeBase
@@ -286,7 +286,7 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
         ModelError: the embedder failed; what was done stays.
     """
     started = time.perf_counter()
-    with locked(kb.home / REINDEX_LOCK, LOCK_SECONDS) as ours:
+    with kb.locks.hold(REINDEX_LOCK, LOCK_SECONDS) as ours:
         if not ours:
             raise StoreError(
                 f"another process is re-indexing {kb.home}",
@@ -327,7 +327,7 @@ def tidy(kb: KnowledgeBase) -> None:
     """
     if kb.catalogue.reindexing.live() is None:
         return
-    with locked(kb.home / REINDEX_LOCK) as ours:
+    with kb.locks.hold(REINDEX_LOCK) as ours:
         if ours:
             _tidy(kb, keep_attempt=True)
 

@@ -114,10 +114,13 @@ class RemoveReport:
         sources: their addresses.
         counts: how many rows went from each table of the catalogue and from the index.
         answers: stored answers that are stale now and were not before.
-        looked_for: sentences of the removed text that were looked for everywhere; 0: no proof.
+        looked_for: sentences of the removed text that were looked for in catalogue, index and
+            files of the home; 0: no proof.
         shared: more of its sentences, which were not, because other documents say them as well.
         traces: where something of it still stands.
         purged: no byte of it is left in the files of the stores (None: not tried).
+        server: the catalogue is on a server, whose own files, write-ahead log, replicas and
+            backups are beyond reach; only its rows were looked at.
     """
 
     sources: tuple[str, ...] = ()
@@ -128,6 +131,7 @@ class RemoveReport:
     shared: int = 0
     traces: tuple[Trace, ...] = ()
     purged: bool | None = None
+    server: bool = False
 
 
 def remove_named(
@@ -242,6 +246,7 @@ def _remove(
         shared=shared,
         traces=tuple(found),
         purged=purged,
+        server=bool(kb.place.url),
     )
 
 

@@ -19,10 +19,9 @@ from wellread.ask_settings import Role
 from wellread.calls import ANSWER
 from wellread.config import Settings, load_settings
 from wellread.identity import LOCAL, Asker
-from wellread.kb.home_catalogue import CATALOGUE_FILE, made_home, open_catalogue
+from wellread.kb.home_catalogue import CataloguePlace, made_home
 from wellread.kb.index_parts import Embedders, Indexes
 from wellread.kb.language_models import BudgetLedger, LanguageModels
-from wellread.kb.read_only import CatalogueCopy, is_read_only
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
@@ -74,6 +73,8 @@ class KnowledgeBase:
     Attributes:
         ledger: the books of what calls of models cost, and the budget.
         models: the language models that the settings name.
+        place: where the catalogue is.
+        locks: what keeps the writers of this base apart, also those on other machines.
         read_only: whether the home may not be written; then only a copy of its catalogue is.
         stand_ins: the names of the models and the reader that were given.
         asker: in whose name it is read; ``seen_by`` gives it as another has it.
@@ -84,8 +85,9 @@ class KnowledgeBase:
 
     def __init__(self, home: Path, settings: Settings, **given: Unpack[Given]) -> None:
         self.home = home
-        self.read_only = is_read_only(home / CATALOGUE_FILE)
-        self._copy: CatalogueCopy | None = None
+        self.place = CataloguePlace(home, settings.catalogue.url)
+        self.read_only = self.place.read_only
+        self.locks = self.place.locks
         self.settings = settings
         self.ledger = BudgetLedger(settings.budget, lambda: self.catalogue)
         models: dict[Role, LanguageModel | None] = {
@@ -118,10 +120,7 @@ class KnowledgeBase:
     @cached_property
     def catalogue(self) -> Catalogue:
         """The truth about documents, passages, sources and answers."""
-        if self.read_only:
-            self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
-            return Catalogue.open(self._copy.path)
-        return open_catalogue(self.home, self.settings.backups)
+        return self.place.open(self.settings.backups)
 
     @property
     def common(self) -> object:
@@ -306,8 +305,7 @@ class KnowledgeBase:
             opened = self.__dict__.pop(part, None)
             if isinstance(opened, Closeable):
                 opened.close()
-        if self._copy is not None:
-            self._copy.close()
+        self.place.close()
 
     def __enter__(self) -> Self:
         return self

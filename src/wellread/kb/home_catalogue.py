@@ -8,7 +8,9 @@ from pathlib import Path
 from wellread.config import BackupSettings
 from wellread.errors import DamageError, StoreError
 from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.kb.read_only import CatalogueCopy, is_read_only
 from wellread.store.catalogue import Catalogue
+from wellread.store.locks import AdvisoryLocks, FileLocks, Locks
 from wellread.store.recovery.copies import copies_in, drop_copies, take_copy
 
 CATALOGUE_FILE = "catalogue.db"
@@ -23,15 +25,59 @@ def has_remains(home: Path) -> bool:
     return any(tables) or bool(copies_in(home / BACKUPS_FOLDER))
 
 
-def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
-    """The catalogue of ``home``: made in a new home, backed up before it is upgraded.
+class CataloguePlace:
+    """Where the catalogue of a home is: at a URL of a server, else in its file.
 
-    Raises:
-        DamageError: it is gone or damaged.
-        StoreError: as ``Catalogue.open``; or it has to be backed up first, and cannot be.
+    Attributes:
+        home: the folder of the home.
+        url: of the server, with its password; empty for a file.
+        read_only: whether it is a file that may not be written; then a copy of it is opened.
+        locks: what keeps its writers apart.
     """
-    path = home / CATALOGUE_FILE
-    remains = has_remains(home)
+
+    def __init__(self, home: Path, url: str) -> None:
+        """Raises StoreError when the URL, or its driver, cannot be used."""
+        self.home = home
+        self.url = url
+        self.read_only = not url and is_read_only(home / CATALOGUE_FILE)
+        self.locks: Locks = AdvisoryLocks(url) if url else FileLocks(home)
+        self._copy: CatalogueCopy | None = None
+
+    @property
+    def where(self) -> str | Path:
+        """What ``Catalogue.open`` takes."""
+        if self.read_only and self._copy is None:
+            self._copy = CatalogueCopy(self.home / CATALOGUE_FILE)
+        return self._copy.path if self._copy else self.url or self.home / CATALOGUE_FILE
+
+    def open(self, backups: BackupSettings) -> Catalogue:
+        """The catalogue: made in a new home, and a file backed up before it is upgraded.
+
+        Raises:
+            DamageError: it is gone or damaged.
+            StoreError: as ``Catalogue.open``; or it has to be backed up first, and cannot be.
+        """
+        if self.read_only:
+            return Catalogue.open(self.where)
+        if self.url:
+            return _on_server(self.home, self.url, new=not has_remains(self.home))
+        return _in_file(self.home, backups)
+
+    def close(self) -> None:
+        """Give back what it took."""
+        if self._copy is not None:
+            self._copy.close()
+        if isinstance(self.locks, AdvisoryLocks):
+            self.locks.close()
+
+
+def is_unused(home: Path, url: str) -> bool:
+    """Whether nothing was ever added to ``home``, as far as that shows without opening it."""
+    return not url and not (home / CATALOGUE_FILE).exists() and not has_remains(home)
+
+
+def _in_file(home: Path, settings: BackupSettings) -> Catalogue:
+    path, remains = home / CATALOGUE_FILE, has_remains(home)
     state = _state(path)
     if remains and state:
         raise DamageError(
@@ -45,6 +91,18 @@ def open_catalogue(home: Path, settings: BackupSettings) -> Catalogue:
             drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
 
     return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+
+
+def _on_server(home: Path, url: str, *, new: bool) -> Catalogue:
+    try:
+        return Catalogue.open(url, new=new)
+    except DamageError as error:
+        raise DamageError(
+            f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "
+            "one",
+            hint="'wellread migrate --to URL' moves the catalogue of a home there; one that was "
+            "lost comes back from the server's own backup",
+        ) from error
 
 
 def _state(path: Path) -> str:

@@ -15,8 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from wellread.errors import StoreError
-
-HINT = "a home that is read-only can be asked and searched; to add or remove, work on a copy of it"
+from wellread.store.locks import HINT
 
 
 def is_read_only(catalogue: Path) -> bool:

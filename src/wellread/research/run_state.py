@@ -18,7 +18,6 @@ from typing import Any, Literal
 from anyio import Lock, to_thread
 
 from wellread.errors import RequestError, StoreError
-from wellread.ingest.pipeline.commit import locked
 from wellread.kb import KnowledgeBase
 from wellread.models.base import ModelUsage
 from wellread.reports import MOST_FACETS, Facet, Limits, StopReason
@@ -239,7 +238,7 @@ def queued(kb: KnowledgeBase, run_id: str) -> Iterator[None]:
 
 def worked_on(kb: KnowledgeBase, run_id: str, host: str) -> bool:
     """Whether a process works on a run that is noted as running on ``host``."""
-    if host != platform.node():
+    if host != platform.node() and not kb.locks.everywhere:
         return True  # another machine's; its lock says nothing here
     return _taken(kb, run_id, _WORK)
 
@@ -251,10 +250,8 @@ def waits(kb: KnowledgeBase, run_id: str) -> bool:
 
 @contextmanager
 def _alone(kb: KnowledgeBase, run_id: str, what: str) -> Iterator[None]:
-    folder = kb.home / RUNS_FOLDER
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{run_id}{what}"
-    with locked(path, LOCK_SECONDS) as ours:
+    name = f"{RUNS_FOLDER}/{run_id}{what}"
+    with kb.locks.hold(name, LOCK_SECONDS) as ours:
         if not ours:
             raise RequestError(
                 f"research {run_id} is being worked on", hint="follow it, or cancel it"
@@ -262,15 +259,11 @@ def _alone(kb: KnowledgeBase, run_id: str, what: str) -> Iterator[None]:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            kb.locks.forget(name)
 
 
 def _taken(kb: KnowledgeBase, run_id: str, what: str) -> bool:
-    path = kb.home / RUNS_FOLDER / f"{run_id}{what}"
-    if not path.exists():
-        return False
-    with locked(path) as ours:
-        return not ours
+    return kb.locks.taken(f"{RUNS_FOLDER}/{run_id}{what}")
 
 
 # --- passages in the journal: their ids and scores, no words -------------------------------------

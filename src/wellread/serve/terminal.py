@@ -143,10 +143,11 @@ class Terminal:
             RequestError: nothing was ever added; nothing is made then.
             DamageError: the catalogue or the index is damaged.
         """
-        from wellread.kb.home_catalogue import CATALOGUE_FILE, has_remains  # noqa: PLC0415 - as above
+        from wellread.config import load_settings  # noqa: PLC0415 - loads pydantic
+        from wellread.kb.home_catalogue import is_unused  # noqa: PLC0415 - as above
 
         home = self.home_folder()
-        if not (home / CATALOGUE_FILE).exists() and not has_remains(home):
+        if is_unused(home, load_settings(home, overrides).catalogue.url):
             raise RequestError(EMPTY, hint=ADD)
         opened = self._looked_at(self.open(overrides=overrides), warn_if_lacking)
         if opened.catalogue.reindexing.live() is None:

@@ -89,7 +89,7 @@ def _digest(path: Path, _size: int, _mtime_ns: int, kind: str) -> bytes:
 
 
 def check_backups(kb: KnowledgeBase) -> list[Problem]:
-    """Backups whose bytes are not those that were written."""
+    """Backups whose bytes are not those that were written; those of a server are its own."""
     return [
         Problem(kind=damage.BACKUP, subject=copy.name, detail="a new one takes its place")
         for copy in copies_in(backups_of(kb))

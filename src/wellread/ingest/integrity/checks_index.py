@@ -17,7 +17,7 @@ from wellread.ingest.integrity import damage
 from wellread.ingest.integrity.checks_catalogue import Expected, number, row_number
 from wellread.ingest.integrity.damage import Problem
 from wellread.ingest.integrity.index_differences import Held, differences
-from wellread.ingest.pipeline.commit import index_rows, locked
+from wellread.ingest.pipeline.commit import index_rows
 from wellread.kb import INGEST_LOCK, KnowledgeBase
 from wellread.text.english import STOP_WORDS
 from wellread.types import DocumentFacts, Filters, Passage
@@ -188,7 +188,7 @@ def _vectors(kb: KnowledgeBase, owed: set[str], bare: Counter[tuple[str, str]]) 
 
 def _idle(kb: KnowledgeBase) -> bool:
     """Whether no process is writing just now."""
-    with locked(kb.home / INGEST_LOCK) as ours:
+    with kb.locks.hold(INGEST_LOCK) as ours:
         return ours
 
 

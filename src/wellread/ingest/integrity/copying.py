@@ -24,6 +24,8 @@ from wellread.store.recovery.copies import (
 
 logger = logging.getLogger(__name__)
 
+SERVER = "back it up with the server's own means, such as pg_dump (docs/team.md)"
+
 
 def backups_of(kb: KnowledgeBase) -> Path:
     """The folder of the home's backups."""
@@ -36,6 +38,8 @@ def back_up(kb: KnowledgeBase) -> CatalogueCopy | None:
     Raises:
         StoreError: there is no room, or the catalogue cannot be read whole.
     """
+    if kb.place.url:
+        raise StoreError("the catalogue is on a server", hint=SERVER)
     keep = kb.settings.backups.keep
     made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keep else None
     drop_copies(backups_of(kb), keep=keep)
@@ -44,6 +48,8 @@ def back_up(kb: KnowledgeBase) -> CatalogueCopy | None:
 
 def back_up_if_due(kb: KnowledgeBase) -> None:
     """At the end of a run: make a backup where the newest is old. That it fails fails no run."""
+    if kb.place.url:
+        return  # the server's own backups are (docs/team.md)
     found = copies_in(backups_of(kb))
     limit = timedelta(hours=kb.settings.backups.hours)
     if found and datetime.now(UTC) - found[0].made_at < limit:
@@ -60,6 +66,7 @@ def renew_backups(kb: KnowledgeBase) -> None:
     Raises:
         StoreError: as ``back_up``; the others stay then.
     """
-    made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if kb.settings.backups.keep else None
+    keeps = kb.settings.backups.keep and not kb.place.url
+    made = take_copy(kb.home / CATALOGUE_FILE, backups_of(kb)) if keeps else None
     drop_copies(backups_of(kb), keep=0, besides=made)
     drop_set_aside(backups_of(kb))

@@ -69,7 +69,7 @@ def embed_owed(kb: KnowledgeBase) -> None:
 
 def _read_again(kb: KnowledgeBase, document_ids: Sequence[str]) -> None:
     """From the newest backup where it holds the same version; else the next run reads them."""
-    copy = newest_sound(backups_of(kb))
+    copy = None if kb.place.url else newest_sound(backups_of(kb))
     if copy is not None:
         texts_from_backup(kb, copy, document_ids)
     integrity = kb.catalogue.integrity

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wellread.errors import DamageError, UnknownNameError
-from wellread.ingest.integrity.copying import backups_of
+from wellread.errors import DamageError, StoreError, UnknownNameError
+from wellread.ingest.integrity.copying import SERVER, backups_of
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE
@@ -17,9 +17,14 @@ def copy_named(kb: KnowledgeBase, name: str = "") -> CatalogueCopy:
     """The backup whose name begins so; without a name, the newest that is not damaged.
 
     Raises:
+        StoreError: the catalogue is on a server.
         UnknownNameError: there is none, or more than one.
         DamageError: it is damaged.
     """
+    if kb.place.url:
+        raise StoreError(
+            "the catalogue is on a server, and backups of files do not fit there", hint=SERVER
+        )
     found = copies_in(backups_of(kb))
     if not found:
         raise UnknownNameError(

@@ -34,6 +34,10 @@ NOT_PURGED = (
     "bytes of removed or replaced text may still be in the files of the stores and in backups "
     "('wellread verify --repair' rewrites them)"
 )
+ON_SERVER = (
+    "the catalogue is on a server: its rows were read and compared, its files, write-ahead log, "
+    "replicas and backups are the server's and were not looked at"
+)
 ROUNDS = 3  # of looking and mending: mending may bring further damage to light
 EVERY = 1_000_000_000
 COUNTED = (
@@ -107,6 +111,8 @@ def _unknown(problems: Iterable[Problem], known: Iterable[Problem]) -> list[Prob
 
 def _state(kb: KnowledgeBase) -> FileState:
     """That of the catalogue's file; in a new home none has to be there, and it may be unmade."""
+    if kb.place.url:
+        return FileState()  # its files are the server's
     path = kb.home / CATALOGUE_FILE
     if is_unmade(path) and not has_remains(kb.home):
         return FileState()
@@ -164,4 +170,5 @@ def _notes(kb: KnowledgeBase, problems: Iterable[Problem]) -> tuple[str, ...]:
     unread = {damage.UNREADABLE, damage.NEXT_LOST, damage.CATALOGUE}
     if any(problem.kind in unread and not problem.repaired for problem in problems):
         return ()
-    return () if is_purged(kb) else (NOT_PURGED,)
+    server = (ON_SERVER,) if kb.place.url else ()
+    return server if is_purged(kb) else (*server, NOT_PURGED)

@@ -20,48 +20,21 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from wellread.errors import DamageError, StoreError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
-from wellread.kb.read_only import HINT, refuse_writing
+from wellread.kb.read_only import refuse_writing
 from wellread.store.base import Index, IndexRow
 from wellread.store.catalogue.run_logs import JobItem
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.postgresql import of_content
 from wellread.types import Document, Passage
 
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 600.0
-
-
-@contextmanager
-def locked(path: Path, seconds: float = 0.0) -> Iterator[bool]:
-    """Hold a lock between processes while inside, and whether it was free within ``seconds``.
-
-    The system frees it when the process dies.
-
-    Raises:
-        StoreError: the folder cannot be written.
-    """
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=seconds)
-    except Timeout:
-        yield False
-        return
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be locked: {error.strerror or error}", hint=HINT
-        ) from error
-    try:
-        yield True
-    finally:
-        lock.release()
 
 
 @contextmanager
@@ -72,7 +45,7 @@ def writing(kb: KnowledgeBase) -> Iterator[None]:
         StoreError: another process has held it for ten minutes, or the home is read-only.
     """
     refuse_writing(kb.home, read_only=kb.read_only)
-    with locked(kb.home / INGEST_LOCK, LOCK_SECONDS) as ours:
+    with kb.locks.hold(INGEST_LOCK, LOCK_SECONDS) as ours:
         if not ours:
             raise StoreError(
                 f"another process has been writing to {kb.home} for {LOCK_SECONDS:.0f} seconds",
@@ -211,7 +184,7 @@ def _is_of_content(error: Exception) -> bool:
     if isinstance(error, DamageError):
         return False
     cause = error.__cause__ if isinstance(error, StoreError) else error
-    return isinstance(cause, ValueError | TypeError | ArithmeticError)
+    return isinstance(cause, ValueError | TypeError | ArithmeticError) or of_content(cause)
 
 
 def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> int:
@@ -246,10 +219,11 @@ def _write(kb: KnowledgeBase, window: Window, sources: Sequence[ReadSource]) -> 
             for row in index_rows(each.document, each.passages)
         ]
         drop_noted(kb, parts.index)
-        kb.catalogue.intend(list(dict.fromkeys((row.document_id, row.version) for row in rows)))
+        noted = list(dict.fromkeys((row.document_id, row.version) for row in rows))
+        kb.catalogue.intend(noted)
         if rows:
             parts.index.write(rows, None)
-        kb.catalogue.commit(changes)
+        kb.catalogue.commit(changes, noted)
         drop_noted(kb, parts.index)
     return len(rows)
 

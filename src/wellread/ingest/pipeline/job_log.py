@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 from wellread.errors import WellreadError
-from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.sources.addresses import is_web, shown
 from wellread.kb import KnowledgeBase
 from wellread.kb.read_only import refuse_writing
@@ -72,9 +71,10 @@ SECONDS_BETWEEN = 0.5  # between two looks into the catalogue
 class JobLog:
     """One running job. Lines are kept back until the next look into the catalogue."""
 
-    def __init__(self, kb: KnowledgeBase, job: Job) -> None:
+    def __init__(self, kb: KnowledgeBase, job: Job, renew: Callable[[], None]) -> None:
         self._kb = kb
         self.job = job
+        self._renew = renew
         self._waiting: list[JobItem] = []
         self._noted = 0
         self._looked = 0.0
@@ -92,6 +92,7 @@ class JobLog:
 
     def write(self, progress: Progress) -> None:
         """Write down how far it is."""
+        self._renew()
         jobs = self._kb.catalogue.jobs
         waiting, self._waiting = self._waiting, []
         jobs.note(self.job.id, self._noted, waiting)
@@ -119,11 +120,9 @@ def job_log(
     end_dead_jobs(kb)
     named = [shown(given) if is_web(given) else given for given in inputs]  # without passwords
     job = kb.catalogue.jobs.start(action, collection, named, platform.node(), os.getpid())
-    folder = kb.home / JOBS_FOLDER
-    folder.mkdir(exist_ok=True)
-    log = JobLog(kb, job)
     # Held while the process lives: this is how others see that it was killed.
-    with locked(folder / f"{job.id}.lock"):
+    with kb.locks.lease(_lock(job)) as renew:
+        log = JobLog(kb, job, renew)
         try:
             yield log
             kb.catalogue.jobs.finish(job.id, "cancelled" if log.cancelled else "done")
@@ -133,8 +132,6 @@ def job_log(
         except WellreadError as error:
             kb.catalogue.jobs.finish(job.id, "failed", str(error))
             raise
-        finally:
-            (folder / f"{job.id}.lock").unlink(missing_ok=True)
 
 
 def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
@@ -142,7 +139,7 @@ def end_dead_jobs(kb: KnowledgeBase) -> list[Job]:
     dead = dead_jobs(kb)
     for job in dead:
         kb.catalogue.jobs.finish(job.id, "interrupted", "its process ended before it was done")
-        (kb.home / JOBS_FOLDER / f"{job.id}.lock").unlink(missing_ok=True)
+        kb.locks.forget(_lock(job))
     return dead
 
 
@@ -152,10 +149,10 @@ def dead_jobs(kb: KnowledgeBase) -> list[Job]:
 
 
 def _lives(kb: KnowledgeBase, job: Job) -> bool:
-    if job.host != platform.node():
+    if job.host != platform.node() and not kb.locks.everywhere:
         return True  # another machine's; its lock says nothing here
-    try:
-        with locked(kb.home / JOBS_FOLDER / f"{job.id}.lock") as ours:
-            return not ours
-    except OSError:
-        return False  # not even a folder of locks
+    return kb.locks.taken(_lock(job))
+
+
+def _lock(job: Job) -> str:
+    return f"{JOBS_FOLDER}/{job.id}.lock"

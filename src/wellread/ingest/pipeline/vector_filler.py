@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from wellread.errors import WellreadError
-from wellread.ingest.pipeline.commit import locked, writing
+from wellread.ingest.pipeline.commit import writing
 from wellread.kb import KnowledgeBase
 from wellread.store.catalogue.documents.index_debts import VectorDebt
 from wellread.types import Passage
@@ -91,7 +91,7 @@ class VectorFiller:
 
     def _fill(self) -> bool:
         """Embed all that is owed; False when another process is at it."""
-        with locked(self._kb.home / VECTORS_LOCK) as ours:
+        with self._kb.locks.hold(VECTORS_LOCK) as ours:
             while ours and not self._stop.is_set():
                 owed = self._kb.catalogue.vectors.passages_owed()
                 size = min(max(BATCH_PASSAGES, owed // BATCH_SHARE), LARGEST_BATCH)

@@ -18,7 +18,6 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.errors import WellreadError
-from wellread.ingest.pipeline.commit import locked
 from wellread.ingest.pipeline.job_log import Progress, job_log
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import drawn_from, now
@@ -88,7 +87,7 @@ def ask_again(kb: KnowledgeBase, *, most: int | None = None) -> Reasked:
     if not kb.settings.qa.enabled or not _any_open(kb):
         return Reasked()
     done = Reasked()
-    with locked(kb.home / LOCK) as ours:
+    with kb.locks.hold(LOCK) as ours:
         for _ in range(ROUNDS if ours else 0):
             found = _round(kb, limit - len(done.tried))
             done = Reasked(

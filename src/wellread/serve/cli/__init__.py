@@ -59,6 +59,9 @@ COMMANDS: dict[str, dict[str, str]] = {
     "archives.import_cli": {
         "import": "Unpack an exported knowledge base into an empty --home.",
     },
+    "archives.migrate_cli": {
+        "migrate": "Copy the catalogue to a PostgreSQL server, or back to a file.",
+    },
     "ask_cli": {
         "ask": "Answer a question, with a verdict for every sentence.",
         "demo": "Try Wellread on the sample that comes with it.",

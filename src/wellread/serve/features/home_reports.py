@@ -165,7 +165,7 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     calibration = kb.catalogue.calibrations.live() if whole else None
     return HoldingsBody(
         home=str(kb.home) if whole else "",
-        bytes=sum(_sizes(kb.home)) if whole else 0,
+        bytes=sum(_sizes(kb.home)) + kb.catalogue.size_on_server() if whole else 0,
         documents=sum(row.documents for row in rows),
         passages=sum(row.passages for row in rows),
         waiting=kb.catalogue.vectors.passages_owed(),
@@ -263,7 +263,14 @@ class RemoveBody(PlainBody):
     looked_for: int
     shared: int
     purged: bool | None
+    server: bool
     traces: tuple[str, ...]
+
+
+UNSEEN = (
+    "The server's own files, its write-ahead log, replicas and backups were not looked at: what "
+    "was removed leaves them as the server recycles them (docs/team.md)."
+)
 
 
 def print_remove(console: Console, report: RemoveBody) -> None:
@@ -274,8 +281,14 @@ def print_remove(console: Console, report: RemoveBody) -> None:
         for trace in report.traces:
             console.print(Text(harmless(trace)), soft_wrap=True)
     elif report.looked_for:
-        told = f"Looked for {report.looked_for:,} of their sentences everywhere: no trace is left."
-        console.print(Text(told, style="green"))
+        where = "the catalogue's tables" if report.server else "the catalogue"
+        told = (
+            f"Looked for {report.looked_for:,} of their sentences in {where}, the index and the "
+            "files of the home: no trace is left."
+        )
+        console.print(Text(told, style="green"), soft_wrap=True)
+        if report.server:
+            console.print(Text(UNSEEN, style="yellow"), soft_wrap=True)
     else:
         console.print("They held no sentence of their own that could be looked for.")
     if report.answers:

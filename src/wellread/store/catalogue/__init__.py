@@ -8,9 +8,10 @@ what the index may hold too much of is written down before and settled after (``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from wellread.errors import DamageError
 from wellread.reports import Report
@@ -51,6 +52,7 @@ from wellread.store.schema.database import (
     upgrade,
     writing,
 )
+from wellread.store.schema.postgresql import size
 from wellread.store.schema.restricted_database import RestrictedReaders
 from wellread.store.schema.tables import HEAD
 
@@ -126,6 +128,16 @@ class Catalogue(CataloguePart):
         """Give all connections back."""
         self.figures.remembered.close()
         self._database.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Everything as it is now, for whoever copies the whole."""
+        with self._database.read() as connection:
+            yield connection
+
+    def size_on_server(self) -> int:
+        """Bytes of its tables on a server; 0 for a file, which is in the home."""
+        return 0 if self._database.path else self._database.reread(size)
 
     # --- sources and documents ---
 
@@ -235,6 +247,5 @@ def _bring_up_to_date(database: Database, new: bool, before_upgrade: Callable[[]
     if current is not None:
         check_known(current)
         before_upgrade()
-    with database.write() as connection:
-        database.lock_schema(connection)
+    with database.setting_up() as connection:
         upgrade(connection)

@@ -23,20 +23,32 @@ from wellread.store.catalogue.documents.lookup import COPIED, live_hashes, passa
 from wellread.store.catalogue.graph.mention_records import forget_described
 from wellread.store.catalogue.stories.story_records import mark_dirty
 from wellread.store.schema import tables
-from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
+from wellread.store.schema.catalogue_values import (
+    DocumentChange,
+    SourceChange,
+    SourceRecord,
+    VersionKey,
+)
 from wellread.store.schema.database import chunks
 
 Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
 
 
-def commit_changes(connection: Connection, changes: Sequence[SourceChange]) -> None:
+def commit_changes(
+    connection: Connection, changes: Sequence[SourceChange], noted: Collection[VersionKey] = ()
+) -> None:
     """Flip whole sources to their new content.
+
+    Args:
+        noted: versions whose rows were written to the index. Their notes must still be there:
+            whoever takes the writers' lock settles what is noted, and drops its rows.
 
     Documents that a source yielded before and no more are deleted. The write intents of the new
     versions are settled; replaced and deleted versions become pending removals; answers that rest
     on them become stale.
     """
+    index_debts.check_noted(connection, noted)
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)

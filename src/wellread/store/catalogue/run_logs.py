@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, case, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Select, case, delete, func, insert, select, update
 
 from wellread.calls import EMBED_PASSAGE, RUNNING, Call
 from wellread.identity import random_id
@@ -154,7 +154,7 @@ class Jobs(CataloguePart):
 
     def beginning(self, start: str) -> Job | None:
         """The only job whose id begins so; else None."""
-        begins = jobs.c.id.startswith(start, autoescape=True)
+        begins = jobs.c.id.startswith(start.lower(), autoescape=True)
         found = [_job(row) for row in self._rows(select(jobs, _FAILED).where(begins).limit(2))]
         return found[0] if len(found) == 1 else None
 
@@ -206,8 +206,6 @@ def _job(row: Any) -> Job:
 
 KEPT_CALLS = timedelta(days=400)  # older calls are forgotten
 SWEEP = 1_000  # calls between two looks for such
-# The lock that keeps two processes from setting aside the same dollars; SQLite has one writer.
-_ALONE = text("LOCK TABLE provider_calls IN SHARE ROW EXCLUSIVE MODE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,8 +246,6 @@ class Calls(CataloguePart):
         A limit that is used up lets nothing pass, also what costs nothing.
         """
         with self._database.write() as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(_ALONE)
             for limit in limits:
                 left = limit.dollars - (connection.execute(_spent(limit.since)).scalar() or 0.0)
                 if left <= 0 or expected.cost > left:

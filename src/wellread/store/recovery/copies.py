@@ -20,7 +20,7 @@ from pathlib import Path
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.recovery.database_file import WAL_SUFFIXES
-from wellread.store.schema.sqlite_errors import is_damage
+from wellread.store.schema.sqlite import is_damage
 
 DIGITS = 16
 MOMENT = "%Y%m%dT%H%M%SZ"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wellread.errors import StoreError
 from wellread.store.recovery.stored_values import as_text, checks_of
-from wellread.store.schema.sqlite_errors import is_damage
+from wellread.store.schema.sqlite import is_damage
 from wellread.store.schema.tables import HEAD, metadata
 
 WAL_SUFFIXES = ("-wal", "-shm", "-journal")

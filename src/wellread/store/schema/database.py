@@ -1,71 +1,49 @@
-"""Connections, transactions and upgrades; the only place that knows one database from another."""
+"""Connections, transactions and upgrades, alike for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import wraps
 from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from filelock import FileLock, Timeout
-from sqlalchemy import (
-    Connection,
-    DateTime,
-    Dialect,
-    Engine,
-    Executable,
-    Select,
-    String,
-    TypeDecorator,
-    create_engine,
-    event,
-    text,
-)
+from sqlalchemy import Connection, DateTime, Dialect, Executable, Select, TypeDecorator, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from wellread.errors import DamageError, StoreError
-from wellread.store.schema.sqlite_errors import is_damage
+from wellread.store.schema import postgresql, sqlite
 
-BUSY_SECONDS = 30
-READER_SECONDS = 5.0  # that deletes wait for a reader, to empty the write-ahead log
-UPGRADE_SECONDS = 600.0
-SCHEMA_LOCK = 0x77656C6C  # any number will do, as long as no other program takes it
 STREAM_ROWS = 5_000
-WRITE_OPTION = "wellread_write"
-# FULL, not NORMAL: once a commit has flipped a version, the old version's rows leave the index.
-# A flip that a power cut could undo would leave a live version without rows.
-PRAGMAS = (
-    f"busy_timeout={BUSY_SECONDS * 1000}",
-    "journal_mode=WAL",
-    "synchronous=FULL",
-    "foreign_keys=ON",
-    "secure_delete=ON",  # what a deleted document said is overwritten, not only unlinked
-    "cache_size=-32768",
-    "mmap_size=268435456",
-    "temp_store=MEMORY",
-)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Database:
-    """One engine with its pool. Methods may be called from any thread."""
+    """One engine with its pool. Methods may be called from any thread.
+
+    Attributes:
+        path: the SQLite file; None on a server.
+        where: what was given; holds the password.
+    """
 
     def __init__(self, where: str | Path) -> None:
         """Raises StoreError when ``where`` is neither a path nor a database URL."""
         self.path = _path_of(where)
-        url = f"sqlite:///{self.path}" if self.path else str(where)
+        self.where = str(where)
         with _errors("open the catalogue"):
             if self.path:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.engine = create_engine(url, pool_pre_ping=not self.path)
-        if self.engine.dialect.name == "sqlite":
-            _set_up_sqlite(self.engine)
+                self.engine = sqlite.make_engine(self.path)
+                self._connect: Callable[[], Connection] = self.engine.connect
+            else:
+                self.engine = postgresql.make_engine(self.where)
+                self._connect = postgresql.Connecting(self.engine)
+                self._schema = postgresql.address_of(self.where)[1]
+                self._writers = postgresql.lock_key(self._schema, postgresql.WRITERS)
 
     @property
     def dialect(self) -> str:
@@ -75,54 +53,83 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that only reads: one snapshot, never blocked by a writer."""
-        with _errors("read the catalogue"), self.engine.connect() as connection:
-            yield connection
+        with _errors("read the catalogue"), self._connect() as plain:
+            if self.path:
+                yield plain
+                return
+            yield plain.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+
+    def reread(self, work: Callable[[Connection], T]) -> T:
+        """``work`` with ``read``; once more where the connection broke, as it only reads."""
+        try:
+            with self.read() as connection:
+                return work(connection)
+        except StoreError as error:
+            cause = error.__cause__
+            if not (isinstance(cause, DBAPIError) and cause.connection_invalidated):
+                raise
+        with self.read() as connection:
+            return work(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction that writes: committed at the end, undone by an exception."""
-        with _errors("write to the catalogue"), self.engine.connect() as plain:
-            connection = plain.execution_options(**{WRITE_OPTION: True})
+    def write(self, seconds: float = postgresql.LOCK_SECONDS) -> Iterator[Connection]:
+        """A transaction that writes: committed at the end, undone by an exception.
+
+        There is one writer at a time; the others wait, on a server for at most ``seconds``.
+        """
+        with _errors("write to the catalogue"), self._connect() as plain:
+            connection = plain.execution_options(**{sqlite.WRITE_OPTION: True})
             with connection.begin():
+                if not self.path:
+                    connection.execute(text(f"SET LOCAL lock_timeout = {int(seconds * 1000)}"))
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({self._writers})"))
                 yield connection
+
+    @contextmanager
+    def setting_up(self) -> Iterator[Connection]:
+        """A transaction for migrations, in which nobody else writes; makes what they need."""
+        with self.write(sqlite.UPGRADE_SECONDS) as connection:
+            if not self.path:
+                postgresql.make_schema(connection, self._schema)
+            yield connection
+            if not self.path:
+                postgresql.settle_schema(connection)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Only one process at a time is in here: for setting up and upgrading.
 
-        Other databases than SQLite have a lock of their own for it (``lock_schema``).
+        A server has a lock of its own for it (``setting_up``).
         """
         if self.path is None:
             yield
             return
-        try:
-            with FileLock(self.path.with_name(f"{self.path.name}.lock"), timeout=UPGRADE_SECONDS):
-                yield
-        except Timeout as error:
-            raise StoreError(
-                f"{self.path} has been in the hands of another process for "
-                f"{UPGRADE_SECONDS:.0f} seconds",
-                hint="wait for its upgrade to end and try again",
-            ) from error
-
-    def lock_schema(self, connection: Connection) -> None:
-        """Wait for other upgrades of the same database; ends with the transaction."""
-        if self.engine.dialect.name == "postgresql":
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})"))
+        with sqlite.alone(self.path):
+            yield
 
     def forget_deleted(self) -> bool:
         """Take deleted content out of the write-ahead log too, where there is one of our own.
 
         False when a reader that is busy just now made SQLite leave it to the next call.
         """
-        if self.engine.dialect.name != "sqlite":
+        if not self.path:
             return True
-        with _errors("clean up the catalogue"), self.engine.connect() as plain:
-            connection = plain.execution_options(isolation_level="AUTOCOMMIT")
-            connection.execute(text(f"PRAGMA busy_timeout={int(READER_SECONDS * 1000)}"))
-            busy, _, _ = connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)")).one()
-            connection.execute(text(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}"))
-        return not busy
+        with _errors("clean up the catalogue"):
+            return sqlite.empty_log(self.engine)
+
+    def rewrite(self, tables: Iterable[str]) -> bool:
+        """Write file or tables anew without deleted rows; False when a reader needs some still.
+
+        Raises:
+            StoreError: there is no room.
+        """
+        if self.path:
+            sqlite.rewrite(self.path)
+            return self.forget_deleted()
+        with _errors("rewrite the catalogue"):
+            return postgresql.rewrite(self.engine, tables)
 
     def close(self) -> None:
         """Give all connections back."""
@@ -149,63 +156,24 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
 
 
-class Folded(FunctionElement[str]):
-    """A text without capitals, in SQL; SQLite's own ``lower`` knows those of ASCII only."""
-
-    name = "folded"
-    inherit_cache = True
-    type = String()
-
-
-@compiles(Folded)
-def _lowered(element: Folded, compiler: Any, **options: Any) -> str:
-    return f"lower({compiler.process(element.clauses, **options)})"
-
-
-@compiles(Folded, "sqlite")
-def _folded_here(element: Folded, compiler: Any, **options: Any) -> str:
-    return f"folded({compiler.process(element.clauses, **options)})"
-
-
-def _folded(text: str | None) -> str | None:
-    return text.casefold() if text is not None else None
-
-
 def _path_of(where: str | Path) -> Path | None:
-    """The SQLite file that ``where`` names; None for another database's URL."""
+    """The SQLite file that ``where`` names; None for a URL of PostgreSQL."""
     if isinstance(where, Path):
         return where
     if "://" not in where:
         return Path(where)
+    if not where.startswith("sqlite"):
+        postgresql.address_of(where)  # refuses all others
+        return None
     try:
         url = make_url(where)
     except ArgumentError as error:
         raise StoreError(
-            f"{where!r} is not a database URL", hint="give a path, or postgresql+psycopg://…"
+            f"{where!r} is not a database URL", hint=f"give a path, or {postgresql.EXAMPLE}"
         ) from error
-    if url.get_backend_name() != "sqlite":
-        return None
     if not url.database or url.database == ":memory:":
         raise StoreError("a catalogue in memory would be lost", hint="give the path of a file")
     return Path(url.database)
-
-
-def _set_up_sqlite(engine: Engine) -> None:
-    @event.listens_for(engine, "connect")
-    def prepare(raw: Any, _record: object) -> None:
-        # The driver's own transactions leave SELECT and DDL outside; "begin" below opens ours.
-        raw.isolation_level = None
-        cursor = raw.cursor()
-        for pragma in PRAGMAS:
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-        raw.create_function("folded", 1, _folded, deterministic=True)
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        # A writer takes its lock at once: to upgrade a stale snapshot fails without waiting.
-        writes = connection.get_execution_options().get(WRITE_OPTION)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
@@ -214,7 +182,7 @@ def _errors(action: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, OSError, ValueError, zlib.error) as error:
         reason = getattr(error, "orig", None) or error
-        if is_damage(reason):
+        if sqlite.is_damage(reason):
             raise DamageError(
                 f"could not {action}: its file is damaged",
                 hint="'wellread verify --repair' saves what can be read and takes the rest from "
@@ -236,8 +204,7 @@ class CataloguePart:
 
     def _rows(self, statement: Executable) -> Sequence[Any]:
         """All rows of one statement that only reads."""
-        with self._database.read() as connection:
-            return connection.execute(statement).all()
+        return self._database.reread(lambda connection: connection.execute(statement).all())
 
     def _values(self, statement: Executable) -> list[Any]:
         """The first column of ``_rows``."""
@@ -245,8 +212,10 @@ class CataloguePart:
 
     def _rows_in(self, statement: Select[Any], values: Iterable[str]) -> list[Any]:
         """``rows_in``, in a transaction of its own."""
-        with self._database.read() as connection:
-            return list(rows_in(connection, statement, values))
+        wanted = list(values)
+        return self._database.reread(
+            lambda connection: list(rows_in(connection, statement, wanted))
+        )
 
     def _stream(self, statement: Executable) -> Iterator[Any]:
         """``_rows`` from one snapshot, a few thousand in memory at a time."""
@@ -260,29 +229,28 @@ class CataloguePart:
                 connection.execute(statement)
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
 Query = Callable[Concatenate[Connection, P], T]
 Method = Callable[Concatenate[CataloguePart, P], T]
 
 
 def reading(query: Query[P, T]) -> Method[P, T]:
     """``query`` as a method of a part: in a transaction of its own, which only reads."""
-    return _in_transaction(query, lambda database: database.read())
+
+    @wraps(query)
+    def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
+        held: Any = [list(one) if isinstance(one, Iterator) else one for one in args]  # for twice
+        return part._database.reread(lambda connection: query(connection, *held, **options))
+
+    return method
 
 
 def writing(change: Query[P, T]) -> Method[P, T]:
     """``change`` as a method of a part: in a transaction of its own."""
-    return _in_transaction(change, lambda database: database.write())
 
-
-def _in_transaction(
-    query: Query[P, T], begin: Callable[[Database], AbstractContextManager[Connection]]
-) -> Method[P, T]:
-    @wraps(query)
+    @wraps(change)
     def method(part: CataloguePart, /, *args: P.args, **options: P.kwargs) -> T:
-        with begin(part._database) as connection:
-            return query(connection, *args, **options)
+        with part._database.write() as connection:
+            return change(connection, *args, **options)
 
     return method
 

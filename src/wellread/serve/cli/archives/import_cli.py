@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from wellread.config import load_settings
+from wellread.errors import StoreError
 from wellread.ingest.importing import ImportReport, import_home
 from wellread.ingest.integrity.verify import verify
 from wellread.learning.gaps.asking_again import after_ingest
@@ -52,6 +54,11 @@ def import_(
     """
     terminal = terminal_of(context)
     home, path = terminal.home_folder(), file.expanduser().absolute()
+    if load_settings(home).catalogue.url:
+        raise StoreError(
+            "an archive is unpacked into a home of its own, and catalogue.url names a server",
+            hint="import it without that setting; 'wellread migrate --to URL' moves it then",
+        )
     with status_line(terminal) as tell:
         brought = import_home(path, home, settings=settings, on_file=tell)
     with terminal.open() as kb:

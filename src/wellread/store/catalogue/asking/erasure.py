@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable
-from contextlib import closing
 
-from sqlalchemy import Connection, delete, exists, func, select, text, update
+from sqlalchemy import Connection, delete, exists, func, select, update
 
-from wellread.errors import StoreError
 from wellread.store.catalogue.asking.answer_evidence_reads import stored_texts
 from wellread.store.catalogue.asking.answer_facts_records import forget_read
 from wellread.store.catalogue.asking.answer_records import (
@@ -27,19 +24,18 @@ from wellread.store.catalogue.documents.collection_records import documents_of_s
 from wellread.store.catalogue.documents.index_debts import DELETED, note_deletion
 from wellread.store.catalogue.documents.lookup import live_versions
 from wellread.store.schema.catalogue_values import REMOVED
-from wellread.store.schema.database import BUSY_SECONDS, CataloguePart, chunks
+from wellread.store.schema.database import CataloguePart, chunks
 from wellread.store.schema.tables import (
     answer_evidence,
     answers,
     collections,
     documents,
     jobs,
+    metadata,
     properties,
     sources,
     stories,
 )
-
-REWRITE_PRAGMAS = ("secure_delete=ON", "synchronous=FULL", "temp_store=FILE")
 
 
 class Forgetting(CataloguePart):
@@ -199,34 +195,16 @@ class Forgetting(CataloguePart):
         return not self._rows(statement)
 
     def rewrite(self) -> bool:
-        """Write the database's file anew, so that no byte of deleted rows is left in it.
+        """Write the file, or the server's tables, anew: no byte of deleted rows is left in them.
 
         SQLite overwrites what it deletes, but where it moved rows between pages before, copies of
-        them stay in the gaps. Other databases than SQLite are told to take back the space; when
-        its bytes are overwritten is up to them. False when a busy reader needs some of the old
-        bytes, so that it has to be done again.
+        them stay in the gaps. A server keeps what was written in its write-ahead log, replicas and
+        backups as well, which nothing here reaches. False when a busy reader needs some of the
+        old rows, so that it has to be done again.
         """
         if self.rewritten():
             return True
-        path = self._database.path
-        if path is None:
-            with self._database.engine.connect() as plain:
-                connection = plain.execution_options(isolation_level="AUTOCOMMIT")
-                connection.execute(text("VACUUM"))
-        else:
-            try:
-                with closing(
-                    sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-                ) as plain_connection:
-                    for pragma in REWRITE_PRAGMAS:
-                        plain_connection.execute(f"PRAGMA {pragma}")
-                    plain_connection.execute("VACUUM")
-            except sqlite3.Error as error:
-                raise StoreError(
-                    f"could not rewrite the catalogue: {error}",
-                    hint="check that the disk has room for a second copy of it",
-                ) from error
-        if not self._database.forget_deleted():
+        if not self._database.rewrite(table.name for table in metadata.sorted_tables):
             return False
         self._run(delete(properties).where(properties.c.key == DELETED))
         return True

@@ -42,7 +42,8 @@ from wellread.store.catalogue.documents.lookup import property_of, put_propertie
 from wellread.store.catalogue.documents.reindexing import SWITCHES
 from wellread.store.schema.calibration_values import CALIBRATION
 from wellread.store.schema.catalogue_values import StoredAnswer
-from wellread.store.schema.database import CataloguePart, Folded, chunks, made_of, writing
+from wellread.store.schema.database import CataloguePart, chunks, made_of, writing
+from wellread.store.schema.folding import Folded
 from wellread.store.schema.tables import answers, cached_answers, properties, sessions, vector_debts
 
 TAG = "ans_"  # with which the id of every answer begins
@@ -154,7 +155,8 @@ class Sessions(CataloguePart):
 
     def answer_beginning(self, start: str, owner: str) -> tuple[StoredAnswer, Answer] | None:
         """The owner's only answer whose id begins so, with its facts; else None."""
-        named = [answers.c.id.startswith(f"{tag}{start}", autoescape=True) for tag in ("", TAG)]
+        begins = [f"{tag}{start.lower()}" for tag in ("", TAG)]
+        named = [answers.c.id.startswith(one, autoescape=True) for one in begins]
         return self._only(owner, or_(*named))
 
     def _only(self, owner: str, wanted: ColumnElement[bool]) -> tuple[StoredAnswer, Answer] | None:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, insert, select
 
+from wellread.errors import StoreError
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
 from wellread.store.schema.catalogue_values import PendingWrite, VersionKey, WriteAction
 from wellread.store.schema.database import CataloguePart, chunks, made_of
@@ -70,6 +71,27 @@ DELETED = "deleted_since_rewrite"
 def plan_writes(connection: Connection, keys: Sequence[VersionKey], run: str = "") -> None:
     """Index rows of these versions are about to be written; committed when it returns."""
     _plan(connection, keys, "write", run)
+
+
+def check_noted(connection: Connection, keys: Iterable[VersionKey]) -> None:
+    """Refuse to go on when notes are gone: another process took this one for dead.
+
+    Raises:
+        StoreError: they are.
+    """
+    wanted = set(keys)
+    if not wanted:
+        return
+    pair = select(index_writes.c.document_id, index_writes.c.version)
+    found: set[VersionKey] = set()
+    for ids in chunks(known for known, _ in wanted):
+        rows = connection.execute(pair.where(index_writes.c.document_id.in_(ids)))
+        found.update((row.document_id, row.version) for row in rows)
+    if not wanted <= found:
+        raise StoreError(
+            "another process has cleaned up what this one was writing: it lost the writers' lock",
+            hint="run it again; nothing of it is live",
+        )
 
 
 def plan_removals(connection: Connection, keys: Sequence[VersionKey]) -> None:

@@ -89,7 +89,7 @@ class AnswerFigures(CataloguePart):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.remembered = Remembered(database.path)
+        self.remembered = Remembered(database)
 
     @_remembered
     def sums(self, within: Within) -> Sums:

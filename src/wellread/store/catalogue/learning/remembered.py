@@ -5,26 +5,30 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
+
+from wellread.store.schema.database import Database
+from wellread.store.schema.postgresql import moment_of_writes
 
 T = TypeVar("T")
 MOST = 512  # results that are held
 
 
 class Remembered:
-    """What was worked out since the last change of an SQLite file, by any process.
+    """What was worked out since the last change of the catalogue, by any process.
 
     SQLite tells a connection whether others have changed the file since it last asked; so there is
-    one here that never changes anything. For other databases nothing is remembered.
+    one here that never changes anything. PostgreSQL tells which transactions have ended, those of
+    the server's other databases too: where these are busy, little is remembered.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._path = database.path
         self._lock = Lock()
         self._watching: sqlite3.Connection | None = None
-        self._version: int | None = None
+        self._version: int | str | None = None
         self._held: dict[Hashable, object] = {}
 
     def of(self, key: Hashable, work_out: Callable[[], T]) -> T:
@@ -48,9 +52,9 @@ class Remembered:
                 self._watching.close()
             self._watching, self._version, self._held = None, None, {}
 
-    def _look(self) -> int | None:
+    def _look(self) -> int | str | None:
         if self._path is None:
-            return None
+            return self._database.reread(moment_of_writes)
         with suppress(sqlite3.Error):  # the work itself will tell what is wrong
             if self._watching is None:
                 # A new connection counts anew: what is held was told by another.

@@ -278,7 +278,7 @@ class StoryReads(CataloguePart):
 
     def named(self, prefix: str, collections: Sequence[str] = ()) -> list[Story]:
         """Stories whose id is or begins with ``prefix``, at most two."""
-        statement = _of(collections).where(stories.c.id.startswith(prefix, autoescape=True))
+        statement = _of(collections).where(stories.c.id.startswith(prefix.lower(), autoescape=True))
         return list(map(_story_of, self._rows(statement.order_by(stories.c.id).limit(2))))
 
     def told(self, story_ids: Sequence[str]) -> list[Story]:

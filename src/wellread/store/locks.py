@@ -1,0 +1,249 @@
+"""Locks between the writers of one base: files where the catalogue is one, else on its server.
+
+A name is the lock's file in the home (``ingest.lock``, ``jobs/job_….lock``), or the name that its
+number on the server is made of. The system frees a lock when its process dies: that of the machine,
+or the server's when the connection breaks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from wellread.errors import StoreError
+from wellread.store.schema import postgresql
+
+logger = logging.getLogger(__name__)
+
+HINT = "a home that is read-only can be asked and searched; to add or remove, work on a copy of it"
+
+
+class Locks(Protocol):
+    """The locks of one base. Each use holds a lock of its own, also within one process.
+
+    Attributes:
+        everywhere: whether they hold between machines.
+    """
+
+    everywhere: bool
+
+    def hold(self, name: str, seconds: float = 0.0) -> AbstractContextManager[bool]:
+        """Hold a lock while inside, and whether it was free within ``seconds``.
+
+        Raises:
+            StoreError: it cannot be had, or was lost while it was held.
+        """
+
+    def lease(self, name: str) -> AbstractContextManager[Callable[[], None]]:
+        """Show others while inside that somebody is at it; nothing is left of it afterwards.
+
+        What is given is to be called now and then: it takes up again what broke.
+        """
+
+    def taken(self, name: str) -> bool:
+        """Whether somebody holds the lock."""
+
+    def forget(self, name: str) -> None:
+        """Leave nothing of a lock that nobody holds."""
+
+
+class FileLocks:
+    """Locks are files in a folder, held by processes of this machine."""
+
+    everywhere = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def hold(self, name: str, seconds: float = 0.0) -> Iterator[bool]:
+        """See ``Locks.hold``."""
+        path = self._folder / name
+        lock = FileLock(path)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            lock.acquire(timeout=seconds)
+        except Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise StoreError(
+                f"{path} cannot be locked: {error.strerror or error}", hint=HINT
+            ) from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    @contextmanager
+    def lease(self, name: str) -> Iterator[Callable[[], None]]:
+        """See ``Locks.lease``."""
+        with self.hold(name):
+            try:
+                yield lambda: None
+            finally:
+                self.forget(name)
+
+    def taken(self, name: str) -> bool:
+        """See ``Locks.taken``."""
+        if not (self._folder / name).exists():
+            return False
+        with self.hold(name) as ours:
+            return not ours
+
+    def forget(self, name: str) -> None:
+        """See ``Locks.forget``."""
+        (self._folder / name).unlink(missing_ok=True)
+
+
+_FREE = text("SELECT pg_advisory_unlock(:key)")
+_TAKE = text("SELECT pg_advisory_lock(:key)")
+_TRY = text("SELECT pg_try_advisory_lock(:key)")
+_HELD = text(
+    "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database"
+    " WHERE locktype = 'advisory' AND granted AND objsubid = 1"
+    " AND datname = current_database() AND classid = :high AND objid = :low"
+)
+
+
+class AdvisoryLocks:
+    """Locks are kept by the server for a session, so they hold between all machines.
+
+    Each is held on a connection of its own, which is taken and given back.
+    """
+
+    everywhere = True
+
+    def __init__(self, where: str) -> None:
+        """Args: where: the URL of the catalogue."""
+        _, self._schema = postgresql.address_of(where)
+        self._engine = postgresql.make_engine(where, pool_size=2, max_overflow=-1)
+        self._connect = postgresql.Connecting(self._engine)
+
+    @contextmanager
+    def hold(self, name: str, seconds: float = 0.0) -> Iterator[bool]:
+        """See ``Locks.hold``."""
+        key = postgresql.lock_key(self._schema, name)
+        with _told(name):
+            connection = self._connect().execution_options(isolation_level="AUTOCOMMIT")
+        with connection:
+            with _told(name):
+                ours = _take(connection, key, seconds)
+            if not ours:
+                yield False
+                return
+            try:
+                yield True
+            except BaseException:
+                _give_back(connection, key)
+                raise
+            if not _give_back(connection, key):
+                raise StoreError(
+                    f"the lock {name} was lost: the connection to the database broke",
+                    hint="run it again; 'wellread verify' tells whether the stores agree",
+                )
+
+    @contextmanager
+    def lease(self, name: str) -> Iterator[Callable[[], None]]:
+        """See ``Locks.lease``."""
+        held = _Lease(self._connect, postgresql.lock_key(self._schema, name), name)
+        try:
+            yield held.renew
+        finally:
+            held.end()
+
+    def taken(self, name: str) -> bool:
+        """See ``Locks.taken``."""
+        key = postgresql.lock_key(self._schema, name) & 0xFFFF_FFFF_FFFF_FFFF
+        parts = {"high": key >> 32, "low": key & 0xFFFF_FFFF}
+        with _told(name), self._connect() as connection:
+            return bool(connection.execute(_HELD, parts).scalar())
+
+    def forget(self, _name: str) -> None:
+        """Nothing is left of such a lock."""
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.dispose()
+
+
+class _Lease:
+    """A lock that is held for long, and taken again after its connection broke."""
+
+    def __init__(self, connect: Callable[[], Connection], key: int, name: str) -> None:
+        self._connect = connect
+        self._key, self._name = key, name
+        self._connection: Connection | None = None
+        with _told(name):
+            self._begin()
+
+    def renew(self) -> None:
+        """Look whether it is held; after a break it is taken again, or left to the next look."""
+        try:
+            if self._connection is not None:
+                self._connection.execute(text("SELECT 1"))
+                return
+            self._begin()
+        except SQLAlchemyError as error:
+            logger.warning("the lock %s broke, and is taken again: %s", self._name, error.args[0])
+            self._drop()
+
+    def end(self) -> None:
+        """Let go of it."""
+        if self._connection is not None:
+            _give_back(self._connection, self._key)
+            self._connection.close()
+            self._connection = None
+
+    def _begin(self) -> None:
+        opened = self._connect().execution_options(isolation_level="AUTOCOMMIT")
+        self._connection = opened
+        opened.execute(_TRY, {"key": self._key})
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
+
+
+def _take(connection: Connection, key: int, seconds: float) -> bool:
+    if not seconds:
+        return bool(connection.execute(_TRY, {"key": key}).scalar())
+    connection.execute(text(f"SET lock_timeout = {max(1, int(seconds * 1000))}"))
+    try:
+        connection.execute(_TAKE, {"key": key})
+    except DBAPIError as error:
+        if not postgresql.not_free(error):
+            raise
+        return False
+    return True
+
+
+def _give_back(connection: Connection, key: int) -> bool:
+    """Whether it was still ours. A connection that may still hold it is closed."""
+    try:
+        if connection.execute(_FREE, {"key": key}).scalar():
+            return True
+    except SQLAlchemyError as error:
+        logger.warning("a lock could not be given back: %s", error.args[0])
+    connection.invalidate()
+    return False
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise StoreError(
+            f"the lock {name} cannot be had: {getattr(error, 'orig', None) or error}",
+            hint="check that the database is reachable",
+        ) from error
