@@ -38,7 +38,14 @@ LONGEST_NAME, DEEPEST = 300, 12
 LEAST_BOUND = 1 << 30  # an archive may unpack to that much, whatever its size
 MOST_TIMES = 100  # its size
 MOST_SETTINGS = 1 << 20
-REACHING = ("embedding", "reader", "generation", "web", "serve")  # sections that name others
+REACHING = (
+    "embedding",
+    "index",
+    "reader",
+    "generation",
+    "web",
+    "serve",
+)  # sections that name others
 _INSIDE = (CATALOGUE_FILE, SETTINGS_FILE, INDEX_FOLDER)
 _ACTING = (
     "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
