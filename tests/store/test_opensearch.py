@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from uuid import uuid4
 
-import numpy as np
 import pytest
 
 pytest.importorskip("opensearchpy")
@@ -19,21 +18,13 @@ from wellread.store.base import Fingerprint, ServiceAddress
 from wellread.store.index.opensearch import passage_index
 from wellread.store.index.opensearch.cluster import cluster_of
 from wellread.store.index.opensearch.cluster_address import read_address
-from wellread.store.index.opensearch.index_names import all_named, drop
+from wellread.store.index.opensearch.index_names import drop
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.index import IndexContract, IndexUpkeepContract
 from wellread.testing.index_model import (
-    ANY,
     DIMENSIONS,
     OpenIndex,
-    axes,
-    held,
-    ids,
-    make_row,
-    random_vectors,
-    write,
 )
-from wellread.types import Filters
 
 CLUSTER = os.environ.get("WELLREAD_TEST_OPENSEARCH", "")
 pytestmark = [
