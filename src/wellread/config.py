@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 
 from wellread.ask_settings import (
     BudgetSettings,
@@ -82,10 +82,29 @@ class EmbeddingSettings(Section):
     threads: int = setting(0, "threads of the local model; 0 takes all cores", ge=0)
 
 
+def _without_password(url: str) -> str:
+    if ":" in url.partition("://")[2].rpartition("@")[0]:
+        raise ValueError("a password stands in it; put it into the variable of password_env")
+    return url
+
+
 class IndexSettings(Section):
     backend: str = setting(
         "lancedb", "which search index: the built-in one, or one that an installed package adds"
     )
+    url: Annotated[str, AfterValidator(_without_password)] = setting(
+        "",
+        "a cluster that holds the index, as opensearch+https://user@host:9200 "
+        "(docs/opensearch.md); empty: the home's folder",
+    )
+    password_env: str = setting(
+        "OPENSEARCH_PASSWORD", "environment variable that holds the password of url's user"
+    )
+
+    @property
+    def engine(self) -> str:
+        """The back end that is asked for: that of the address, where there is one."""
+        return self.url.partition(":")[0].partition("+")[0] or self.backend
 
 
 class ChunkingSettings(Section):

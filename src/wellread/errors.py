@@ -67,7 +67,11 @@ class SourceError(WellreadError):
 
 
 class StoreError(WellreadError):
-    """The catalogue or the index refused, is locked, or is damaged."""
+    """The catalogue or the index refused, is locked, does not answer, or is damaged."""
+
+    def __init__(self, message: str, *, hint: str = "", retryable: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.retryable = retryable
 
 
 class DamageError(StoreError):

@@ -42,6 +42,7 @@ MOST_SETTINGS = 1 << 20
 REACHING = (
     "catalogue",
     "embedding",
+    "index",
     "reader",
     "generation",
     "web",

@@ -28,7 +28,7 @@ from wellread.models.language.open_language_model import open_model
 from wellread.models.reader import Checking, PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
-from wellread.store.base import Fingerprint, Index
+from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 
@@ -43,7 +43,7 @@ class Parts:
     """The index in use, and the embedder that shaped it."""
 
     embedder: CachedEmbedder
-    index: Index
+    index: KeptIndex
     fingerprint: Fingerprint
 
     @property
@@ -108,13 +108,13 @@ class KnowledgeBase:
             self.ledger.record,
             given.get("embedder"),
         )
-        self._indexes = Indexes(home)
+        self._indexes = Indexes(home, settings.index)
         self._reader = given.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)
         self.held: dict[str, Closeable] = {}
         self._opening = threading.RLock()
-        self._index: tuple[LiveIndex, Index] | None = None
+        self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
 
     @cached_property
@@ -194,7 +194,7 @@ class KnowledgeBase:
             return self._parts[1]
 
     @property
-    def index(self) -> Index:
+    def index(self) -> KeptIndex:
         """The index in use; unlike ``live`` it opens no embedder."""
         return self._index_of(self._live_index())
 
@@ -214,7 +214,7 @@ class KnowledgeBase:
             dimensions=embedder.dimensions,
             chunking=_chunking(self.settings),
             schema=SCHEMA_VERSION,
-            backend=self.settings.index.backend,
+            backend=self.settings.index.engine,
         )
 
     def wanted_parts(self) -> Parts:
@@ -243,7 +243,7 @@ class KnowledgeBase:
         if live is None:
             return False
         shape = live.fingerprint
-        wanted = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.backend)
+        wanted = (_chunking(self.settings), SCHEMA_VERSION, self.settings.index.engine)
         if (shape.chunking, shape.schema, shape.backend) != wanted:
             return True
         same = self._embedders.same_as_wanted(live)
@@ -251,11 +251,11 @@ class KnowledgeBase:
 
     # --- indexes ---
 
-    def open_index(self, fingerprint: Fingerprint) -> Index:
+    def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
         """The index of ``fingerprint``, live or not; made when it is not there."""
         return self._indexes.open(fingerprint)
 
-    def renewed_index(self) -> Index:
+    def renewed_index(self) -> KeptIndex:
         """The live index, empty; what there was of it is set aside (``other_indexes``).
 
         Raises:
@@ -318,7 +318,7 @@ class KnowledgeBase:
         live = self.catalogue.reindexing.live()
         return live or self.catalogue.reindexing.claim(self.wanted_live())
 
-    def _index_of(self, live: LiveIndex) -> Index:
+    def _index_of(self, live: LiveIndex) -> KeptIndex:
         with self._opening:
             if self._index is None or self._index[0] != live:
                 self._index = (live, self.open_index(live.fingerprint))

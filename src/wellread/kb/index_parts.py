@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -11,14 +12,14 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from wellread import plugins
-from wellread.config import EmbeddingSettings
+from wellread.config import EmbeddingSettings, IndexSettings
 from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
 from wellread.models.recording import Record, RecordedEmbedder
-from wellread.store.base import LANCEDB, Fingerprint, Index, IndexBackend
+from wellread.store.base import Fingerprint, KeptIndex, ServiceAddress
 from wellread.store.catalogue.documents.reindexing import LiveIndex
+from wellread.store.index.backends import EMBEDDED, backend_of
 
 logger = logging.getLogger(__name__)
 
@@ -142,33 +143,37 @@ INDEX_FOLDER = "index"
 
 
 class Indexes:
-    """What is in the index folder of a home: the built-in back end's, and folders of others."""
+    """The indexes of one base: in the index folder of its home, or with the server of its settings.
 
-    def __init__(self, home: Path) -> None:
+    The embedded back end has the folder itself, every other one that keeps files a folder in it.
+    """
+
+    def __init__(self, home: Path, settings: IndexSettings) -> None:
         self._folder = home / INDEX_FOLDER
+        self._settings = settings
 
-    def open(self, fingerprint: Fingerprint) -> Index:
+    def open(self, fingerprint: Fingerprint) -> KeptIndex:
         """The index of ``fingerprint``; made when it is not there.
 
         Raises:
-            SettingsError: its back end is not installed.
+            SettingsError: its back end is not installed, or its address is not set.
             StoreError: the index cannot be opened or made.
         """
-        return _backend(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
+        return backend_of(fingerprint.backend).open(self._of(fingerprint.backend), fingerprint)
 
     def set_aside(self, fingerprint: Fingerprint) -> None:
-        """Put the damaged files of an index under another name, so that it can be made anew.
+        """Put what is damaged of an index under another name, so that it can be made anew.
 
         Raises:
-            StoreError: they cannot be moved, or it is being written.
+            StoreError: it cannot be moved, or is being written.
         """
-        _backend(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
+        backend_of(fingerprint.backend).set_aside(self._of(fingerprint.backend), fingerprint)
 
     def others(self, kept: Sequence[Fingerprint]) -> list[str]:
         """The names of the indexes that are of none of these fingerprints."""
         names: list[str] = []
         for backend, prints in self._backends(kept).items():
-            names += _backend(backend).others(self._of(backend), *prints)
+            names += backend_of(backend).others(self._of(backend), *prints)
         return names + [folder.name for folder in self._left(kept)]
 
     def drop_others(self, kept: Sequence[Fingerprint]) -> list[str]:
@@ -179,7 +184,7 @@ class Indexes:
         """
         names: list[str] = []
         for backend, prints in self._backends(kept).items():
-            names += _backend(backend).drop_others(self._of(backend), *prints)
+            names += backend_of(backend).drop_others(self._of(backend), *prints)
         for folder in self._left(kept):
             try:
                 shutil.rmtree(folder)
@@ -188,11 +193,15 @@ class Indexes:
             names.append(folder.name)
         return names
 
-    def _of(self, backend: str) -> Path:
-        return self._folder if backend == LANCEDB else self._folder / backend
+    def _of(self, backend: str) -> Path | ServiceAddress:
+        if self._settings.url and backend == self._settings.engine:
+            password = os.environ.get(self._settings.password_env, "")
+            return ServiceAddress(url=self._settings.url, password=password)
+        return self._folder if backend == EMBEDDED else self._folder / backend
 
     def _backends(self, kept: Sequence[Fingerprint]) -> dict[str, list[Fingerprint]]:
-        names = dict.fromkeys([LANCEDB, *(made.backend for made in kept)])
+        asked = [self._settings.engine] if self._settings.url else []
+        names = dict.fromkeys([EMBEDDED, *asked, *(made.backend for made in kept)])
         return {name: [made for made in kept if made.backend == name] for name in names}
 
     def _left(self, kept: Sequence[Fingerprint]) -> list[Path]:
@@ -200,13 +209,3 @@ class Indexes:
         used = {made.backend for made in kept}
         folders = (path for path in self._folder.glob("*") if path.is_dir())
         return sorted(path for path in folders if not path.suffix and path.name not in used)
-
-
-def _backend(name: str) -> IndexBackend:
-    return plugins.find(plugins.INDEXES, name, {LANCEDB: _lancedb}, "index.backend")
-
-
-def _lancedb() -> IndexBackend:
-    from wellread.store.index.lance import LanceIndex  # noqa: PLC0415 - heavy
-
-    return LanceIndex

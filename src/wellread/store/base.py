@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,27 +91,47 @@ class Fingerprint:
     backend: str = field(default=LANCEDB)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAddress:
+    """Where a server keeps the indexes of one base.
+
+    Attributes:
+        url: as in the setting ``index.url``; its scheme begins with the name of the back end, and
+            it holds no password.
+        password: of the user that the URL names; empty for none.
+    """
+
+    url: str
+    password: str = field(default="", repr=False)
+
+
 class Index(Protocol):
-    """Full text (BM25) and vectors over passages, with filters.
+    """Full text (BM25) and vectors over passages, with filters: what asking and adding need.
 
     The index is never the truth: it may hold rows of versions that are no longer live, and the
     caller checks each candidate's version against the catalogue.
     """
 
     def write(self, rows: Sequence[IndexRow], vectors: NDArray[np.float32] | None) -> None:
-        """Add rows, or replace those with the same ``passage_id``; all of them or none.
+        """Add rows, or replace those with the same ``passage_id``.
 
         ``vectors`` has shape ``(len(rows), dimensions)``. When the call returns, the rows
         survive a kill, and both searches find them, with or without ``optimize``. Without
         vectors (None) only ``search_text`` finds them until ``set_vectors``.
 
+        What cannot be right (shapes, numbers that are not finite) is refused before the first
+        row is written. A call that fails later, or is killed, may leave some of the rows behind:
+        the caller notes beforehand which documents it writes (``Catalogue.intend``), and removes
+        their rows again.
+
         Raises:
-            StoreError: the rows could not be written (disk full, damaged files).
+            StoreError: the rows could not be written (disk full, damaged files, no answer);
+                ``retryable`` where the same call may go through later.
         """
         ...
 
     def set_vectors(self, passage_ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        """Give rows their vectors, of shape ``(len(passage_ids), dimensions)``; all or none.
+        """Give rows their vectors, of shape ``(len(passage_ids), dimensions)``.
 
         Ids that are not there are no error: their passage was removed meanwhile.
 
@@ -151,6 +171,10 @@ class Index(Protocol):
         """How many rows there are; as quick as a search."""
         ...
 
+
+class Maintenance(Protocol):
+    """What keeps an index whole: reading all of it back, folding, making anew, purging."""
+
     def keys(self) -> Iterator[IndexKey]:
         """Every row's key, in no particular order, without loading the table at once."""
         ...
@@ -188,34 +212,46 @@ class Index(Protocol):
         ...
 
 
-class IndexBackend(Protocol):
-    """What opens indexes: one for each fingerprint, in a folder of this back end's own."""
+class KeptIndex(Index, Maintenance, Protocol):
+    """One index with both faces, as a back end opens it."""
 
-    def open(self, path: Path, fingerprint: Fingerprint, /) -> Index:
-        """The index of ``fingerprint`` in the folder ``path``; made when it is not there.
+
+Place = TypeVar("Place", Path, ServiceAddress, contravariant=True)
+
+
+class IndexBackend(Protocol[Place]):
+    """What opens indexes, one for each fingerprint, where this back end keeps those of one base.
+
+    ``place`` is a folder of the back end's own, which need not be there, or the address of a
+    server where ``index.url`` names one.
+    """
+
+    def open(self, place: Place, fingerprint: Fingerprint, /) -> KeptIndex:
+        """The index of ``fingerprint`` in ``place``; made when it is not there.
 
         Raises:
-            StoreError: the folder cannot be used, or another process holds it for too long.
+            SettingsError: the address cannot be used.
+            StoreError: the place cannot be used, or another process holds it for too long.
         """
         ...
 
-    def others(self, path: Path, /, *keep: Fingerprint) -> list[str]:
-        """The names of the indexes in ``path`` that are of none of these fingerprints."""
+    def others(self, place: Place, /, *keep: Fingerprint) -> list[str]:
+        """The names of the indexes in ``place`` that are of none of these fingerprints."""
         ...
 
-    def set_aside(self, path: Path, fingerprint: Fingerprint, /) -> None:
+    def set_aside(self, place: Place, fingerprint: Fingerprint, /) -> None:
         """Put what is in the way of making the index of ``fingerprint`` anew under another name.
 
-        For files that are damaged so that the index cannot be opened. ``others`` tells of them
-        then, and ``drop_others`` drops them. Nobody may hold the index open.
+        For what is damaged so that the index cannot be opened. ``others`` tells of it then, and
+        ``drop_others`` drops it. Nobody may hold the index open.
 
         Raises:
             StoreError: it cannot be moved, or is being written.
         """
         ...
 
-    def drop_others(self, path: Path, /, *keep: Fingerprint) -> list[str]:
-        """Drop every index in ``path`` but those of ``keep``; the names of those that went.
+    def drop_others(self, place: Place, /, *keep: Fingerprint) -> list[str]:
+        """Drop every index in ``place`` but those of ``keep``; the names of those that went.
 
         Raises:
             StoreError: an index could not be dropped, or is being written.

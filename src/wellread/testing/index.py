@@ -1,5 +1,5 @@
 # ruff: noqa: D102 - the name of a test says what it holds
-"""What every ``store.base.Index`` must do. A back end's test class inherits ``IndexContract``.
+"""What every ``store.base.KeptIndex`` must do. A back end's test class inherits ``IndexContract``.
 
 ::
 
@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from wellread.errors import StoreError
-from wellread.store.base import HeldRow, Index, IndexKey
+from wellread.store.base import HeldRow, IndexKey, KeptIndex
 from wellread.testing.index_model import (
     ANY,
     DIMENSIONS,
@@ -45,7 +45,7 @@ class IndexUpkeepContract(IndexTests):
 
     @pytest.mark.parametrize("optimized", [False, True])
     def test_rows_without_vectors_are_found_by_words_only(
-        self, index: Index, optimized: bool
+        self, index: KeptIndex, optimized: bool
     ) -> None:
         index.write([make_row("a", "ferry at noon"), make_row("b", "gannet")], None)
         if optimized:
@@ -56,7 +56,7 @@ class IndexUpkeepContract(IndexTests):
 
     @pytest.mark.parametrize("optimized", [False, True])
     def test_rows_that_got_their_vectors_are_found_by_both(
-        self, index: Index, optimized: bool
+        self, index: KeptIndex, optimized: bool
     ) -> None:
         rows = [make_row("a", "ferry at noon"), make_row("b", "gannet"), make_row("c", "kelp")]
         index.write(rows, None)
@@ -72,7 +72,7 @@ class IndexUpkeepContract(IndexTests):
             index.optimize()
         assert held(index) == ["a", "b", "c"]
 
-    def test_ids_that_are_not_there_are_passed_over(self, index: Index) -> None:
+    def test_ids_that_are_not_there_are_passed_over(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
         index.remove([("doc-b", "v1")])
         index.set_vectors(["nobody", "a", "b"], axes(3, 0, 1))
@@ -81,7 +81,7 @@ class IndexUpkeepContract(IndexTests):
         index.set_vectors([], axes())
         assert held(index) == ["a"]
 
-    def test_the_last_vector_of_an_id_counts(self, index: Index) -> None:
+    def test_the_last_vector_of_an_id_counts(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry"), make_row("b", "ferry")], axes(5, 6))
         index.set_vectors(["a", "a"], axes(0, 1))
         assert ids(index.search_vector(axes(1)[0], ANY, 1)) == ["a"]
@@ -90,20 +90,20 @@ class IndexUpkeepContract(IndexTests):
         assert hit.passage_id == "a"
         assert hit.score == pytest.approx(1.0, abs=1e-5)
 
-    def test_bad_vectors_change_nothing(self, index: Index) -> None:
+    def test_bad_vectors_change_nothing(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry"), make_row("b", "gannet")], None)
         for vectors in bad_vectors():
             with pytest.raises(StoreError):
                 index.set_vectors(["a", "b"], vectors)
         assert index.search_vector(axes(0)[0], ANY, 5) == []
 
-    def test_a_row_that_is_written_again_without_a_vector_has_none(self, index: Index) -> None:
+    def test_a_row_that_is_written_again_without_a_vector_has_none(self, index: KeptIndex) -> None:
         index.write([make_row("a", "ferry")], axes(0))
         index.write([make_row("a", "gannet")], None)
         assert index.search_vector(axes(0)[0], ANY, 5) == []
         assert ids(index.search_text("gannet", ANY, 5)) == ["a"]
 
-    def test_rows_with_and_without_vectors_live_in_one_table(self, index: Index) -> None:
+    def test_rows_with_and_without_vectors_live_in_one_table(self, index: KeptIndex) -> None:
         vectors = random_vectors(MANY)
         rows = [
             make_row(f"p{n:03}", f"ferry word{n % 7}", collection=f"c{n % 2}") for n in range(MANY)
@@ -127,7 +127,7 @@ class IndexUpkeepContract(IndexTests):
 
     # --- held, rows ---
 
-    def test_held_rows_are_as_they_were_written(self, index: Index) -> None:
+    def test_held_rows_are_as_they_were_written(self, index: KeptIndex) -> None:
         index.write(
             [
                 make_row("a", "ferry", context="Boats › Large", span=Span(start=3, end=8)),
@@ -142,7 +142,7 @@ class IndexUpkeepContract(IndexTests):
             HeldRow("c", "doc-c", "v1", 0, 3, "main", "Ünï", False),
         ]
 
-    def test_rebuilt_structures_find_the_same(self, index: Index) -> None:
+    def test_rebuilt_structures_find_the_same(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
         index.remove([("doc-b", "v1")])
         index.rebuild()
@@ -185,7 +185,7 @@ class IndexUpkeepContract(IndexTests):
 
     @pytest.mark.parametrize("rows", [3, MANY])
     @pytest.mark.parametrize("optimized", [False, True])
-    def test_a_purge_changes_no_result(self, index: Index, rows: int, optimized: bool) -> None:
+    def test_a_purge_changes_no_result(self, index: KeptIndex, rows: int, optimized: bool) -> None:
         vectors = random_vectors(rows)
         made = [
             make_row(f"p{n:03}", f"ferry word{n % 7}", authors=(f"Ann {n % 3}",))
@@ -206,7 +206,7 @@ class IndexUpkeepContract(IndexTests):
         assert ids(index.search_vector(axes(3)[0], ANY, 1)) == ["late"]
 
     @staticmethod
-    def _found(index: Index, vectors: NDArray[np.float32], filters: Filters) -> list[object]:
+    def _found(index: KeptIndex, vectors: NDArray[np.float32], filters: Filters) -> list[object]:
         return [
             held(index),
             *(sorted(ids(index.search_text(f"word{n}", ANY, MANY))) for n in range(7)),
@@ -217,7 +217,7 @@ class IndexUpkeepContract(IndexTests):
             set(ids(index.search_vector(vectors[0], filters, MANY + 5))),
         ]
 
-    def test_an_emptied_index_can_be_purged_and_filled_again(self, index: Index) -> None:
+    def test_an_emptied_index_can_be_purged_and_filled_again(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
         index.optimize()
         index.remove([("doc-a", "v1"), ("doc-b", "v1")])
@@ -235,7 +235,7 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
 
     # --- write ---
 
-    def test_written_rows_are_found_by_words_and_by_vector(self, index: Index) -> None:
+    def test_written_rows_are_found_by_words_and_by_vector(self, index: KeptIndex) -> None:
         row = make_row("a", "The ferry leaves at noon", span=Span(start=7, end=31), version="v9")
         index.write([row], axes(0))
         expected = (row.passage_id, row.document_id, row.version, row.span)
@@ -246,7 +246,7 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
             (hit,) = found
             assert (hit.passage_id, hit.document_id, hit.version, hit.span) == expected
 
-    def test_a_row_with_a_known_id_replaces_the_old_one(self, index: Index) -> None:
+    def test_a_row_with_a_known_id_replaces_the_old_one(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "kittiwake"), make_row("b", "gannet")])
         index.write([make_row("a", "puffin", version="v2")], axes(3))
         assert index.search_text("kittiwake", ANY, 5) == []
@@ -257,7 +257,7 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert best.score == pytest.approx(1.0, abs=1e-5)
         assert held(index) == ["a", "b"]
 
-    def test_writing_no_rows_or_the_same_again_changes_nothing(self, index: Index) -> None:
+    def test_writing_no_rows_or_the_same_again_changes_nothing(self, index: KeptIndex) -> None:
         rows = [make_row("a", "kittiwake"), make_row("b", "gannet")]
         index.write([], NO_VECTORS)
         assert held(index) == []
@@ -266,13 +266,13 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert held(index) == ["a", "b"]
         assert ids(index.search_text("gannet", ANY, 5)) == ["b"]
 
-    def test_of_rows_with_one_id_in_one_call_the_last_one_counts(self, index: Index) -> None:
+    def test_of_rows_with_one_id_in_one_call_the_last_one_counts(self, index: KeptIndex) -> None:
         index.write([make_row("a", "kittiwake"), make_row("a", "puffin")], axes(0, 1))
         assert index.search_text("kittiwake", ANY, 5) == []
         assert ids(index.search_text("puffin", ANY, 5)) == ["a"]
         assert len(held(index)) == 1
 
-    def test_bad_vectors_stop_the_whole_write(self, index: Index) -> None:
+    def test_bad_vectors_stop_the_whole_write(self, index: KeptIndex) -> None:
         for vectors in bad_vectors():
             with pytest.raises(StoreError):
                 index.write([make_row("a", "kittiwake"), make_row("b", "gannet")], vectors)
@@ -280,7 +280,7 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
 
     # --- remove ---
 
-    def test_remove_takes_all_rows_of_one_version_and_only_those(self, index: Index) -> None:
+    def test_remove_takes_all_rows_of_one_version_and_only_those(self, index: KeptIndex) -> None:
         versions = (("d1", "v1"), ("d1", "v1"), ("d1", "v2"), ("d2", "v1"), ("d2", "v2"))
         write(
             index,
@@ -295,13 +295,13 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
         assert sorted(ids(index.search_vector(axes(0)[0], ANY, 9))) == ["c", "d"]
         assert held(index) == ["c", "d"]
 
-    def test_removing_what_is_not_there_is_no_error(self, index: Index) -> None:
+    def test_removing_what_is_not_there_is_no_error(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry")])
         assert index.remove([("nobody", "v1"), ("doc-a", "v0"), ("' OR '1'='1", "x")]) == 0
         assert index.remove([]) == 0
         assert len(held(index)) == 1
 
-    def test_many_pairs_can_be_removed_at_once(self, index: Index) -> None:
+    def test_many_pairs_can_be_removed_at_once(self, index: KeptIndex) -> None:
         write(index, [make_row(f"p{number}", "ferry") for number in range(30)])
         pairs = [(f"doc-p{number}", "v1") for number in range(1_500)]
         assert index.remove(pairs) == 30
@@ -309,14 +309,14 @@ class IndexContract(IndexSearchContract, IndexUpkeepContract):
 
     # --- keys, optimize, reopening ---
 
-    def test_keys_name_every_row(self, index: Index) -> None:
+    def test_keys_name_every_row(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry"), make_row("b", "", version="v2")])
         assert sorted(index.keys(), key=lambda key: key.passage_id) == [
             IndexKey(passage_id="a", document_id="doc-a", version="v1"),
             IndexKey(passage_id="b", document_id="doc-b", version="v2"),
         ]
 
-    def test_optimize_can_be_repeated_and_changes_no_result(self, index: Index) -> None:
+    def test_optimize_can_be_repeated_and_changes_no_result(self, index: KeptIndex) -> None:
         write(index, [make_row(f"p{n:02}", f"ferry word{n % 3}") for n in range(40)])
         index.remove([("doc-p03", "v1")])
         results = []

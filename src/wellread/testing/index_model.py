@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 from numpy.typing import NDArray
 
-from wellread.store.base import Index, IndexRow
+from wellread.store.base import IndexRow, KeptIndex
 from wellread.types import Candidate, Filters, Span
 
 DIMENSIONS = 8
@@ -33,7 +33,7 @@ MANY = 700  # rows: more than back ends are told to search one by one in some te
 
 
 # Opens the index of that name: the same name opens the same rows again.
-OpenIndex = Callable[[str], Index]
+OpenIndex = Callable[[str], KeptIndex]
 
 
 def axes(*numbers: int) -> NDArray[np.float32]:
@@ -46,7 +46,7 @@ def random_vectors(rows: int) -> NDArray[np.float32]:
     return np.random.default_rng(11).standard_normal((rows, DIMENSIONS)).astype(np.float32)
 
 
-def write(index: Index, rows: Sequence[IndexRow]) -> None:
+def write(index: KeptIndex, rows: Sequence[IndexRow]) -> None:
     """Write rows whose vectors do not matter, each along an axis of its own, repeating."""
     index.write(rows, axes(*(number % DIMENSIONS for number in range(len(rows)))))
 
@@ -56,7 +56,7 @@ def ids(found: Iterable[Candidate]) -> list[str]:
     return [candidate.passage_id for candidate in found]
 
 
-def held(index: Index) -> list[str]:
+def held(index: KeptIndex) -> list[str]:
     """The passage ids of all rows, sorted."""
     return sorted(key.passage_id for key in list(index.keys()))
 
@@ -90,7 +90,7 @@ class IndexTests:
         raise TypeError(f"{type(self).__name__} must override the fixture open_index")
 
     @pytest.fixture
-    def index(self, open_index: OpenIndex) -> Index:
+    def index(self, open_index: OpenIndex) -> KeptIndex:
         """A new, empty index."""
         return open_index("contract")
 
@@ -203,7 +203,7 @@ class IndexMachine(RuleBasedStateMachine):
         self._index = self._open()
         self._model: dict[str, tuple[IndexRow, NDArray[np.float64] | None]] = {}
 
-    def _open(self) -> Index:
+    def _open(self) -> KeptIndex:
         return type(self).open_index(self._name)
 
     @rule(rows=st.lists(st.tuples(_rows(), _vectors), max_size=6))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from wellread.errors import StoreError
-from wellread.store.base import Index, IndexRow
+from wellread.store.base import IndexRow, KeptIndex
 from wellread.testing.index_model import (
     ANY,
     DIMENSIONS,
@@ -43,7 +43,7 @@ class IndexSearchContract(IndexTests):
 
     # --- search_text ---
 
-    def test_rarer_and_more_frequent_words_rank_higher(self, index: Index) -> None:
+    def test_rarer_and_more_frequent_words_rank_higher(self, index: KeptIndex) -> None:
         filler = [make_row(f"f{number}", "harbour notice about tides") for number in range(8)]
         write(
             index,
@@ -60,14 +60,14 @@ class IndexSearchContract(IndexTests):
             assert len(best) == 9
             index.optimize()
 
-    def test_scores_fall_and_the_limit_holds(self, index: Index) -> None:
+    def test_scores_fall_and_the_limit_holds(self, index: KeptIndex) -> None:
         write(index, [make_row(f"p{n}", "ferry " + "word " * n) for n in range(6)])
         found = index.search_text("ferry", ANY, 4)
         assert ids(found) == ["p0", "p1", "p2", "p3"]
         assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
         assert index.search_text("ferry", ANY, 0) == []
 
-    def test_case_accents_and_endings_do_not_matter(self, index: Index) -> None:
+    def test_case_accents_and_endings_do_not_matter(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "Running the Café"), make_row("b", "CAFE runs")])
         for query in ("run", "RUNS", "café", "CAFÉ", "cafe"):
             assert sorted(ids(index.search_text(query, ANY, 5))) == ["a", "b"], query
@@ -76,7 +76,7 @@ class IndexSearchContract(IndexTests):
         "query", ["", "   ", "!?", "\"'", "()", "*", "&& ||", "the of and", "-"]
     )
     def test_a_query_without_a_searchable_word_finds_nothing(
-        self, index: Index, query: str
+        self, index: KeptIndex, query: str
     ) -> None:
         write(index, [make_row("a", "the ferry and the harbour"), make_row("b", "of tides")])
         assert index.search_text(query, ANY, 5) == []
@@ -99,11 +99,11 @@ class IndexSearchContract(IndexTests):
             "ferry?",
         ],
     )
-    def test_no_character_of_a_query_is_an_operator(self, index: Index, query: str) -> None:
+    def test_no_character_of_a_query_is_an_operator(self, index: KeptIndex, query: str) -> None:
         write(index, [make_row("a", "ferry"), make_row("b", "harbour")])
         assert ids(index.search_text(query, ANY, 5)) == ["a"]
 
-    def test_a_star_does_not_widen_a_word(self, index: Index) -> None:
+    def test_a_star_does_not_widen_a_word(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferryman")])
         assert index.search_text("ferr*", ANY, 5) == []
 
@@ -118,13 +118,13 @@ class IndexSearchContract(IndexTests):
             ("Привет мир", "привет"),
         ],
     )
-    def test_words_of_every_script_are_found(self, index: Index, text: str, query: str) -> None:
+    def test_words_of_every_script_are_found(self, index: KeptIndex, text: str, query: str) -> None:
         write(index, [make_row("a", text), make_row("b", "other words")])
         for _ in range(2):
             assert ids(index.search_text(query, ANY, 5)) == ["a"]
             index.optimize()
 
-    def test_equal_rows_come_in_a_repeatable_order(self, index: Index) -> None:
+    def test_equal_rows_come_in_a_repeatable_order(self, index: KeptIndex) -> None:
         rows = [make_row(f"p{number:02}", "ferry at noon") for number in (5, 3, 9, 1, 7)]
         index.write(rows, axes(0, 0, 0, 0, 0))
         expected = ["p01", "p03", "p05", "p07", "p09"]
@@ -135,12 +135,12 @@ class IndexSearchContract(IndexTests):
             assert ids(index.search_vector(axes(0)[0], ANY, 2)) == expected[:2]
             index.optimize()
 
-    def test_context_is_searched_together_with_the_text(self, index: Index) -> None:
+    def test_context_is_searched_together_with_the_text(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "it leaves at noon", context="Ferry › Timetable")])
         assert ids(index.search_text("timetable", ANY, 5)) == ["a"]
         assert ids(index.search_text("noon", ANY, 5)) == ["a"]
 
-    def test_words_that_differ_a_little_are_found_when_asked_for(self, index: Index) -> None:
+    def test_words_that_differ_a_little_are_found_when_asked_for(self, index: KeptIndex) -> None:
         write(
             index, [make_row("a", "kittiwake"), make_row("b", "mittiwake"), make_row("c", "gull")]
         )
@@ -150,7 +150,7 @@ class IndexSearchContract(IndexTests):
         assert ids(index.search_text("ktiwak", ANY, 5, differences=2)) == ["a"]
         assert index.search_text("ktiwak", ANY, 5, differences=1) == []
 
-    def test_rows_written_after_optimize_are_found(self, index: Index) -> None:
+    def test_rows_written_after_optimize_are_found(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry")])
         index.optimize()
         index.write([make_row("b", "ferry kittiwake")], axes(4))
@@ -160,7 +160,7 @@ class IndexSearchContract(IndexTests):
 
     # --- search_vector ---
 
-    def test_vectors_rank_by_cosine(self, index: Index) -> None:
+    def test_vectors_rank_by_cosine(self, index: KeptIndex) -> None:
         generator = np.random.default_rng(3)
         vectors = generator.standard_normal((60, DIMENSIONS)).astype(np.float32)
         vectors *= generator.uniform(0.1, 9, (60, 1)).astype(np.float32)
@@ -176,7 +176,7 @@ class IndexSearchContract(IndexTests):
             assert [hit.score for hit in found] == pytest.approx(list(cosines[best]), abs=1e-4)
             index.optimize()
 
-    def test_the_score_runs_from_minus_one_to_one(self, index: Index) -> None:
+    def test_the_score_runs_from_minus_one_to_one(self, index: KeptIndex) -> None:
         three = np.concatenate([axes(0, 1), -axes(0)])
         index.write([make_row("a", "x"), make_row("b", "x"), make_row("c", "x")], three)
         found = index.search_vector(axes(0)[0], ANY, 5)
@@ -184,11 +184,11 @@ class IndexSearchContract(IndexTests):
         assert [hit.score for hit in found] == pytest.approx([1.0, 0.0, -1.0], abs=1e-5)
         assert index.search_vector(axes(0)[0], ANY, 0) == []
 
-    def test_a_vector_of_another_size_is_refused(self, index: Index) -> None:
+    def test_a_vector_of_another_size_is_refused(self, index: KeptIndex) -> None:
         with pytest.raises(StoreError):
             index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ANY, 5)
 
-    def test_an_empty_index_finds_nothing(self, index: Index) -> None:
+    def test_an_empty_index_finds_nothing(self, index: KeptIndex) -> None:
         assert index.search_text("ferry", ANY, 5) == []
         assert index.search_vector(axes(0)[0], ANY, 5) == []
         assert held(index) == []
@@ -198,7 +198,7 @@ class IndexSearchContract(IndexTests):
     # --- filters ---
 
     @pytest.fixture
-    def varied(self, index: Index) -> list[IndexRow]:
+    def varied(self, index: KeptIndex) -> list[IndexRow]:
         """Rows that differ in every field that can be filtered by."""
         day = datetime(2025, 3, 1, 12, tzinfo=UTC)
         rows = [
@@ -243,7 +243,7 @@ class IndexSearchContract(IndexTests):
         ],
     )
     def test_filters_limit_both_searches(
-        self, index: Index, varied: list[IndexRow], filters: Filters, optimized: bool
+        self, index: KeptIndex, varied: list[IndexRow], filters: Filters, optimized: bool
     ) -> None:
         if optimized:
             index.optimize()
@@ -253,7 +253,7 @@ class IndexSearchContract(IndexTests):
         assert sorted(ids(index.search_vector(axes(0)[0], filters, 20))) == expected
 
     @pytest.mark.parametrize("value", HOSTILE)
-    def test_a_value_of_a_filter_is_only_a_value(self, index: Index, value: str) -> None:
+    def test_a_value_of_a_filter_is_only_a_value(self, index: KeptIndex, value: str) -> None:
         other = make_row("other", "ferry", document_id="other", collection="main")
         fields: dict[str, Any] = dict.fromkeys(("document_id", "collection"), value)
         fields |= dict.fromkeys(("source_type", "language"), value)
@@ -272,7 +272,7 @@ class IndexSearchContract(IndexTests):
         assert index.remove([(value, "v1")]) == 1
         assert ids(index.search_text("ferry", ANY, 5)) == ["other"]
 
-    def test_a_filter_is_applied_before_the_limit(self, index: Index) -> None:
+    def test_a_filter_is_applied_before_the_limit(self, index: KeptIndex) -> None:
         rows = [make_row(f"p{number:03}", "ferry ferry", collection="big") for number in range(150)]
         write(index, [*rows, make_row("wanted", "ferry and much else", collection="small")])
         index.optimize()
@@ -280,7 +280,7 @@ class IndexSearchContract(IndexTests):
         assert ids(index.search_text("ferry", small, 1)) == ["wanted"]
         assert ids(index.search_vector(axes(5)[0], small, 1)) == ["wanted"]
 
-    def test_a_long_list_of_documents_can_be_named(self, index: Index) -> None:
+    def test_a_long_list_of_documents_can_be_named(self, index: KeptIndex) -> None:
         write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
         many = Filters(document_ids=(*(f"x{number}" for number in range(3_000)), "doc-b"))
         assert ids(index.search_text("ferry", many, 5)) == ["b"]

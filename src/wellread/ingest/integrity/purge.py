@@ -29,7 +29,7 @@ from wellread.errors import StoreError
 from wellread.ingest.integrity.copying import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
-from wellread.store.base import Index
+from wellread.store.base import Maintenance
 from wellread.text.sentences import sentence_spans
 
 logger = logging.getLogger(__name__)
@@ -203,7 +203,7 @@ def _in_catalogue(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
 
 def _in_indexes(kb: KnowledgeBase, within: _Within) -> Iterator[Trace]:
     attempt = kb.catalogue.reindexing.attempt()
-    indexes: list[tuple[str, Index]] = [("live", kb.index)]
+    indexes: list[tuple[str, Maintenance]] = [("live", kb.index)]
     if attempt is not None:
         indexes.append(("next", kb.open_index(attempt)))
     for name, index in indexes:

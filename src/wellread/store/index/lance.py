@@ -28,20 +28,15 @@ from lancedb.query import LanceFtsQueryBuilder, LanceVectorQueryBuilder
 from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
-from wellread.errors import StoreError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow
 from wellread.store.index.engine_errors import LOCK_SECONDS, store_errors
 from wellread.store.index.lance_rows import (
     MOST_BYTES,
     ExactVectors,
-    edition,
     held_rows,
     match_words,
     one_of,
-    ranked,
     to_arrow,
-    to_index_key,
-    unit,
     vectors_to_arrow,
     where,
 )
@@ -57,6 +52,13 @@ from wellread.store.index.lance_tables import (
     set_aside,
     table_name,
     watched,
+)
+from wellread.store.index.row_values import (
+    check_question,
+    edition,
+    ranked,
+    to_index_key,
+    unit,
 )
 from wellread.types import Candidate, Filters
 
@@ -80,9 +82,9 @@ T = TypeVar("T")
 
 
 class LanceIndex:
-    """``store.base.Index`` on one LanceDB table. Open it once and share it between threads.
+    """``store.base.KeptIndex`` on one LanceDB table. Open it once; threads may share it.
 
-    The class is the ``store.base.IndexBackend``.
+    The class is the ``store.base.IndexBackend`` of folders.
     """
 
     others = staticmethod(other_indexes)
@@ -172,12 +174,7 @@ class LanceIndex:
         self, vector: NDArray[np.float32], filters: Filters, limit: int
     ) -> list[Candidate]:
         """See ``Index.search_vector``; exact below ``VECTOR_INDEX_ROWS`` rows."""
-        if vector.shape != (self._dimensions,):
-            raise StoreError(
-                f"a vector of shape {vector.shape} was searched for in an index of "
-                f"{self._dimensions} dimensions",
-                hint="embed the question with the embedder that the index was opened for",
-            )
+        check_question(vector, self._dimensions)
         if limit < 1:
             return []
         wanted, condition = unit(vector), where(filters)
@@ -227,14 +224,14 @@ class LanceIndex:
         return self._reading("count the rows of the index", self._table.count_rows)
 
     def keys(self) -> Iterator[IndexKey]:
-        """See ``Index.keys``."""
+        """See ``Maintenance.keys``."""
         with store_errors("list the index"):
             for batch in self._table.search().select(["key"]).to_batches(KEYS_AT_ONCE):
                 for key in batch.column("key").to_pylist():
                     yield to_index_key(key)
 
     def held(self) -> Iterator[HeldRow]:
-        """See ``Index.held``; one version, piece by piece.
+        """See ``Maintenance.held``; one version, piece by piece.
 
         A scan of the whole table would read ahead without bounds, vectors above all.
         """
@@ -251,13 +248,13 @@ class LanceIndex:
                     yield from held_rows(piece.select(columns).to_arrow())
 
     def optimize(self) -> None:
-        """See ``Index.optimize``."""
+        """See ``Maintenance.optimize``."""
         with self._writing("optimize the index"):
             self._build_missing()
             fold(self._table)
 
     def rebuild(self) -> None:
-        """See ``Index.rebuild``."""
+        """See ``Maintenance.rebuild``."""
         with self._writing("make the search structures anew"):
             for column, config in INDEXES.items():
                 self._table.create_index(column, config=config, replace=True)
@@ -266,7 +263,7 @@ class LanceIndex:
             fold(self._table)
 
     def purge(self) -> None:
-        """See ``Index.purge``."""
+        """See ``Maintenance.purge``."""
         with self._writing("take removed rows off the disk"):
             if self._marks.rows:
                 return
@@ -279,7 +276,7 @@ class LanceIndex:
             self._marks.set()
 
     def purged(self) -> bool:
-        """See ``Index.purged``."""
+        """See ``Maintenance.purged``."""
         return bool(self._marks.rows)
 
     def _allow_no_vector(self) -> None:

@@ -1,21 +1,18 @@
 """What a LanceDB row holds; how rows, keys and filters are put into its terms; exact search.
 
-The text is kept once, as the column that full-text search reads. Everything that a candidate
-needs is packed into one column (``key``), because fetching a hundred scattered rows costs a read
-per column. And LanceDB reads and decodes a table's vectors anew for every exact search: 10 ms at
-10,000 rows of 384 numbers, where the product of the matrix takes 1. So of a small table the
-matrix of the newest version that was asked for is held in memory; another version, whichever
-process wrote it, is read when it is first searched.
+The text is kept once, as the column that full-text search reads. LanceDB reads and decodes a
+table's vectors anew for every exact search: 10 ms at 10,000 rows of 384 numbers, where the product
+of the matrix takes 1. So of a small table the matrix of the newest version that was asked for is
+held in memory; another version, whichever process wrote it, is read when it is first searched.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import wellread.store.index.lancedb_import  # noqa: F401 - first, it makes the next one quick
@@ -27,9 +24,20 @@ from lancedb.query import FullTextOperator, MatchQuery
 from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
-from wellread.errors import StoreError
-from wellread.store.base import HeldRow, IndexKey, IndexRow
-from wellread.types import Candidate, Filters, Span
+from wellread.store.base import HeldRow, IndexRow
+from wellread.store.index.row_values import (
+    Floats,
+    check_shape,
+    edition,
+    folded,
+    last_places,
+    pack,
+    searched,
+    unit,
+    unpack,
+    utc,
+)
+from wellread.types import Filters
 
 COPIED = ("collection", "kind", "source_type", "language")
 LISTS = ("authors", "speakers", "taxonomy")
@@ -37,7 +45,6 @@ MOST_BYTES = 64 << 20  # of the vectors of one table that are held
 MOST_OFF = 1e-3  # that a stored vector's square may be off 1
 MOST_CONDITIONS = 32  # whose rows are held
 
-Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 
@@ -63,20 +70,20 @@ def to_arrow(rows: Sequence[IndexRow], vectors: Floats | None, dimensions: int) 
         StoreError: the vectors do not fit the rows or the table, or are not finite.
     """
     if vectors is not None:
-        _check_shape(vectors, len(rows), dimensions)
-    places = list({row.passage_id: place for place, row in enumerate(rows)}.values())
+        check_shape(vectors, len(rows), dimensions)
+    places = last_places(row.passage_id for row in rows)
     kept = [rows[place] for place in places]
     columns: dict[str, list[Any]] = {  # in the order of the schema
         "passage_id": [row.passage_id for row in kept],
         "document_id": [row.document_id for row in kept],
         "edition": [edition(row.document_id, row.version) for row in kept],
-        "key": [_pack(row) for row in kept],
+        "key": [pack(row) for row in kept],
         **{name: [getattr(row, name) for row in kept] for name in COPIED},
-        "authors": [_folded(row.authors) for row in kept],
-        "speakers": [_folded(row.speakers) for row in kept],
+        "authors": [folded(row.authors) for row in kept],
+        "speakers": [folded(row.speakers) for row in kept],
         "taxonomy": [list(row.taxonomy) for row in kept],
         "published_at": [utc(row.published_at) if row.published_at else None for row in kept],
-        "search_text": [f"{row.context}\n{row.text}" if row.context else row.text for row in kept],
+        "search_text": [searched(row) for row in kept],
     }
     schema = table_schema(dimensions)
     arrays = [pa.array(values, schema.field(name).type) for name, values in columns.items()]
@@ -91,7 +98,7 @@ def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: in
     Raises:
         StoreError: as ``to_arrow``.
     """
-    _check_shape(vectors, len(passage_ids), dimensions)
+    check_shape(vectors, len(passage_ids), dimensions)
     places = {passage_id: place for place, passage_id in enumerate(passage_ids)}
     chosen = vectors[list(places.values())]
     schema = table_schema(dimensions)
@@ -101,65 +108,11 @@ def vectors_to_arrow(passage_ids: Sequence[str], vectors: Floats, dimensions: in
     )
 
 
-def _check_shape(vectors: Floats, rows: int, dimensions: int) -> None:
-    if vectors.shape != (rows, dimensions):
-        raise StoreError(
-            f"{rows} rows of {dimensions} numbers do not fit vectors of shape {vectors.shape}",
-            hint="embed every row with the embedder that the index was opened for",
-        )
-
-
 def _vector_column(vectors: Floats | None, rows: int, dimensions: int) -> pa.Array:
     if vectors is None:
         return pa.nulls(rows, pa.list_(pa.float32(), dimensions))
     numbers = pa.array(unit(vectors).ravel(), pa.float32())
     return pa.FixedSizeListArray.from_arrays(numbers, dimensions)
-
-
-def unit(vectors: Floats) -> Floats:
-    """The vectors (last axis) at length 1, so that a dot product is a cosine; zero stays zero.
-
-    Raises:
-        StoreError: a number is not finite.
-    """
-    wide = np.asarray(vectors, dtype=np.float64)
-    if not np.isfinite(wide).all():
-        raise StoreError("a vector holds numbers that are not finite", hint="check the embedder")
-    largest = np.abs(wide).max(axis=-1, keepdims=True, initial=0.0)
-    # Scaling first keeps the squares of very large or very small numbers in range.
-    scaled = np.divide(wide, largest, out=np.zeros_like(wide), where=largest > 0)
-    lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
-    result = np.divide(scaled, lengths, out=np.zeros_like(scaled), where=lengths > 0)
-    return np.ascontiguousarray(result, dtype=np.float32)
-
-
-def edition(document_id: str, version: str) -> str:
-    """One version of one document, as the value of the ``edition`` column."""
-    return json.dumps([document_id, version])
-
-
-def ranked(keys: list[str], scores: list[float], limit: int) -> list[Candidate]:
-    """The best ``limit`` of the candidates, best first, equal ones in the order of their ids."""
-    found = []
-    for key, score in zip(keys, scores, strict=True):
-        passage_id, document_id, version, start, end = json.loads(key)
-        found.append(
-            Candidate(
-                passage_id=passage_id,
-                document_id=document_id,
-                version=version,
-                span=Span(start=start, end=end),
-                score=score,
-            )
-        )
-    found.sort(key=lambda candidate: (-candidate.score, candidate.passage_id))
-    return found[:limit]
-
-
-def to_index_key(key: str) -> IndexKey:
-    """The identity part of a packed key."""
-    passage_id, document_id, version, _, _ = json.loads(key)
-    return IndexKey(passage_id=passage_id, document_id=document_id, version=version)
 
 
 def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
@@ -168,7 +121,7 @@ def held_rows(rows: pa.Table) -> Iterator[HeldRow]:
     columns = [rows.column(name).to_pylist() for name in names]
     there = _usable(rows.column("vector"))
     for key, collection, text, vector in zip(*columns, there, strict=True):
-        passage_id, document_id, version, start, end = json.loads(key)
+        passage_id, document_id, version, start, end = unpack(key)
         yield HeldRow(passage_id, document_id, version, start, end, collection, text, vector)
 
 
@@ -183,11 +136,6 @@ def _usable(vectors: pa.ChunkedArray) -> list[bool]:
     return [bool(one) for one in there]
 
 
-def utc(moment: datetime) -> datetime:
-    """``moment`` in UTC; without a zone it is taken as UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
 def where(filters: Filters) -> str:
     """``filters`` as a condition in LanceDB's SQL; empty when nothing is limited."""
     plain = {
@@ -199,9 +147,9 @@ def where(filters: Filters) -> str:
     }
     parts = [one_of(column, values) for column, values in plain.items() if values]
     if filters.authors:
-        parts.append(_any_of("authors", _folded(filters.authors)))
+        parts.append(_any_of("authors", folded(filters.authors)))
     if filters.speakers:
-        parts.append(_any_of("speakers", _folded(filters.speakers)))
+        parts.append(_any_of("speakers", folded(filters.speakers)))
     if filters.published_from:
         parts.append(f"published_at >= {_moment(filters.published_from)}")
     if filters.published_to:
@@ -229,14 +177,6 @@ def _any_of(column: str, values: Iterable[str]) -> str:
 
 def _moment(moment: datetime) -> str:
     return f"timestamp '{utc(moment).isoformat(timespec='microseconds')}'"
-
-
-def _folded(names: Iterable[str]) -> list[str]:
-    return [name.casefold() for name in names]
-
-
-def _pack(row: IndexRow) -> str:
-    return json.dumps([row.passage_id, row.document_id, row.version, row.span.start, row.span.end])
 
 
 def match_words(query: str, differences: int) -> MatchQuery:

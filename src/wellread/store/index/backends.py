@@ -1,0 +1,42 @@
+"""The back ends that keep an index, by name; each is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wellread import plugins
+from wellread.errors import StoreError
+from wellread.store.base import LANCEDB, IndexBackend
+
+EMBEDDED = LANCEDB  # what a home uses by default, in a folder
+OPENSEARCH = "opensearch"
+
+
+def backend_of(name: str) -> IndexBackend[Any]:
+    """The back end of that name, built in or added by a package.
+
+    Raises:
+        SettingsError: nothing has that name.
+        StoreError: it needs a package that is not installed.
+    """
+    built_in = {LANCEDB: _lancedb, OPENSEARCH: _opensearch}
+    return plugins.find(plugins.INDEXES, name, built_in, "index.backend")
+
+
+def _lancedb() -> IndexBackend[Any]:
+    from wellread.store.index.lance import LanceIndex  # noqa: PLC0415 - heavy
+
+    return LanceIndex
+
+
+def _opensearch() -> IndexBackend[Any]:
+    try:
+        from wellread.store.index.opensearch.passage_index import (  # noqa: PLC0415 - an extra
+            OpenSearchIndex,
+        )
+    except ModuleNotFoundError as missing:
+        raise StoreError(
+            f"an index in OpenSearch needs a package that is not installed: {missing.name}",
+            hint='pip install "wellread[opensearch]"',
+        ) from missing
+    return OpenSearchIndex

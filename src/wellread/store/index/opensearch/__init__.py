@@ -1,0 +1,1 @@
+"""The search index on an OpenSearch cluster (docs/opensearch.md)."""
