@@ -304,7 +304,6 @@ class ServeSettings(Section):
     proxies: Annotated[tuple[str, ...], Many] = setting(
         (), "addresses of reverse proxies whose X-Forwarded-For and -Proto are believed"
     )
-    workers: int = setting(1, "processes that answer on the same port", ge=1, le=64)
     logs: Literal["text", "json"] = setting("text", "form of the log's lines")
     openwebui_events: bool = setting(
         False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"

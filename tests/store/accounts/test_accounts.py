@@ -97,7 +97,9 @@ def test_as_much_work_is_done_for_a_name_that_nobody_has(
     assert all(one.startswith("$argon2id$") for one in verified)
 
 
-@pytest.mark.parametrize("weak", ["short", "aaaaaaaaaaaaaaa", "a.long.name@example.org", "x" * 1001])
+@pytest.mark.parametrize(
+    "weak", ["short", "aaaaaaaaaaaaaaa", "a.long.name@example.org", "x" * 1001]
+)
 def test_a_weak_password_is_refused(accounts: Accounts, weak: str) -> None:
     with pytest.raises(RequestError):
         accounts.users.add("a.long.name@example.org", "reader", weak)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wellread.store.catalogue.accounts.audit_records import AuditLog
 from wellread.store.catalogue.accounts.group_records import Grants, Groups
 from wellread.store.catalogue.accounts.key_records import ApiKeys
+from wellread.store.catalogue.accounts.provider_users import ProviderUsers
 from wellread.store.catalogue.accounts.quota_reads import Quotas
 from wellread.store.catalogue.accounts.rights_reads import RightsReads
 from wellread.store.catalogue.accounts.user_records import Users
@@ -17,6 +18,7 @@ class Accounts:
 
     def __init__(self, database: Database) -> None:
         self.users = Users(database)
+        self.from_provider = ProviderUsers(database)
         self.groups = Groups(database)
         self.grants = Grants(database)
         self.keys = ApiKeys(database)

@@ -112,9 +112,7 @@ def note_asked(
     same = (audit.c.answer_id == answer_id, audit.c.action == ASKED)
     connection.execute(delete(audit).where(*same))
     seen = tuple(dict.fromkeys(documents))
-    write_deed(
-        connection, Deed(action=ASKED, user_id=owner, answer_id=answer_id, documents=seen)
-    )
+    write_deed(connection, Deed(action=ASKED, user_id=owner, answer_id=answer_id, documents=seen))
 
 
 def _about(rows: Iterable[Any], document_id: str, limit: int) -> list[AuditEntry]:

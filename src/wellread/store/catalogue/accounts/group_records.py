@@ -29,9 +29,7 @@ class Groups(CataloguePart):
         for row in self._rows(inside):
             members.setdefault(row.group_id, []).append(row.name)
         found = self._rows(select(user_groups).order_by(user_groups.c.name))
-        return [
-            UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found
-        ]
+        return [UserGroup(**row._mapping, members=tuple(members.get(row.id, ()))) for row in found]
 
     def named(self, name: str) -> UserGroup:
         """The group of that name.

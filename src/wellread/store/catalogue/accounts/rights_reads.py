@@ -66,5 +66,3 @@ def _within(held: frozenset[str] | Everything, names: Iterable[str]) -> frozense
 
 def _least(one: Role, other: Role) -> Role:
     return min(one, other, key=ROLES.index)
-
-

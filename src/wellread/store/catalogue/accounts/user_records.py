@@ -19,7 +19,7 @@ LONGEST_NAME = 100
 COLUMNS = [
     column for column in users.c if column.name != "password"
 ]  # no hash leaves the store by accident
-LOCAL = (users.c.password != "").label("local")  # noqa: S105 - no password, but none
+LOCAL = (users.c.password != "").label("local")
 
 
 class Users(CataloguePart):
@@ -68,12 +68,20 @@ class Users(CataloguePart):
         """Make an account with a password.
 
         Raises:
-            RequestError: the name is taken or is none, or the password is too weak.
+            RequestError: the name is taken or is none, the password is too weak, or it is the
+                first user and no admin.
         """
         name = plain_name(name)
         check_password(password, name)
+        kept = hashed(password)
         with self._database.write() as connection:
-            return make_user(connection, name, role, password=hashed(password))
+            first = connection.execute(select(users.c.id).limit(1)).first() is None
+            if first and role != "admin":
+                raise RequestError(
+                    "the first user has to be an admin, who can make the others",
+                    hint="wellread users add NAME --role admin",
+                )
+            return make_user(connection, name, role, password=kept)
 
     def set_role(self, user_id: str, role: Role) -> None:
         """Give another role.
@@ -137,7 +145,7 @@ def make_user(
     name: str,
     role: Role,
     *,
-    password: str = "",  # noqa: S107 - a hash, or none
+    password: str = "",
     issuer: str = "",
     subject: str = "",
 ) -> User:
