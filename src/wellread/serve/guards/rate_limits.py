@@ -34,7 +34,8 @@ class RateLimits:
         self._items: dict[Counted, list[RateLimitItem]] = {
             what: parse_many(f"{most}/minute") if most else [] for what, most in minutes.items()
         }
-        for what, most in (("name", tries), ("address", tries * FROM_ONE_ADDRESS)):
+        failed: dict[Counted, int] = {"name": tries, "address": tries * FROM_ONE_ADDRESS}
+        for what, most in failed.items():
             self._items[what] = parse_many(f"{most}/minute;{most * HOURS_TRIES}/hour")
         try:
             self._limiter = MovingWindowRateLimiter(storage_from_string(settings.limits_storage))

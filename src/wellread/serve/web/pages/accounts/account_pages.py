@@ -50,7 +50,7 @@ class KeyForm(StrictModel):
     """A key that is asked for; ``days``: until it expires, 0: never."""
 
     name: str = Field(min_length=1, max_length=100)
-    scope: list[str] = []
+    scope: list[str] = Field(default=[])
     days: int = Field(default=0, ge=0, le=3650)
     collections: str = Field(default="", max_length=2_000)
 
