@@ -29,13 +29,17 @@ app = typer.Typer(rich_markup_mode=None)
 def serve(
     context: typer.Context,
     host: Annotated[
-        str | None, typer.Option(help="Address to listen on; this machine's own only.")
+        str | None,
+        typer.Option(help="Address to listen on; others than this machine's need an admin."),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")
     ] = None,
 ) -> None:
-    """Serve the HTTP interface and the viewer on this machine, until interrupted."""
+    """Serve the HTTP interface and the pages, until interrupted.
+
+    Without users only this machine is served. Once there is one, everybody has to sign in.
+    """
     terminal = terminal_of(context)
 
     def tell(address: str) -> None:
