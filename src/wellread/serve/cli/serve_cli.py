@@ -19,6 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
 from wellread.serve.server.app import serve as listening
+from wellread.serve.server.json_logs import use_json_logs
 from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
 from wellread.text.words import harmless
 
@@ -49,6 +50,8 @@ def serve(
             terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
 
     with terminal.open_current() as kb:
+        if kb.settings.serve.logs == "json":
+            use_json_logs()
         chosen = kb.settings.serve.host if host is None else host
         listening(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
 

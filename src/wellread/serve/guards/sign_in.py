@@ -117,6 +117,8 @@ class SignIn:
             return
         request = Request(scope)
         path, access = self.door.rules.of(scope)
+        state = scope.setdefault("state", {})
+        state["route"] = path
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
         rights = await to_thread.run_sync(self.door.known, bearer, cookie)
         if rights is None and access != "open":
@@ -128,7 +130,6 @@ class SignIn:
             await self._note(request, path, access, rights, str(problem.status))
             await self.refusals.refuse(problem, scope, receive, send, headers)
             return
-        state = scope.setdefault("state", {})
         state["asker"], state["rights"] = rights.asker, rights
         status = _Status(send)
         with paid_by(rights.user.id if rights.user else ""):

@@ -31,6 +31,7 @@ from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
 from wellread.serve.guards.rate_limits import RateLimits
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
+from wellread.serve.guards.request_log import RequestLog
 from wellread.serve.guards.route_rules import RouteRules
 from wellread.serve.guards.security_headers import SecurityHeaders
 from wellread.serve.guards.sign_in import Door, SignIn
@@ -126,6 +127,7 @@ def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
     names = None if anywhere else (*LOCAL_NAMES, *served.names)
     app.add_middleware(LocalNames, names=names, refusals=refusals)
     app.add_middleware(SecurityHeaders, refusals=refusals)
+    app.add_middleware(RequestLog)
 
 
 def _mcp(
@@ -198,6 +200,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say at ``/readyz`` that it stops, and finish what runs."""
+        if isinstance(self.config.app, FastAPI):
+            self.config.app.state.stopping = True
+        await super().shutdown(sockets)
 
 
 def listen(host: str, port: int) -> socket.socket:
