@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many processes; without compiled modules each compiles all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint type imports browser unit postgres-tests gate dist locks clean help
+.PHONY: demo test lint type imports browser unit postgres-tests deploy-check gate dist locks clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,9 @@ unit: $(VENV)/.dev
 postgres-tests: $(VENV)/.dev ## run the tests of stores and ingest with the catalogue on PostgreSQL
 	@WELLREAD_TEST_POSTGRES="$${WELLREAD_TEST_POSTGRES:-1}" $(BIN)/pytest $(PYTEST) tests/store tests/ingest
 
+deploy-check: $(VENV)/.dev ## run the backup and the restore of deploy/backup.sh on a small home
+	@WELLREAD_DEPLOY=1 $(BIN)/pytest tests/deploy
+
 # Exit status 0 is a go. RECORD=1 adds a row to benchmarks/releases.md and draws its picture anew.
 gate: $(VENV)/.dev ## go or no-go: is this state good enough to be released? RECORD=1 keeps it
 	@$(BIN)/python -m benchmarks.gate $(if $(RECORD),--record)
@@ -80,7 +83,7 @@ dist: $(VENV)/.dev ## build a release into dist/: wheel, source archive, and the
 	  --mc-type library --output-reproducible --output-file dist/wellread.cdx.json
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-EXTRAS := --extra llm --extra mcp --extra postgres --extra rerank
+EXTRAS := --extra llm --extra mcp --extra oidc --extra opensearch --extra postgres --extra rerank
 locks: ## write locks/ anew after a change of pyproject.toml (needs uv; UPGRADE=1 takes newer releases)
 	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml $(EXTRAS) --group dev --output-file locks/test.txt
 	@$(LOCK) pyproject.toml $(EXTRAS) --constraint locks/test.txt --output-file locks/release.txt

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 Style = Literal["number", "auto", "title", "page", "time", "entity"]
 Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of ``generation``
@@ -17,6 +17,16 @@ Role = Literal["model", "fallback_model", "cheap_model"]  # names of settings of
 def setting(default: Any, help: str, **limits: Any) -> Any:
     """A setting with its default, what it does in words, and its limits as pydantic names them."""
     return Field(default=default, description=help, **limits)
+
+
+def _split(given: object) -> object:
+    """An environment variable holds several values in one line, with commas between them."""
+    if not isinstance(given, str):
+        return given
+    return tuple(part for part in (each.strip() for each in given.split(",")) if part)
+
+
+Many = BeforeValidator(_split)
 
 
 class Section(BaseModel):
@@ -309,6 +319,28 @@ class ServeSettings(Section):
     )
     asks_at_once: int = setting(8, "questions that are answered at once; 32 more wait", gt=0)
     checks_at_once: int = setting(2, "texts that are checked at once; 32 more wait", gt=0)
+    names: Annotated[tuple[str, ...], Many] = setting(
+        (), "host names that the server answers for, beside those of this machine (docs/users.md)"
+    )
+    proxies: Annotated[tuple[str, ...], Many] = setting(
+        (), "addresses of reverse proxies whose X-Forwarded-For and -Proto are believed"
+    )
+    logs: Literal["text", "json"] = setting("text", "form of the log's lines")
     openwebui_events: bool = setting(
         False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
+    )
+
+
+class UsersSettings(Section):
+    """Sign-in and limits, once there are users (docs/users.md)."""
+
+    session_days: float = setting(14.0, "days until a browser has to sign in again", gt=0)
+    audit_days: int = setting(365, "days that the audit log is kept; 0: for ever", ge=0)
+    requests_per_minute: int = setting(600, "requests of one user or key a minute; 0: any", ge=0)
+    asks_per_minute: int = setting(30, "questions of one user or key a minute; 0: any", ge=0)
+    tries_per_minute: int = setting(
+        5, "failed sign-ins a minute by one name, and four times as many by one address", ge=1
+    )
+    limits_storage: str = setting(
+        "memory://", "where rates are counted: in each process, or redis://… for all of them"
     )

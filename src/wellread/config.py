@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, BeforeValidator, ValidationError
+from pydantic import AfterValidator, ValidationError
 
 from wellread.ask_settings import (
     BudgetSettings,
@@ -25,11 +25,13 @@ from wellread.ask_settings import (
     FeaturesSettings,
     GapSettings,
     GenerationSettings,
+    Many,
     QaSettings,
     ReaderSettings,
     ResearchSettings,
     Section,
     ServeSettings,
+    UsersSettings,
     setting,
 )
 from wellread.errors import SettingsError
@@ -51,16 +53,6 @@ GONE: Mapping[str, str] = {
     "verification": "reader.entails: onnx, http or llm; the others are reader.entails_path, "
     "reader.entails_url, reader.most …",
 }
-
-
-def _split(given: object) -> object:
-    """An environment variable holds several values in one line, with commas between them."""
-    if not isinstance(given, str):
-        return given
-    return tuple(part for part in (each.strip() for each in given.split(",")) if part)
-
-
-_Many = BeforeValidator(_split)
 
 
 class EmbeddingSettings(Section):
@@ -126,7 +118,7 @@ class SourceSettings(Section):
     rescan_minutes: float = setting(
         60.0, "minutes between two full looks at watched folders; 0: only what changes", ge=0
     )
-    exclude: Annotated[tuple[str, ...], _Many] = setting(
+    exclude: Annotated[tuple[str, ...], Many] = setting(
         (".git/", "node_modules/", "__pycache__/", ".venv/", ".DS_Store"),
         "patterns that are never read, in the form of .gitignore",
     )
@@ -174,7 +166,7 @@ class RetrievalSettings(Section):
 
 class StorySettings(Section):
     enabled: bool = setting(True, "whether runs build stories of news")
-    kinds: Annotated[tuple[NewsKind, ...], _Many] = setting(
+    kinds: Annotated[tuple[NewsKind, ...], Many] = setting(
         ("article",), "kinds of documents that hold news", min_length=1
     )
     join_threshold: float = setting(
@@ -198,6 +190,23 @@ class CoverageSettings(Section):
         "documents that a cell of the coverage is to have, where the collection's settings file "
         "gives no other target",
         ge=0,
+    )
+
+
+class OidcSettings(Section):
+    issuer: str = setting("", "address of an identity provider (OpenID Connect); empty: none")
+    client_id: str = setting("", "the name by which the provider knows this server")
+    client_secret_env: str = setting(
+        "OIDC_CLIENT_SECRET", "environment variable with the secret; empty: a public client"
+    )
+    redirect: str = setting(
+        "", "https://…/sign-in/oidc/callback as the provider knows it; empty: as the request says"
+    )
+    scopes: str = setting("openid profile email", "what the provider is asked for")
+    name_claim: str = setting("preferred_username", "the claim that names the user; else email")
+    groups_claim: str = setting("groups", "the claim with the user's groups; empty: none")
+    role: Literal["", "reader", "editor"] = setting(
+        "reader", "role of somebody who comes for the first time; empty: they are not let in"
     )
 
 
@@ -225,6 +234,8 @@ class Settings(Section):
     coverage: CoverageSettings = CoverageSettings()
     backups: BackupSettings = BackupSettings()
     serve: ServeSettings = ServeSettings()
+    users: UsersSettings = UsersSettings()
+    oidc: OidcSettings = OidcSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

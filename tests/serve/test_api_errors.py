@@ -127,7 +127,7 @@ async def test_every_response_carries_the_policy(client: httpx.AsyncClient, path
     response = await client.get(path)
     assert response.headers["content-security-policy"].startswith(POLICY)
     assert response.headers["x-content-type-options"] == "nosniff"
-    assert response.headers["referrer-policy"] == "no-referrer"
+    assert response.headers["referrer-policy"] == "same-origin"
 
 
 async def test_health_counts_what_is_there(client: httpx.AsyncClient) -> None:

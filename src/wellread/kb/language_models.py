@@ -10,14 +10,14 @@ import logging
 import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from anyio import to_thread
 
 from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
-from wellread.calls import ANSWER, Call
+from wellread.calls import ANSWER, Call, payer
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.prices import tariff_of
@@ -123,24 +123,29 @@ class BudgetLedger:
         Raises:
             BudgetError: that is more than is left, or the catalogue cannot tell.
         """
-        if not self.limited:
-            return None
-        call = expected()
-        limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
         try:
+            limits = [Limit(since=since, dollars=limit) for _, since, limit in self._periods()]
+            limits += self._quotas(payer())
+            if not limits:
+                return None
+            call = replace(expected(), owner=payer())
             made = self._catalogue().calls.reserve(call, limits)
             if isinstance(made, int):
                 return made
-            spent = self._catalogue().calls.spent(made.since)
+            spent = self._catalogue().calls.spent(made.since, made.owners)
         except StoreError as error:
             raise BudgetError(f"the budget cannot be looked up: {error}") from error
         self._failed()
+        if made.whose:
+            told = f"{made.whose} is {dollars(made.dollars)} a month, {dollars(spent)} of it spent"
+            raise BudgetError(told, hint="an admin may raise it, or wait for the next month (UTC)")
         period: Period = next(name for name, since, _ in self._periods() if since == made.since)
         budget = Budget(period=period, since=made.since, dollars=made.dollars, spent=spent)
         raise BudgetError(refusal(budget, call.cost), hint=HINT)
 
     def end(self, ticket: int | None, call: Call) -> None:
         """Write down how a call has ended. A catalogue that refuses is told to the log only."""
+        call = replace(call, owner=payer())
         if call.error:
             self._failed()
         try:
@@ -159,13 +164,25 @@ class BudgetLedger:
         with self._lock:
             self.failures += 1
 
+    def _quotas(self, owner: str) -> list[Limit]:
+        """What limits the calls of one user, by themselves or with their groups."""
+        month = _today().replace(day=1)
+        return [
+            Limit(since=month, dollars=one.dollars, owners=one.owners, whose=one.whose)
+            for one in (self._catalogue().accounts.quotas.of(owner) if owner else ())
+        ]
+
     def _periods(self) -> Sequence[tuple[Period, datetime, float]]:
-        today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        today = _today()
         periods: list[tuple[Period, datetime, float | None]] = [
             ("day", today, self._settings.daily),
             ("month", today.replace(day=1), self._settings.monthly),
         ]
         return [(name, since, limit) for name, since, limit in periods if limit is not None]
+
+
+def _today() -> datetime:
+    return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def refusal(budget: Budget, cost: float) -> str:

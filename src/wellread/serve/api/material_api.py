@@ -35,6 +35,7 @@ from wellread.serve.api.queries import (
     TopicsQuery,
     TranscriptQuery,
 )
+from wellread.serve.features.accounts.editing_rights import check_may_edit
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.document_views import (
     DocumentsBody,
@@ -114,9 +115,10 @@ def job(
 
 
 @router.post("/api/jobs/{job_id}/cancel", response_model=JobBody)
-def cancel(kb: Kb, job_id: str) -> JobBody:
+def cancel(kb: Kb, request: Request, job_id: str) -> JobBody:
     """Ask a running job to stop; what it has written stays. 404 when it is not running."""
     found = _job(kb, job_id)
+    check_may_edit(request, found.collection)
     if not to_change(kb, found.collection).catalogue.jobs.cancel(found.id):
         raise HTTPException(404, f"job {job_id} is not running")
     return JobBody.of(found)
@@ -130,13 +132,16 @@ def usage(kb: Kb, days: Annotated[int, Query(ge=1, le=MOST_DAYS)] = 30) -> Usage
 
 @router.get("/healthz", response_model=HealthBody)
 async def healthz(kb: Kb, request: Request) -> HealthBody:
-    """Whether the server answers, and what it answers from."""
+    """Whether the server answers, and what it answers from; 0 to who is not signed in."""
     room = request.app.state.room_for_health
-    return await to_thread.run_sync(_health, kb, limiter=room)
+    counted = "read" in request.state.rights.scopes
+    return await to_thread.run_sync(_health, kb, counted, limiter=room)
 
 
-def _health(kb: KnowledgeBase) -> HealthBody:
-    stats = kb.catalogue.stats()
+def _health(kb: KnowledgeBase, counted: bool) -> HealthBody:
+    stats = kb.catalogue.stats()  # also where nothing is told: it shows that they can be read
+    if not counted:
+        stats = []
     return HealthBody(
         status="ok",
         documents=sum(row.documents for row in stats),

@@ -95,7 +95,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "serve_cli": {
         "reindex": "Make the index anew, as the settings ask for it.",
-        "serve": "Serve the HTTP interface and the viewer on this machine.",
+        "serve": "Serve the HTTP interface and the pages, on this machine or for a team.",
         "settings": "Show every setting, its value in this home, and what it does.",
         "usage": "Show what calls of models took and cost, and the budget.",
     },
@@ -112,6 +112,15 @@ COMMANDS: dict[str, dict[str, str]] = {
     "mcp_cli": {"mcp": "Answer Claude, Cursor and other programs that speak MCP."},
     "learning.gaps_cli": {
         "gaps": "Questions that the material does not answer, and what to write."
+    },
+    "accounts.users_cli": {"users": "People who sign in to the server: add, list, role, remove."},
+    "accounts.groups_cli": {
+        "groups": "Users that share grants and a quota.",
+        "grants": "Which collections are open to whom.",
+    },
+    "accounts.keys_cli": {
+        "keys": "Keys by which programs sign in.",
+        "audit": "Who asked what and saw which documents, who changed what.",
     },
     "eval_cli": {"eval": "Measure retrieval, answers and citations over a set of cases."},
 }

@@ -19,6 +19,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.features.job_views import MOST_DAYS, print_usage, usage_body
 from wellread.serve.progress import State, counted
 from wellread.serve.server.app import serve as listening
+from wellread.serve.server.json_logs import use_json_logs
 from wellread.serve.terminal import Terminal, fold, index_words, table, terminal_of
 from wellread.text.words import harmless
 
@@ -29,13 +30,17 @@ app = typer.Typer(rich_markup_mode=None)
 def serve(
     context: typer.Context,
     host: Annotated[
-        str | None, typer.Option(help="Address to listen on; this machine's own only.")
+        str | None,
+        typer.Option(help="Address to listen on; others than this machine's need an admin."),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")
     ] = None,
 ) -> None:
-    """Serve the HTTP interface and the viewer on this machine, until interrupted."""
+    """Serve the HTTP interface and the pages, until interrupted.
+
+    Without users only this machine is served. Once there is one, everybody has to sign in.
+    """
     terminal = terminal_of(context)
 
     def tell(address: str) -> None:
@@ -45,6 +50,8 @@ def serve(
             terminal.out.print(f"Wellread answers at {address}  (Ctrl-C stops it)", soft_wrap=True)
 
     with terminal.open_current() as kb:
+        if kb.settings.serve.logs == "json":
+            use_json_logs()
         chosen = kb.settings.serve.host if host is None else host
         listening(kb, chosen, kb.settings.serve.port if port is None else port, on_ready=tell)
 

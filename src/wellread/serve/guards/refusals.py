@@ -21,7 +21,7 @@ class Refusals:
 
     def __init__(self, page: ErrorPage, wants_page: Callable[[Request], bool]) -> None:
         self._page = page
-        self._wants_page = wants_page
+        self.wants_page = wants_page
 
     def response(
         self,
@@ -33,7 +33,7 @@ class Refusals:
         given = dict(headers or {})
         if problem.status == TOO_MANY_REQUESTS:
             given.setdefault("retry-after", str(_pause(problem)))
-        if self._wants_page(request):
+        if self.wants_page(request):
             page = self._page(request, problem)
             page.headers.update(given)
             return page

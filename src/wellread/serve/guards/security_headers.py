@@ -21,7 +21,9 @@ PAGE_POLICY = (
 SECURITY_HEADERS = {
     "content-security-policy": PAGE_POLICY,
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": without TLS a browser says by ``Origin`` alone whose page a form is on, and
+    # leaves that out there.
+    "referrer-policy": "same-origin",
 }
 
 

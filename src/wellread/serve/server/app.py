@@ -23,16 +23,22 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
+from wellread.serve.features.accounts.identity_provider import provider_of
 from wellread.serve.features.researching.research_tasks import ResearchTasks
 from wellread.serve.guards.foreign_requests import ForeignRequests
 from wellread.serve.guards.host_names import LocalNames
 from wellread.serve.guards.http_connections import LONGEST_HEADERS, within
+from wellread.serve.guards.rate_limits import RateLimits
 from wellread.serve.guards.refusals import Refusals
 from wellread.serve.guards.request_bodies import BodyLimits, RequestBodies
+from wellread.serve.guards.request_log import RequestLog
+from wellread.serve.guards.route_rules import RouteRules
 from wellread.serve.guards.security_headers import SecurityHeaders
+from wellread.serve.guards.sign_in import Door, SignIn
 from wellread.serve.guards.work_limits import WorkLimits, WorkQueues
 from wellread.serve.mcp.served import Served
 from wellread.serve.openai.openai_routers import OPENAI_ROUTERS
+from wellread.serve.server import probes
 from wellread.serve.web.health_checks import HealthChecks
 from wellread.serve.web.ingest_runs import IngestRuns
 from wellread.serve.web.page_images import PageImages
@@ -41,15 +47,20 @@ from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns
 
-ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, *PAGE_ROUTERS)
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
 MCP_PATH = "/mcp"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 ASKED_FOR_HEALTH = 2  # at once, each in a thread that nothing else takes
 SECONDS_TO_FINISH = 5  # for requests still running when the server is told to stop
 
 
-def create_app(kb: KnowledgeBase) -> FastAPI:
-    """The application over ``kb``, which the caller opened and closes."""
+def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
+    """The application over ``kb``, which the caller opened and closes.
+
+    Args:
+        demand_users: nobody is let in without signing in, also while there are no users.
+    """
     runs, ingest, images = AskRuns(), IngestRuns(kb), PageImages()
     researched = ResearchTasks(kb)
     served = kb.settings.serve
@@ -60,6 +71,7 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await researched.take_up()
         ingest.take_up()
+        await to_thread.run_sync(kb.catalogue.accounts.audit.trim, kb.settings.users.audit_days)
         async with answering_mcp:
             yield
         await researched.close()
@@ -83,6 +95,14 @@ def create_app(kb: KnowledgeBase) -> FastAPI:
     app.state.checks = HealthChecks(kb)
     app.state.page_images = images
     app.state.room_for_health = CapacityLimiter(ASKED_FOR_HEALTH)
+    app.state.door = Door(
+        accounts=kb.catalogue.accounts,
+        settings=kb.settings,
+        rates=RateLimits(kb.settings.users),
+        rules=RouteRules(),
+        demanded=demand_users,
+    )
+    app.state.identity_provider = provider_of(kb.settings.oidc)
     _guard(app, served, queues)
     for router in ROUTERS:
         app.include_router(router)
@@ -102,9 +122,13 @@ def _guard(app: FastAPI, served: ServeSettings, queues: WorkQueues) -> None:
     )
     app.add_middleware(WorkLimits, queues=queues, refusals=refusals)
     app.add_middleware(RequestBodies, limits=bodies, refusals=refusals)
+    app.add_middleware(SignIn, door=app.state.door, refusals=refusals)
     app.add_middleware(ForeignRequests, refusals=refusals)
-    app.add_middleware(LocalNames, names=LOCAL_NAMES, refusals=refusals)
+    anywhere = app.state.door.demanded and not served.names
+    names = None if anywhere else (*LOCAL_NAMES, *served.names)
+    app.add_middleware(LocalNames, names=names, refusals=refusals)
     app.add_middleware(SecurityHeaders, refusals=refusals)
+    app.add_middleware(RequestLog)
 
 
 def _mcp(
@@ -135,27 +159,32 @@ def serve(
     """Serve ``kb`` until interrupted; ``on_ready`` is told the address that it listens on.
 
     Raises:
-        RequestError: the address is not this machine alone, or the port is taken.
+        RequestError: others could reach the address and there is no admin, or the port is taken.
         FingerprintError: the embedder that the index was made with cannot be opened any more.
     """
+    alone = address_to_serve(host, has_admin=kb.catalogue.accounts.users.has_admin).is_loopback
     listener = listen(host, port)
     with listener:
         # Opened before the first request, so that a damaged home is told at once.
         kb.live().embedder.embed(["ready"], "query")
         address = address_of(listener)
-        _Server(server_config(kb), lambda: on_ready and on_ready(address)).run(sockets=[listener])
+        config = server_config(kb, demand_users=not alone)
+        _Server(config, lambda: on_ready and on_ready(address)).run(sockets=[listener])
 
 
-def server_config(kb: KnowledgeBase) -> uvicorn.Config:
+def server_config(kb: KnowledgeBase, *, demand_users: bool = False) -> uvicorn.Config:
     """How the server that runs the application over ``kb`` is set up."""
+    proxies = kb.settings.serve.proxies
     return uvicorn.Config(
-        create_app(kb),
+        create_app(kb, demand_users=demand_users),
         http=within(kb.settings.serve.header_seconds),
         ws="none",
         h11_max_incomplete_event_size=LONGEST_HEADERS,
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
 
@@ -173,14 +202,20 @@ class _Server(uvicorn.Server):
         if self.started:
             self._on_started()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say at ``/readyz`` that it stops, and finish what runs."""
+        if isinstance(self.config.app, FastAPI):
+            self.config.app.state.stopping = True
+        await super().shutdown(sockets)
+
 
 def listen(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one.
 
     Raises:
-        RequestError: the address is not this machine alone, or the port is taken.
+        RequestError: the host is no address, or the port is taken.
     """
-    address = loopback(host)
+    address = parsed(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -195,23 +230,35 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The address of ``host``.
+def address_to_serve(host: str, *, has_admin: Callable[[], bool]) -> Address:
+    """The address of ``host``, where it may be served.
 
     Raises:
-        RequestError: other machines could reach it. That needs users, which do not exist yet.
+        RequestError: it is no address, or other machines could reach it and there is no admin.
     """
-    try:
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-    except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
+    address = parsed(host)
+    if not address.is_loopback and not has_admin():
         raise RequestError(
             f"listening on {host} is refused: other machines could read the knowledge base, "
-            "and there are no users yet to limit that",
-            hint="use 127.0.0.1, and reach it from elsewhere through an SSH tunnel",
+            "and there is no admin yet who says who may",
+            hint="make one first: wellread users add NAME --role admin",
         )
     return address
+
+
+def parsed(host: str) -> Address:
+    """The address that a host stands for.
+
+    Raises:
+        RequestError: it stands for none.
+    """
+    try:
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError as error:
+        raise RequestError(
+            f"{host!r} is no address to listen on",
+            hint="give one of this machine's, 0.0.0.0 for all of them, or 127.0.0.1",
+        ) from error
 
 
 def address_of(listener: socket.socket) -> str:

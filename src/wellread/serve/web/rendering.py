@@ -18,6 +18,8 @@ from wellread.answers import VerdictName
 from wellread.locators import format_time
 from wellread.serve.error_shapes import OPENAI_PATH, Problem
 from wellread.serve.features.job_views import JobBody
+from wellread.serve.guards.route_rules import rules
+from wellread.store.schema.account_values import Rights
 from wellread.text.words import harmless
 
 NAVIGATION = (
@@ -36,6 +38,7 @@ NAVIGATION = (
     ("/preferences", "Preferences"),
     ("/settings", "Settings"),
     ("/health", "Health"),
+    ("/users", "Users"),
 )
 NOT_KEPT = {"cache-control": "no-store"}  # what is removed must not stay in a browser's cache
 
@@ -69,10 +72,30 @@ def drawn(
     request: Request, template: str, values: Mapping[str, Any], *, status: int = 200
 ) -> Response:
     """The page of a template that has no data of its own."""
-    known = {"navigation": NAVIGATION, "here": request.url.path, **values}
+    rights = _rights(request)
+    known = {
+        "navigation": _navigation(rights),
+        "here": request.url.path,
+        "signed_in": rights.user.name if rights is not None and rights.user else "",
+        **values,
+    }
     return templates.TemplateResponse(
         request, template, known, status_code=status, headers=dict(NOT_KEPT)
     )
+
+
+def _rights(request: Request) -> Rights | None:
+    """What the request may do; None where it was refused before that was known."""
+    found = request.scope.get("state", {}).get("rights")
+    return found if isinstance(found, Rights) else None
+
+
+def _navigation(rights: Rights | None) -> tuple[tuple[str, str], ...]:
+    """The pages that may be opened."""
+    if rights is None:
+        return NAVIGATION
+    rule = {path: access for method, path, access in rules() if method == "GET"}
+    return tuple(one for one in NAVIGATION if rule[one[0]] in rights.scopes)
 
 
 def fragment(template: str, **values: Any) -> str:

@@ -17,7 +17,9 @@ from wellread.errors import DamageError
 from wellread.reports import Report
 from wellread.store.base import IndexKey
 from wellread.store.catalogue import document_writes
+from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.asking import answer_records, research_records
+from wellread.store.catalogue.asking.account_forgetting import AccountForgetting
 from wellread.store.catalogue.asking.answer_facts_records import AnswerFacts
 from wellread.store.catalogue.asking.erasure import Forgetting
 from wellread.store.catalogue.asking.past_answers import AnswerCache, Sessions
@@ -92,6 +94,8 @@ class Catalogue(CataloguePart):
         self.question_counts = QuestionCounts(database)
         self.coverage = CoverageReads(database)
         self.preferences = PreferenceRecords(database)
+        self.accounts = Accounts(database)
+        self.forgetting_users = AccountForgetting(database)
 
     @classmethod
     def open(

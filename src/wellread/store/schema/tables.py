@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeEngine
 from wellread.store.schema.database import Moment
 
 # The newest migration; opening compares it with the database before it loads Alembic.
-HEAD = "0005"
+HEAD = "0006"
 
 
 metadata = MetaData(
@@ -253,7 +253,7 @@ sessions = Table(
     Index(None, "owner", "seen_at"),  # the newest of one owner, without looking at all
 )
 
-# ``cost`` in US dollars; ``error``: why it failed, empty when it did not.
+# ``cost`` in US dollars; ``error``: why it failed, empty when it did not; ``owner``: for whom.
 provider_calls = Table(
     "provider_calls",
     metadata,
@@ -263,6 +263,8 @@ provider_calls = Table(
     *filled(Integer, "input_tokens", "output_tokens"),
     *filled(Float, "cost", "seconds"),
     *filled(Text, "error"),
+    *filled(String, "owner", default=""),
+    Index(None, "owner", "at"),
 )
 
 # --- runs and the index ---

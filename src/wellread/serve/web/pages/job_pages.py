@@ -13,6 +13,7 @@ from wellread.ingest.pipeline.job_log import end_dead_jobs
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import whole_of
 from wellread.serve.api.queries import FAR, StrictModel
+from wellread.serve.features.accounts.editing_rights import check_may_edit
 from wellread.serve.features.job_views import JobDetailBody, JobsBody
 from wellread.serve.guards.asking_rights import Kb, to_change
 from wellread.serve.web.ingest_runs import Ingest
@@ -68,21 +69,23 @@ def job(kb: Kb, request: Request, job_id: str, asked: Annotated[JobQuery, Query(
 
 
 @router.post("/library/jobs/{job_id}/cancel")
-def cancel(kb: Kb, job_id: str) -> Response:
+def cancel(kb: Kb, request: Request, job_id: str) -> Response:
     """Ask a run to stop; what it has written stays."""
     found = _known(kb, job_id)
+    check_may_edit(request, found.collection)
     to_change(kb, found.collection).catalogue.jobs.cancel(found.id)
     return RedirectResponse(f"/library/jobs/{job_id}", status_code=303)
 
 
 @router.post("/library/jobs/{job_id}/retry")
-def retry(kb: Kb, ingest: Ingest, job_id: str) -> Response:
+def retry(kb: Kb, ingest: Ingest, request: Request, job_id: str) -> Response:
     """Run it again: what is done and unchanged is skipped.
 
     Raises:
         RequestError: it is no run that can be done again.
     """
     found = _known(kb, job_id)
+    check_may_edit(request, found.collection)
     if found.action not in AGAIN:
         raise RequestError(f"a job that does {found.action} cannot be run again here")
     to_change(kb, found.collection)

@@ -23,6 +23,7 @@ from wellread.kb.seen_by import sees_all
 from wellread.library.document_lists import listed
 from wellread.library.uploads import keep_upload, uploads_below
 from wellread.serve.api.queries import ListQuery
+from wellread.serve.features.accounts.editing_rights import check_may_edit, check_may_read_files
 from wellread.serve.features.bodies import Body
 from wellread.serve.features.home_reports import RemoveBody
 from wellread.serve.features.library_views import library_body
@@ -82,6 +83,7 @@ async def upload(kb: Kb, ingest: Ingest, request: Request) -> Response:
         given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
         named = [(one.filename or "", one.file) for one in given if one.filename]
         collection = _collection(str(form.get("collection") or ""))
+        check_may_edit(request, collection)
         replace = bool(form.get("replace"))
         whole = to_change(kb, collection)
         kept = await to_thread.run_sync(_keep, whole, collection, named, replace)
@@ -113,8 +115,9 @@ def address(
     """
     wanted = given.strip()
     to_change(kb, _collection(collection))
-    if not sees_all(kb) and not is_web(wanted):
-        raise SourceError(wanted, "is no address", hint="give the address of a page or a feed")
+    check_may_edit(request, _collection(collection))
+    if not is_web(wanted):
+        check_may_read_files(request, wanted)
     if not is_web(wanted) and not Path(local_path(wanted)).exists():
         raise SourceError(
             wanted, "is no address and no file or folder of this machine", hint="give a whole path"
@@ -133,6 +136,7 @@ def text(
 ) -> Response:
     """Keep a pasted text as a Markdown file in the home, and read it."""
     name = _collection(collection)
+    check_may_edit(request, name)
     words = " ".join(title.split())
     content = f"# {words}\n\n{said.replace(chr(13), '')}\n"
     kept = keep_upload(to_change(kb, name), name, f"{words[:80]}.md", io.BytesIO(content.encode()))
@@ -142,6 +146,7 @@ def text(
 @router.post("/library/sample")
 def sample(_kb: WholeKb, request: Request, ingest: Ingest) -> Response:
     """Read the sample that comes with the program."""
+    check_may_edit(request, SAMPLE)
     with as_file(files("wellread.sample")) as folder:
         inputs = [str(folder / name) for name in SAMPLE_FOLDERS]
     return _taken(request, ingest, inputs, SAMPLE)
@@ -155,6 +160,8 @@ async def remove(
     collection: Annotated[str, Form()],
 ) -> Response:
     """Remove documents or sources with everything that was made of them, and prove it."""
+    check_may_edit(request, collection)
+    request.state.changed = f"{collection}, {len(source)} sources"  # for the audit log
     body = await to_thread.run_sync(_remove, kb, collection, source)
     return shown(request, "removed.html", body, collection=collection)
 
@@ -206,6 +213,7 @@ def _collection(given: str) -> str:
 
 
 def _taken(request: Request, ingest: Ingest, inputs: Sequence[str], collection: str) -> Response:
+    request.state.changed = f"{collection}, {len(inputs)} sources"  # for the audit log
     ingest.start("add", inputs, collection)
     if wants_json(request):
         body = TakenBody(collection=collection, inputs=tuple(inputs))

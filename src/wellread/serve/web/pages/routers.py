@@ -15,6 +15,7 @@ from wellread.serve.web.pages import (
     story_pages,
     timeline_pages,
 )
+from wellread.serve.web.pages.accounts import account_pages, sign_in_pages, user_pages
 from wellread.serve.web.pages.home import health_pages, settings_pages, usage_pages
 from wellread.serve.web.pages.learning import (
     coverage_pages,
@@ -48,5 +49,8 @@ PAGE_ROUTERS = tuple(
         usage_pages,
         settings_pages,
         health_pages,
+        sign_in_pages,
+        account_pages,
+        user_pages,
     )
 )

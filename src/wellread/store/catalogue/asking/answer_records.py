@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Text, cast, delete, insert, select, update
 
 from wellread.answers import Answer
 from wellread.codec import from_plain, to_plain
+from wellread.store.catalogue.accounts.audit_records import note_asked
 from wellread.store.catalogue.asking.answer_evidence_reads import answers_on
 from wellread.store.catalogue.asking.answer_facts_records import (
     note_read,
@@ -90,6 +91,8 @@ def record_answer(connection: Connection, answer: Answer, read: Iterable[str] = 
     write_facts(connection, answer.id, now, body)
     note_read(connection, answer.id, now, read)
     _write_evidence(connection, answer)
+    shown = select(answer_evidence.c.document_id).where(answer_evidence.c.answer_id == answer.id)
+    note_asked(connection, answer.owner, answer.id, connection.execute(shown).scalars())
     _seen(connection, answer, now)
 
 

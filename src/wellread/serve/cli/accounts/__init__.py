@@ -1,0 +1,1 @@
+"""Commands about users: who they are, what is open to them, their keys, what they did."""

@@ -1,0 +1,40 @@
+"""Where somebody may add and remove material."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from starlette.requests import Request
+
+from wellread.errors import SourceError
+from wellread.serve.api.middleware import ProblemError
+from wellread.serve.guards.sign_in import FORBIDDEN
+from wellread.store.schema.account_values import Rights
+
+
+def check_may_edit(request: Request, collection: str) -> None:
+    """Refuse a change of a collection that is not open to an editor for that.
+
+    It is the same for one that is not there: what exists is not told.
+
+    Raises:
+        ProblemError: the request may not.
+    """
+    if not cast(Rights, request.state.rights).may_edit(collection):
+        raise ProblemError(FORBIDDEN)
+
+
+def check_may_read_files(request: Request, address: str) -> None:
+    """Refuse files and folders of the machine to everybody but admins.
+
+    Its files are not the users': the settings and the catalogue are among them.
+
+    Raises:
+        SourceError: the request may not; the same as for a file that is not there.
+    """
+    if not cast(Rights, request.state.rights).is_admin:
+        raise SourceError(
+            address,
+            "is no address that may be read from here",
+            hint="upload the files, or ask an admin of this server",
+        )

@@ -1,0 +1,244 @@
+"""Who asks: found before any route, and refused where they may not.
+
+The one place that says whose request it is. It puts into the state of a request ``asker`` (an
+``Asker``: whose, and what it may read) and ``rights`` (what else it may). Without users everybody
+who reaches the server has all rights, as long as only this machine can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from anyio import to_thread
+from fastapi import Request
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from wellread.calls import paid_by
+from wellread.config import Settings
+from wellread.identity import LOCAL, Asker
+from wellread.serve.error_shapes import Problem, problem_of_status
+from wellread.serve.guards.foreign_requests import READING
+from wellread.serve.guards.rate_limits import Counted, RateLimits
+from wellread.serve.guards.refusals import Refusals
+from wellread.serve.guards.route_rules import Access, RouteRules
+from wellread.store.catalogue.accounts import Accounts
+from wellread.store.catalogue.accounts.audit_records import CHANGED, OPENED, Deed
+from wellread.store.catalogue.accounts.rights_reads import local_rights
+from wellread.store.schema.account_values import Rights
+
+COOKIE = "wellread_session"
+SIGN_IN = "/sign-in"
+# Of whom nothing is: the machine's own things belong to the empty name.
+NOBODY = Asker(owner="(nobody)", reads=frozenset())
+NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
+OPENS = frozenset(
+    (
+        "/view/{document_id}",
+        "/documents/{document_id}/media",
+        "/api/documents/{name:path}",
+        "/api/videos/{name:path}/transcript",
+    )
+)
+ID = "doc_"  # with which the id of every document begins
+UNKNOWN = problem_of_status(
+    401,
+    "Nobody is signed in.",
+    "Sign in at /sign-in, or send a key: Authorization: Bearer wr_…",
+)
+BAD_KEY = problem_of_status(
+    401,
+    "The key is unknown, revoked or expired.",
+    "Make one at /account, or with 'wellread keys new'.",
+)
+FORBIDDEN = problem_of_status(
+    403, "Your role, or the key, does not allow this.", "Ask an admin of this server."
+)
+UNPROVED = problem_of_status(
+    403,
+    "The request does not say which page made it.",
+    "Use a browser that sends Origin or Sec-Fetch-Site; programs use a key.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """What the guard knows of one server.
+
+    Attributes:
+        demanded: whether users are demanded though there are none: other machines reach it.
+    """
+
+    accounts: Accounts
+    settings: Settings
+    rates: RateLimits
+    rules: RouteRules
+    demanded: bool = False
+
+    def known(self, bearer: str | None, cookie: str) -> Rights | None:
+        """The rights of who shows this key or cookie; None when nobody does who may sign in.
+
+        Raises:
+            StoreError: the catalogue cannot be read.
+        """
+        if not self.demanded and not self.accounts.users.any():
+            return local_rights(LOCAL)
+        if bearer is not None:
+            key = self.accounts.keys.opened_by(bearer)
+            user = self.accounts.users.get(key.user_id) if key else None
+            return self.accounts.rights.of(user, key) if user else None
+        session = self.accounts.sessions.opened_by(cookie) if cookie else None
+        user = self.accounts.users.get(session.user_id) if session else None
+        return self.accounts.rights.of(user, session_id=session.id) if user and session else None
+
+    def pause(self, rights: Rights, access: Access) -> int | None:
+        """Seconds that a user, or their key, has to wait; None when they need not."""
+        who = rights.key_id or rights.asker.owner
+        kinds: tuple[Counted, ...] = ("request", "ask") if access == "ask" else ("request",)
+        pauses = [self.rates.take(kind, who) for kind in kinds]
+        return max((one for one in pauses if one is not None), default=None)
+
+
+class SignIn:
+    """Lets in who may come in, and says whose request it is."""
+
+    def __init__(self, app: ASGIApp, door: Door, refusals: Refusals) -> None:
+        self.app = app
+        self.door = door
+        self.refusals = refusals
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with its rights, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        path, access = self.door.rules.of(scope)
+        state = scope.setdefault("state", {})
+        state["route"] = path
+        bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
+        rights = await to_thread.run_sync(self.door.known, bearer, cookie)
+        if rights is None and access != "open":
+            await self._send_to_sign_in(request, bearer, receive, send)
+            return
+        rights = rights or NO_RIGHTS
+        problem, headers = await self._refusal(rights, access, scope)
+        if problem is not None:
+            await self._note(request, path, access, rights, str(problem.status))
+            await self.refusals.refuse(problem, scope, receive, send, headers)
+            return
+        state["asker"], state["rights"] = rights.asker, rights
+        status = _Status(send)
+        with paid_by(rights.user.id if rights.user else ""):
+            await self.app(scope, receive, status.send)
+        outcome = "" if status.code < 400 else str(status.code)
+        await self._note(request, path, access, rights, outcome)
+
+    async def _refusal(
+        self, rights: Rights, access: Access, scope: Scope
+    ) -> tuple[Problem | None, dict[str, str]]:
+        """Why somebody who is known may not; None when they may."""
+        if access == "open" or rights.user is None:
+            return None, {}
+        allowed = bool(rights.session_id) if access == "own" else access in rights.scopes
+        if scope["path"] == "/mcp" and "read" not in rights.scopes:
+            allowed = False  # some of its tools only read, one only asks
+        if not allowed and (access != "own" or self.door.rules.of(scope)[0]):
+            return FORBIDDEN, {}
+        if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
+            return UNPROVED, {}
+        pause = await to_thread.run_sync(self.door.pause, rights, access)
+        if pause is not None:
+            return too_often(pause), {"retry-after": str(pause)}
+        return None, {}
+
+    async def _send_to_sign_in(
+        self, request: Request, bearer: str | None, receive: Receive, send: Send
+    ) -> None:
+        if self.refusals.wants_page(request) and bearer is None:
+            response = RedirectResponse(sign_in_at(request), status_code=303)
+            await response(request.scope, receive, send)
+            return
+        how = 'Bearer error="invalid_token"' if bearer is not None else "Bearer"
+        problem = BAD_KEY if bearer is not None else UNKNOWN
+        headers = {"www-authenticate": how}
+        await self.refusals.refuse(problem, request.scope, receive, send, headers)
+
+    async def _note(
+        self, request: Request, path: str, access: Access, rights: Rights, outcome: str
+    ) -> None:
+        """Write down what a user changed, was refused, or opened."""
+        if rights.user is None or not path:
+            return
+        deed = _deed(request, path, access, rights, outcome)
+        if deed is not None:
+            await to_thread.run_sync(self.door.accounts.audit.write, deed)
+
+
+class _Status:
+    """Passes a response on, and keeps its status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.code = 500
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.code = message["status"]
+        await self._send(message)
+
+
+def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: str) -> Deed | None:
+    scope = request.scope
+    facts: dict[str, Any] = {
+        "user_id": rights.asker.owner,
+        "key_id": rights.key_id,
+        "address": address_of_client(scope),
+        "outcome": outcome,
+    }
+    if path in OPENS and not outcome:
+        known = next((part for part in scope["path"].split("/") if part.startswith(ID)), "")
+        shown = (known,) if known else ()
+        return Deed(action=OPENED, target=path, documents=shown, **facts)
+    changes = scope["method"] not in READING and access in ("edit", "admin", "own")
+    if changes or outcome == "403":
+        of = scope.get("state", {}).get("changed", "")
+        target = f"{scope['method']} {scope['path']} {of}".strip()
+        return Deed(action=CHANGED, target=target, **facts)
+    return None
+
+
+def bearer_of(scope: Scope) -> str | None:
+    """The key in the header ``Authorization``; None when it holds none."""
+    kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else None
+
+
+def says_its_page(scope: Scope) -> bool:
+    """Whether a browser says which page made the request; that it is ours was looked at before."""
+    headers = Headers(scope=scope)
+    return "sec-fetch-site" in headers or "origin" in headers
+
+
+def address_of_client(scope: Scope) -> str:
+    """The address that the request comes from; empty where it has none."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def sign_in_at(request: Request) -> str:
+    """The page to sign in at, from which who asked comes back to what they asked for."""
+    if request.method not in READING or request.url.path == "/":
+        return SIGN_IN
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return f"{SIGN_IN}?next={quote(target, safe='')}"
+
+
+def too_often(pause: int) -> Problem:
+    """Told to who comes too often."""
+    return problem_of_status(
+        429, "Too many requests in a short time.", f"Try again in {pause} seconds."
+    )

@@ -1,0 +1,57 @@
+"""Whether the process lives, and whether it can answer: for what starts, stops and balances it."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from anyio import to_thread
+from fastapi import APIRouter, Request
+
+from wellread.errors import WellreadError
+from wellread.kb import KnowledgeBase
+from wellread.serve.api.middleware import ProblemError
+from wellread.serve.error_shapes import problem_of_status
+from wellread.serve.features.bodies import Body
+
+router = APIRouter()
+STOPPING = problem_of_status(503, "The server is stopping.", "Ask another one.")
+NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
+
+
+class LiveBody(Body):
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class ReadyBody(Body):
+    """The stores can be read."""
+
+    status: Literal["ready"] = "ready"
+
+
+@router.get("/livez", response_model=LiveBody)
+async def livez() -> LiveBody:
+    """Whether the process answers at all. It looks at nothing."""
+    return LiveBody()
+
+
+@router.get(
+    "/readyz", response_model=ReadyBody, responses={503: {"description": "Not now, or no more"}}
+)
+async def readyz(request: Request) -> ReadyBody:
+    """Whether questions can be answered: the stores can be read, and the server does not stop."""
+    state = request.app.state
+    if getattr(state, "stopping", False):
+        raise ProblemError(STOPPING)
+    try:
+        await to_thread.run_sync(_looked, state.kb, limiter=state.room_for_health)
+    except WellreadError as error:
+        raise ProblemError(NOT_READY) from error
+    return ReadyBody()
+
+
+def _looked(kb: object) -> None:
+    opened = cast(KnowledgeBase, kb)
+    if opened.catalogue.reindexing.live() is not None:
+        opened.index.rows()

@@ -1,0 +1,1 @@
+"""Pages about who somebody is: sign-in, the own account, all users."""

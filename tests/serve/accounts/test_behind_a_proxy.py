@@ -1,0 +1,132 @@
+"""Behind a reverse proxy, the log, the probes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any, cast
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from tests.serve.accounts.conftest import OUR_PAGE, Visitor, signed_in
+
+from wellread.kb import KnowledgeBase
+from wellread.serve.server.app import server_config
+from wellread.serve.server.json_logs import JsonLines
+from wellread.store.catalogue.accounts import Accounts
+
+PROXY, CLIENT = "10.0.0.1", "203.0.113.7"
+FORWARDED = {"x-forwarded-for": CLIENT, "x-forwarded-proto": "https", "host": "wellread.example"}
+
+
+def behind(kb: KnowledgeBase, address: str, **served: Any) -> httpx.AsyncClient:
+    """A client of the server as it is run, whose connections come from that address."""
+    settings = kb.settings.serve.model_copy(update=served)
+    kb.settings = kb.settings.model_copy(update={"serve": settings})
+    config = server_config(kb)
+    config.load()
+    app = cast(Any, config.loaded_app)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=(address, 1))
+    headers = {**OUR_PAGE, **FORWARDED}
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
+
+
+@pytest.fixture
+def names() -> dict[str, Any]:
+    return {"names": ("wellread.example",), "proxies": (PROXY,)}
+
+
+async def test_what_a_trusted_proxy_says_is_believed(
+    kb: KnowledgeBase, accounts: Accounts, names: dict[str, Any]
+) -> None:
+    async with behind(kb, PROXY, **names) as client:
+        signed = await signed_in(client, "rea")
+        assert signed.status_code == 303
+        assert "secure" in signed.headers["set-cookie"].lower()
+        own = {"sec-fetch-site": "", "origin": "https://wellread.example"}
+        changed = await client.post("/preferences", data={"length": "short"}, headers=own)
+        assert changed.status_code != 403 or "another address" not in changed.text
+    assert accounts.audit.newest()[-1].address == CLIENT
+
+
+async def test_what_anybody_else_says_is_not(
+    kb: KnowledgeBase, accounts: Accounts, names: dict[str, Any]
+) -> None:
+    async with behind(kb, "198.51.100.9", **names) as client:
+        signed = await signed_in(client, "rea")
+        assert "secure" not in signed.headers["set-cookie"].lower()
+    assert accounts.audit.newest()[0].address == "198.51.100.9"
+
+
+async def test_without_the_setting_no_proxy_is_believed(
+    kb: KnowledgeBase, accounts: Accounts
+) -> None:
+    async with behind(kb, "127.0.0.1", names=("wellread.example",)) as client:
+        await signed_in(client, "rea")
+    assert accounts.audit.newest()[0].address == "127.0.0.1"
+
+
+async def test_a_name_that_is_not_the_servers_is_refused(
+    kb: KnowledgeBase, accounts: Accounts
+) -> None:
+    async with behind(kb, PROXY, names=("other.example",)) as client:
+        refused = await client.get("/sign-in")
+        assert refused.status_code == 421
+        assert "serve.names" in refused.text
+
+
+async def test_readiness_ends_before_the_server_does(server: FastAPI, visitor: Visitor) -> None:
+    async with visitor() as client:
+        assert (await client.get("/readyz")).status_code == 200
+        server.state.stopping = True
+        assert (await client.get("/readyz")).status_code == 503
+        assert (await client.get("/livez")).status_code == 200
+
+
+@pytest.fixture
+def lines() -> Iterator[list[str]]:
+    """What is logged of requests, as JSON."""
+    written: list[str] = []
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            written.append(self.format(record))
+
+    handler = Kept()
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("wellread.serve.guards.request_log")
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield written
+    logger.removeHandler(handler)
+    logger.setLevel(before)
+
+
+async def test_a_request_is_one_line_without_words_of_anybody(
+    visitor: Visitor, accounts: Accounts, lines: list[str]
+) -> None:
+    async with visitor("rea") as client:
+        given = await client.get("/api/documents/The%20ferry", params={"topic": "town"})
+    told = json.loads(lines[-1])
+    assert told["route"] == "/api/documents/{name:path}"
+    assert (told["method"], told["status"]) == ("GET", given.status_code)
+    assert told["user"] == accounts.users.named("rea").id
+    assert told["request"] == given.headers["x-request-id"]
+    assert "ferry" not in lines[-1]
+    assert all("pier" not in one for one in lines)
+
+
+def test_a_line_holds_its_traceback_and_no_raw_character() -> None:
+    try:
+        raise ValueError("two\nlines \x1b[31m")
+    except ValueError:
+        import sys
+
+        record = logging.LogRecord("x", logging.ERROR, "f", 1, "failed\n%s", ("a",), sys.exc_info())
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert "ValueError" in json.loads(line)["traceback"]

@@ -1,0 +1,250 @@
+"""What each role may, the audit log, quotas, and being forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from tests.serve.accounts.conftest import SECRET, Visitor, program
+from tests.serve.accounts.test_sign_in import an_address
+
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
+from wellread.calls import Call, paid_by
+from wellread.errors import BudgetError
+from wellread.ingest.forget_user import forget_user
+from wellread.kb import KnowledgeBase
+from wellread.serve.guards.route_rules import rules
+from wellread.store.catalogue.accounts import Accounts
+
+MAY = {"reader": ("read", "ask"), "editor": ("read", "ask", "edit")}
+ASKED = "What was the harbour ferry Osprey bought for in the spring?"
+
+
+@pytest.mark.parametrize(("name", "role"), [("rea", "reader"), ("ed", "editor")])
+async def test_a_role_is_held_to_the_table_of_rules(visitor: Visitor, name: str, role: str) -> None:
+    """What it may not is refused before anything else is looked at."""
+    async with visitor(name) as client:
+        for method, path, access in rules():
+            if access in ("open", "own") or access in MAY[role] or method == "*":
+                continue
+            response = await client.request(method, an_address(path))
+            assert response.status_code == 403, (method, path)
+            assert "Your role" in response.text
+
+
+async def test_a_reader_sees_no_links_to_what_is_refused(visitor: Visitor) -> None:
+    async with visitor("rea") as client:
+        page = (await client.get("/library")).text
+        assert 'href="/preferences"' in page
+        for path in ("/settings", "/usage", "/health", "/users", "/figures"):
+            assert f'href="{path}"' not in page
+    async with visitor("root") as client:
+        assert 'href="/users"' in (await client.get("/library")).text
+
+
+async def test_an_editor_changes_what_is_open_to_them_and_reads_no_files(
+    visitor: Visitor, kb: KnowledgeBase
+) -> None:
+    text = {"title": "Note", "text": "The pier is open."}
+    async with visitor("ed") as client:
+        other = await client.post("/library/text", data={**text, "collection": "nature"})
+        nowhere = await client.post("/library/text", data={**text, "collection": "nowhere"})
+        assert (other.status_code, nowhere.status_code) == (403, 403)
+        assert other.text == nowhere.text
+        uri = "file:///x"
+        removed = await client.post(
+            "/library/remove", data={"collection": "nature", "source": [uri]}
+        )
+        assert removed.status_code == 403
+        sample = await client.post("/library/sample")
+        assert sample.status_code == 403
+        secrets = [str(kb.home / "catalogue.db"), "/nowhere/at/all", "file:///etc/passwd"]
+        for path in secrets:
+            file = {"address": path, "collection": "town"}
+            refused = await client.post("/library/address", data=file)
+            assert refused.status_code == 422
+            assert "ask an admin" in refused.text
+    assert kb.catalogue.jobs.newest()[0].collection == "nature"  # nothing ran since the fixture
+
+
+# --- audit ---
+
+
+async def test_the_log_says_who_did_what(
+    visitor: Visitor, server: FastAPI, accounts: Accounts, kb: KnowledgeBase
+) -> None:
+    rea, root = accounts.users.named("rea"), accounts.users.named("root")
+    (document,) = [one.id for one in kb.catalogue.documents("town") if one.title == "The ferry"]
+    async with visitor("rea") as client:
+        assert (await client.get(f"/view/{document}")).status_code == 200
+        await client.post("/library/sample")  # refused
+    async with visitor() as client:
+        await client.post("/sign-in", data={"name": "my own password", "password": "x"})
+    _, key = accounts.keys.new(root.id, "script", ("read", "edit", "admin"))
+    async with program(server, key) as client:
+        await client.delete("/api/calibration")
+    log = accounts.audit.newest()[::-1]
+    told = [(one.user, one.action, one.target, one.outcome) for one in log]
+    assert told == [
+        ("rea", "signed in", "", ""),
+        ("rea", "opened", "/view/{document_id}", ""),
+        ("rea", "changed", "POST /library/sample", "403"),
+        ("", "sign-in failed", "", "wrong password"),
+        ("root", "changed", "DELETE /api/calibration", told[4][3]),
+    ]
+    assert log[1].documents == (document,)
+    assert log[4].key_id
+    assert {one.address for one in log} == {"127.0.0.1"}
+    assert [one.user for one in accounts.audit.newest(document_id=document)] == ["rea"]
+    assert len(accounts.audit.newest(user_id=rea.id)) == 3
+    async with visitor("root") as client:
+        page = await client.get("/users/audit?user=rea")
+        assert "opened" in page.text
+        assert "my own password" not in (await client.get("/users/audit")).text
+
+
+async def test_an_answer_is_in_the_log_with_what_it_shows_and_without_a_copy_of_the_question(
+    kb: KnowledgeBase, accounts: Accounts
+) -> None:
+    rea = accounts.users.named("rea")
+    given = await final(answer(kb, Question(text=ASKED, owner=rea.id, session_id="ses_1")))
+    await final(answer(kb, Question(text=ASKED)))  # at the machine: not logged
+    (entry,) = accounts.audit.newest(action="asked")
+    assert (entry.user, entry.answer_id, entry.question) == ("rea", given.id, ASKED)
+    assert set(entry.documents) >= {one.document_id for one in given.citations}
+    assert entry.documents
+    kb.catalogue.sessions.remove(given.session_id, rea.id)
+    (entry,) = accounts.audit.newest(action="asked")
+    assert entry.question == "(removed)"
+    assert entry.documents
+
+
+def test_old_entries_go_as_the_setting_says(kb: KnowledgeBase, accounts: Accounts) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    import time_machine
+
+    from wellread.store.catalogue.accounts.audit_records import Deed
+
+    with time_machine.travel(datetime.now(UTC) - timedelta(days=400), tick=False):
+        accounts.audit.write(Deed(action="changed", target="long ago"))
+    accounts.audit.write(Deed(action="changed", target="now"))
+    assert accounts.audit.trim(0) == 0
+    assert accounts.audit.trim(365) == 1
+    assert [one.target for one in accounts.audit.newest()] == ["now"]
+
+
+# --- quotas ---
+
+
+def test_a_quota_of_a_user_and_of_a_group_is_kept(kb: KnowledgeBase, accounts: Accounts) -> None:
+    rea, ed = accounts.users.named("rea"), accounts.users.named("ed")
+
+    def spend(owner: str, dollars: float) -> None:
+        call = Call(purpose="answer", provider="p", model="m", cost=dollars)
+        with paid_by(owner):
+            kb.ledger.end(kb.ledger.begin(lambda: call), call)
+
+    spend(rea.id, 5)  # no limit yet
+    accounts.users.set_quota(rea.id, 6.0)
+    spend(rea.id, 0.5)
+    with pytest.raises(BudgetError, match="quota of rea is"):
+        spend(rea.id, 0.6)
+    spend(ed.id, 3)
+    crew = accounts.groups.add("crew")
+    for user in (rea, ed):
+        accounts.groups.join(crew.id, user.id)
+    accounts.groups.set_quota(crew.id, 9.0)
+    with pytest.raises(BudgetError, match="quota of the group crew"):
+        spend(ed.id, 1)
+    spend("", 100)  # at the machine
+    assert {one.owner: one.cost for one in kb.catalogue.calls.newest(1)} == {"": 100}
+
+
+async def test_calls_of_models_are_paid_by_who_asks(
+    server: FastAPI, accounts: Accounts, kb: KnowledgeBase
+) -> None:
+    rea = accounts.users.named("rea")
+    _, key = accounts.keys.new(rea.id, "script", ("read", "ask"))
+    async with program(server, key) as client:
+        assert (await client.post("/api/ask", json={"question": ASKED})).status_code == 200
+    assert {one.owner for one in kb.catalogue.calls.newest(10)} <= {rea.id}
+
+
+# --- being forgotten ---
+
+
+async def test_of_a_forgotten_user_no_byte_is_left(
+    kb: KnowledgeBase, accounts: Accounts, visitor: Visitor
+) -> None:
+    async with visitor("rea") as client:
+        await client.post("/account/keys", data={"name": "quince-canary", "scope": "read"})
+        liked = {"preferred": "collection:town", "length": "short"}
+        assert (await client.post("/preferences", data=liked)).status_code < 400
+    rea = accounts.users.named("rea")
+    asked = "Who among the quince-canary growers bought the ferry Osprey last year?"
+    await final(answer(kb, Question(text=asked, owner=rea.id, session_id="ses_2")))
+    before = held(kb.home)
+    assert b"quince-canary" in before
+    assert rea.id.encode() in before
+    report = forget_user(kb, rea.id)
+    assert report.forgotten.answers == 1
+    assert report.traces == ()
+    after = held(kb.home)
+    assert b"quince-canary" not in after
+    assert rea.id.encode() not in after
+    assert accounts.users.get(rea.id) is None
+    log = accounts.audit.newest()
+    assert {one.user for one in log if one.action in ("signed in", "asked")} == {"(removed)"}
+    assert all(one.address == "" for one in log if one.user == "(removed)")
+
+
+async def test_somebody_has_themselves_forgotten(visitor: Visitor, accounts: Accounts) -> None:
+    async with visitor("rea") as client:
+        assert (await client.post("/account/forget")).status_code == 400
+        done = await client.post("/account/forget", data={"confirmed": "Rea"})
+        assert done.status_code == 303
+        assert (await client.get("/library")).status_code == 303
+    assert [one.name for one in accounts.users.every()] == ["ed", "root"]
+
+
+def held(home: Path) -> bytes:
+    """All bytes of a home, also of the catalogue's log."""
+    return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+
+
+# --- the page of users ---
+
+
+async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts: Accounts) -> None:
+    async with visitor("root") as client:
+        new = {"name": "Zoe", "password": SECRET, "role": "reader"}
+        assert (await client.post("/users", data=new)).status_code == 303
+        zoe = accounts.users.named("zoe")
+        assert (await client.post("/users/groups", data={"name": "crew"})).status_code == 303
+
+        async def change(what: str, value: str = "") -> int:
+            data = {"change": what, "value": value}
+            return (await client.post(f"/users/{zoe.id}/change", data=data)).status_code
+
+        assert [await change(*one) for one in (("role", "editor"), ("join", "crew"))] == [303, 303]
+        assert await change("quota", "2.5") == 303
+        assert await change("quota", "many") == 400
+        grant = {"collection": "town", "to": "group:crew", "role": "reader"}
+        assert (await client.post("/users/grants", data=grant)).status_code == 303
+        page = (await client.get("/users?format=json")).json()
+        (seen,) = [one for one in page["users"] if one["name"] == "zoe"]
+        assert (seen["role"], seen["groups"], seen["monthly_dollars"]) == ("editor", ["crew"], 2.5)
+        assert accounts.rights.of(accounts.users.named("zoe")).asker.reads == {"town"}
+        assert await change("disable") == 303
+        last = await client.post(
+            f"/users/{accounts.users.named('root').id}/remove", data={"confirmed": "root"}
+        )
+        assert last.status_code == 400
+        gone = await client.post(f"/users/{zoe.id}/remove", data={"confirmed": "zoe"})
+        assert gone.status_code == 303
+    changed = [one.target for one in accounts.audit.newest(action="changed")]
+    assert any("zoe role" in one for one in changed)
+    assert "$argon2" not in str(page)
