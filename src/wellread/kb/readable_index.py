@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import OSA
 
 from wellread.errors import StoreError
-from wellread.store.base import HeldRow, Index, IndexKey
+from wellread.store.base import HeldRow, IndexKey, KeptIndex
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.text.english import STOP_WORDS
 from wellread.text.words import snowball_stem, unaccented
@@ -38,14 +38,14 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class ReadableIndex:
-    """``store.base.Index`` over the passages of some collections; nothing is written through it.
+    """``store.base.KeptIndex`` over the passages of some collections; nothing is written through it.
 
     Args:
         catalogue: shows the readable passages only.
     """
 
     def __init__(
-        self, whole: Index, collections: frozenset[str], catalogue: ReadableCatalogue
+        self, whole: KeptIndex, collections: frozenset[str], catalogue: ReadableCatalogue
     ) -> None:
         self._whole = whole
         self._collections = collections

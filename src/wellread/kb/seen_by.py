@@ -21,7 +21,7 @@ from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.readable_index import ReadableIndex
 from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader
-from wellread.store.base import Fingerprint, Index
+from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
 from wellread.store.schema.restricted_database import RestrictedReaders
@@ -125,9 +125,9 @@ class _Rights:
         self.collections = collections
         self.readers = readers
         self.shown = ReadableCatalogue(readers, collections, "")
-        self._index: tuple[Index, ReadableIndex] | None = None
+        self._index: tuple[KeptIndex, ReadableIndex] | None = None
 
-    def index_over(self, index: Index) -> ReadableIndex:
+    def index_over(self, index: KeptIndex) -> ReadableIndex:
         """What may be searched of ``index``; the same object as long as that is."""
         held = self._index
         if held is None or held[0] is not index:
@@ -187,12 +187,12 @@ class KnowledgeBaseView(KnowledgeBase):
         return held[1]
 
     @property
-    def index(self) -> Index:
+    def index(self) -> KeptIndex:
         """What the asker may read of the index in use."""
         rights = self._rights
         return rights.index_over(self.whole.index) if rights else self.whole.index
 
-    def open_index(self, fingerprint: Fingerprint) -> Index:
+    def open_index(self, fingerprint: Fingerprint) -> KeptIndex:
         """No index but that in use is opened for an asker with limited rights.
 
         Raises:

@@ -29,6 +29,7 @@ class Database:
     Attributes:
         path: the SQLite file; None on a server.
         where: what was given; holds the password.
+        schema: the one that holds the tables.
     """
 
     def __init__(self, where: str | Path) -> None:
@@ -37,13 +38,13 @@ class Database:
         self.where = str(where)
         with _errors("open the catalogue"):
             if self.path:
-                self.engine = sqlite.make_engine(self.path)
+                self.engine, self.schema = sqlite.make_engine(self.path), "main"
                 self._connect: Callable[[], Connection] = self.engine.connect
             else:
                 self.engine = postgresql.make_engine(self.where)
                 self._connect = postgresql.Connecting(self.engine)
-                self._schema = postgresql.address_of(self.where)[1]
-                self._writers = postgresql.lock_key(self._schema, postgresql.WRITERS)
+                self.schema = postgresql.address_of(self.where)[1]
+                self._writers = postgresql.lock_key(self.schema, postgresql.WRITERS)
 
     @property
     def dialect(self) -> str:
@@ -92,7 +93,7 @@ class Database:
         """A transaction for migrations, in which nobody else writes; makes what they need."""
         with self.write(sqlite.UPGRADE_SECONDS) as connection:
             if not self.path:
-                postgresql.make_schema(connection, self._schema)
+                postgresql.make_schema(connection, self.schema)
             yield connection
             if not self.path:
                 postgresql.settle_schema(connection)

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, event, text
 from wellread.errors import RequestError
 from wellread.store.schema import readable_views
 from wellread.store.schema.database import Database
+from wellread.store.schema.postgresql import LOCK_SECONDS
 
 _WHO = "wellread_who"  # what a connection was told last, kept with it in the pool
 
@@ -40,10 +41,8 @@ class RestrictedReaders:
 
     def __init__(self, whole: Database) -> None:
         self.whole = whole
-        url = whole.engine.url.render_as_string(hide_password=False)
-        self._database = Database(whole.path or url)
-        schema = "main" if whole.dialect == "sqlite" else "public"
-        event.listen(self._database.engine, "connect", _views(whole.dialect, schema))
+        self._database = Database(whole.path or whole.where)
+        event.listen(self._database.engine, "connect", _views(whole.dialect, whole.schema))
 
     @contextmanager
     def read(self, reads: Reads) -> Iterator[Connection]:
@@ -53,8 +52,6 @@ class RestrictedReaders:
                 connection.info.pop(_WHO, None)
                 _tell(connection, reads)
                 connection.info[_WHO] = reads
-            if self.whole.dialect != "sqlite":  # whose views cannot be written through
-                connection.execute(text("SET TRANSACTION READ ONLY"))
             yield connection
 
     def close(self) -> None:
@@ -87,7 +84,7 @@ class RestrictedDatabase(Database):
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, seconds: float = LOCK_SECONDS) -> Iterator[Connection]:
         """A transaction that writes, to all tables.
 
         Raises:
@@ -98,7 +95,7 @@ class RestrictedDatabase(Database):
                 "the material cannot be changed in the name of a reader",
                 hint="changes are made by jobs and by commands on the machine",
             )
-        with self._readers.whole.write() as connection:
+        with self._readers.whole.write(seconds) as connection:
             yield connection
 
     def forget_deleted(self) -> bool:
