@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many processes; without compiled modules each compiles all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint type imports browser unit gate dist locks clean help
+.PHONY: demo test lint type imports browser unit gate opensearch-tests dist locks clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,11 @@ unit: $(VENV)/.dev
 	@echo "== pytest"
 	@$(BIN)/pytest $(PYTEST)
 
+# The cluster is one for tests: indexes are made and dropped in it. docs/opensearch.md, "Tests".
+opensearch-tests: $(VENV)/.dev ## the index's tests on a cluster: WELLREAD_TEST_OPENSEARCH=http://127.0.0.1:9200[,…]
+	@test -n "$$WELLREAD_TEST_OPENSEARCH" || { echo "set WELLREAD_TEST_OPENSEARCH to the nodes of a cluster"; exit 2; }
+	@$(BIN)/pytest tests/store/test_opensearch.py tests/store/test_opensearch_wire.py
+
 # Exit status 0 is a go. RECORD=1 adds a row to benchmarks/releases.md and draws its picture anew.
 gate: $(VENV)/.dev ## go or no-go: is this state good enough to be released? RECORD=1 keeps it
 	@$(BIN)/python -m benchmarks.gate $(if $(RECORD),--record)
@@ -76,7 +81,7 @@ dist: $(VENV)/.dev ## build a release into dist/: wheel, source archive, and the
 	  --mc-type library --output-reproducible --output-file dist/wellread.cdx.json
 
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-EXTRAS := --extra llm --extra mcp --extra rerank
+EXTRAS := --extra llm --extra mcp --extra opensearch --extra rerank
 locks: ## write locks/ anew after a change of pyproject.toml (needs uv; UPGRADE=1 takes newer releases)
 	@$(LOCK) $(if $(UPGRADE),--upgrade) pyproject.toml $(EXTRAS) --group dev --output-file locks/test.txt
 	@$(LOCK) pyproject.toml $(EXTRAS) --constraint locks/test.txt --output-file locks/release.txt

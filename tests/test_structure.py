@@ -16,7 +16,7 @@ SHARED_NAMES = ("__init__", "base")
 SLOW = frozenset(
     """
     alembic anthropic genai_prices google httpx lancedb lxml mcp onnx onnxruntime openai
-    openai_compatible pydantic pydantic_ai sqlalchemy tokenizers trafilatura
+    openai_compatible opensearchpy pydantic pydantic_ai sqlalchemy tokenizers trafilatura
     """.split()
 )
 
