@@ -8,7 +8,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many processes; without compiled modules each compiles all of them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint type imports browser unit postgres-tests deploy-check gate dist locks clean help
+.PHONY: demo test lint type imports browser unit postgres-tests opensearch-tests deploy-check
+.PHONY: gate dist locks clean help
 
 help: ## say what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,6 +55,11 @@ postgres-tests: $(VENV)/.dev ## run the tests of stores and ingest with the cata
 
 deploy-check: $(VENV)/.dev ## run the backup and the restore of deploy/backup.sh on a small home
 	@WELLREAD_DEPLOY=1 $(BIN)/pytest tests/deploy
+
+# The cluster is one for tests: indexes are made and dropped in it. docs/opensearch.md, "Tests".
+opensearch-tests: $(VENV)/.dev ## the index's tests on a cluster: WELLREAD_TEST_OPENSEARCH=http://127.0.0.1:9200[,…]
+	@test -n "$$WELLREAD_TEST_OPENSEARCH" || { echo "set WELLREAD_TEST_OPENSEARCH to the nodes of a cluster"; exit 2; }
+	@$(BIN)/pytest tests/store/test_opensearch.py tests/store/test_opensearch_wire.py
 
 # Exit status 0 is a go. RECORD=1 adds a row to benchmarks/releases.md and draws its picture anew.
 gate: $(VENV)/.dev ## go or no-go: is this state good enough to be released? RECORD=1 keeps it

@@ -32,6 +32,7 @@ WITH_RERANK = {"models/readers/onnx_reader.py"}
 EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 WITH_MCP = "serve/mcp/"
+WITH_OPENSEARCH = "store/index/opensearch/"
 TESTING = "testing/"
 
 
@@ -136,6 +137,8 @@ def test_every_import_is_declared() -> None:
             declared |= extra("rerank")
         if name_of(path).startswith(WITH_MCP):
             declared |= extra("mcp")
+        if name_of(path).startswith(WITH_OPENSEARCH):
+            declared |= extra("opensearch")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):
@@ -238,7 +241,7 @@ def test_the_extras_are_not_needed_to_load_what_everyone_loads() -> None:
     """A process in which the extras' packages cannot be imported still loads all of the rest."""
     code = """
 import sys
-for name in ("pydantic_ai", "openai", "tokenizers"):
+for name in ("pydantic_ai", "openai", "tokenizers", "opensearchpy"):
     sys.modules[name] = None
 import wellread.serve.cli, wellread.serve.cli.ask_cli, wellread.ask.answer, wellread.ingest.run
 import wellread.serve.server.app, wellread.models.readers.open_reader

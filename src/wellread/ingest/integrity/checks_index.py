@@ -27,14 +27,20 @@ WRITE_DOCUMENTS = 64  # whose rows are written together
 
 
 def check_index(kb: KnowledgeBase, expected: Expected) -> tuple[int, list[Problem]]:
-    """How many rows the index has, and where it differs from what it should hold."""
+    """How many rows the index has, and where it differs from what it should hold.
+
+    Raises:
+        StoreError: the index does not answer just now.
+    """
     owed = set(kb.catalogue.integrity.owed())
     try:
         held = _held(kb, expected)
     except StoreError:
         try:
             held = _held(kb, expected)  # a writer may have replaced files meanwhile
-        except StoreError:
+        except StoreError as error:
+            if error.retryable:  # a cluster that does not answer is not damaged
+                raise
             return 0, [Problem(kind=damage.UNREADABLE, subject="index", detail=INDEX_LOST)]
     problems = differences(kb, expected, held)
     return len(held.ids), [*problems, *_vectors(kb, owed, held.bare)]
