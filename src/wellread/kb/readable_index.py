@@ -12,7 +12,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -64,15 +64,22 @@ class ReadableIndex:
             return []
         if limit >= LONG_LIST:
             every = self._whole.search_text(query, within, limit, differences=differences)
-            return sorted(every, key=lambda one: one.passage_id)
+            return sorted((replace(one, score=0.0) for one in every), key=_by_id)
         depth = max(LEAST, DEEPER * limit)
         found = self._whole.search_text(query, within, depth, differences=differences)
-        passages = self._catalogue.live_passages([one.passage_id for one in found])
-        held = [one for one in found if one.passage_id in passages]
         if differences:
+            passages = self._catalogue.live_passages([one.passage_id for one in found])
+            held = [one for one in found if one.passage_id in passages]
             return _nearest_first(query, held, passages)[:limit]
-        words = tuple(dict.fromkeys(words_of(query)))
-        weights, mean = self._weights(words)
+        words = {snowball_stem(word): word for word in _plain_words(query)}
+        counts, weights, mean = self._weights(words)
+        if len(found) >= depth:  # all that have a rare word, wherever the whole index ranks them
+            for stem, word in words.items():
+                if counts[stem] <= LEAST:
+                    found += self._whole.search_text(word, within, LEAST)
+        known = {one.passage_id: one for one in found}
+        passages = self._catalogue.live_passages(known)
+        held = [one for name, one in known.items() if name in passages]
         scored = [
             replace(one, score=_score(passages[one.passage_id], weights, mean)) for one in held
         ]
@@ -121,29 +128,42 @@ class ReadableIndex:
         names = self._collections.intersection(asked) if asked else self._collections
         return replace(filters, collections=tuple(sorted(names))) if names else None
 
-    def _weights(self, words: Sequence[str]) -> tuple[dict[str, float], float]:
-        """How much each word tells, and the mean length of a readable passage in characters."""
+    def _weights(self, words: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float], float]:
+        """How many readable passages have each word, how much it tells, and the mean length of
+        one in characters.
+
+        Args:
+            words: each by its stem.
+        """
         counted = self._catalogue.word_counts()
         with self._lock:
             if self._stamp != counted.stamp or len(self._counts) > MOST_KEPT:
                 self._stamp, self._counts = counted.stamp, {}
             counts = self._counts
-        for word in words:
-            if word not in counts:
-                counts[word] = len(self._whole.search_text(word, self._all, MOST_COUNTED))
+        for stem, word in words.items():
+            if stem not in counts:
+                counts[stem] = len(self._whole.search_text(word, self._all, MOST_COUNTED))
         total = max(counted.passages, 1)
         weights = {
-            word: math.log(1 + (total - held + 0.5) / (held + 0.5))
-            for word in words
-            if (held := min(counts[word], total))
+            stem: math.log(1 + (total - held + 0.5) / (held + 0.5))
+            for stem in words
+            if (held := min(counts[stem], total))
         }
-        return weights, max(counted.characters / total, 1.0)
+        return counts, weights, max(counted.characters / total, 1.0)
+
+
+def _by_id(one: Candidate) -> str:
+    return one.passage_id
 
 
 def words_of(text: str) -> list[str]:
     """The stems of the words of ``text``, in order, without those that tell nothing."""
+    return [snowball_stem(word) for word in _plain_words(text)]
+
+
+def _plain_words(text: str) -> list[str]:
     plain = text.lower() if text.isascii() else unaccented(text.lower())
-    return [snowball_stem(word) for word in _WORD.findall(plain) if word not in STOP_WORDS]
+    return [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
 
 
 def _score(passage: Passage, weights: dict[str, float], mean: float) -> float:

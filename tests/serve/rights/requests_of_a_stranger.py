@@ -66,12 +66,10 @@ EXAMPLES: dict[str, list[Example]] = {
         {"question": "Who owns the Osprey?"},
         {"question": "What is Marquemoth?"},
         {"question": "What did Tib Wroomstead say about the engine?"},
-        {"question": "What is quixomle?"},
         {"question": "What happened to the ferry in January 2026?"},
         {"question": "And on Mondays?", "sessionId": "{f_session}"},
         {"question": ASKED, "topicId": "obsidianvault"},
         {"question": ASKED, "stream": True},
-        {"question": "", "owner": "rivalowner"},
         {"question": ASKED, "owner": "rivalowner"},
     ),
     "POST /api/check": post(

@@ -92,7 +92,6 @@ _RUN = (
     " AND EXISTS (SELECT 1 FROM {main}.documents d WHERE d.collection = {plain(n.value)}))"
 )
 _NOBODY = "1 = 0"
-_ALL = "1 = 1"
 
 RULES = {
     "documents": _collection("t.collection"),
@@ -146,9 +145,8 @@ RULES = {
         ),
         _NOBODY,
     ),
-    # Which index is live and how answers are calibrated; its keys name no collection that the
-    # asker does not name itself.
-    "properties": _ALL,
+    # Which index is live, how answers are calibrated; how a collection's stories were made.
+    "properties": f"(t.key NOT LIKE 'stories/%' OR substr(t.key, 9) IN {_READABLE})",
 }
 
 
