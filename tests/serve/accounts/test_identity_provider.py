@@ -128,7 +128,7 @@ def server(
     oidc: dict[str, str],
 ) -> FastAPI:
     monkeypatch.setenv("OIDC_CLIENT_SECRET", CLIENT_SECRET)
-    settings = OidcSettings(issuer=provider.issuer, client_id=CLIENT, **oidc)  # type: ignore[arg-type]
+    settings = OidcSettings(issuer=provider.issuer, client_id=CLIENT, **oidc)
     kb.settings = kb.settings.model_copy(update={"oidc": settings})
     return create_app(kb)
 

@@ -237,7 +237,7 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
         page = (await client.get("/users?format=json")).json()
         (seen,) = [one for one in page["users"] if one["name"] == "zoe"]
         assert (seen["role"], seen["groups"], seen["monthly_dollars"]) == ("editor", ["crew"], 2.5)
-        assert accounts.rights.of(accounts.users.named("zoe")).asker.reads == {"town"}
+        assert accounts.rights.of(accounts.users.named("zoe")).asker.reads == frozenset({"town"})
         assert await change("disable") == 303
         last = await client.post(
             f"/users/{accounts.users.named('root').id}/remove", data={"confirmed": "root"}

@@ -172,7 +172,7 @@ async def test_whose_request_it_is_stands_in_its_state(server: FastAPI, accounts
     _, key = accounts.keys.new(rea.id, "script", ("read",))
     held = await state_of(server, f"Bearer {key}")
     assert held.asker.owner == rea.id
-    assert held.asker.reads == {"town"}
+    assert held.asker.reads == frozenset({"town"})
     _, key = accounts.keys.new(root.id, "script", ("read",))
     assert (await state_of(server, f"Bearer {key}")).asker.reads == EVERYTHING
     stranger = await state_of(server, path="/livez")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from argon2 import PasswordHasher
@@ -70,9 +71,14 @@ def test_a_hash_with_weaker_parameters_is_made_anew_at_the_next_sign_in(
     monkeypatch.setattr(passwords, "_HASHER", stronger)
     seen: list[bool] = []
     real = passwords.outdated
+
+    def looked(kept: str) -> bool:
+        seen.append(real(kept))
+        return seen[-1]
+
     monkeypatch.setattr(
         "wellread.store.catalogue.accounts.user_records.outdated",
-        lambda kept: seen.append(real(kept)) or seen[-1],
+        looked,
     )
     for _ in range(2):
         assert accounts.users.opened_by("ana", SECRET) == ana
@@ -85,9 +91,9 @@ def test_as_much_work_is_done_for_a_name_that_nobody_has(
     verified: list[str] = []
 
     class Counting(PasswordHasher):
-        def verify(self, hash: str | bytes, password: str | bytes) -> bool:
+        def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
             verified.append(str(hash))
-            return bool(super().verify(hash, password))
+            return super().verify(hash, password)
 
     monkeypatch.setattr(passwords, "_HASHER", Counting.from_parameters(CHEAPEST))
     monkeypatch.setattr(passwords, "_nobody", {})
@@ -196,13 +202,13 @@ def test_a_grant_counts_for_the_user_and_for_the_group(accounts: Accounts, ana: 
     accounts.grants.give("town", "reader", user_id=ana.id)
     accounts.grants.give("harbour", "editor", group_id=group.id)
     rights = accounts.rights.of(ana)
-    assert rights.asker.reads == {"town", "harbour"}
+    assert rights.asker.reads == frozenset({"town", "harbour"})
     assert not rights.may_edit("harbour")  # a reader edits nothing, whatever the grant
     accounts.users.set_role(ana.id, "editor")
     rights = accounts.rights.of(accounts.users.named("ana"))
     assert (rights.may_edit("harbour"), rights.may_edit("town")) == (True, False)
     accounts.groups.leave(group.id, ana.id)
-    assert accounts.rights.asker_of(ana).reads == {"town"}
+    assert accounts.rights.asker_of(ana).reads == frozenset({"town"})
     assert accounts.grants.take("town", user_id=ana.id)
     assert accounts.rights.asker_of(ana).reads == frozenset()
 
@@ -211,11 +217,11 @@ def test_a_key_never_may_more_than_its_owner(accounts: Accounts, admin: User, an
     accounts.grants.give("town", "editor", user_id=ana.id)
     key, _ = accounts.keys.new(ana.id, "all", ("read", "edit", "admin"), ["town", "secret"])
     rights = accounts.rights.of(ana, key)
-    assert rights.asker.reads == {"town"}
+    assert rights.asker.reads == frozenset({"town"})
     assert rights.scopes == {"read"}
     assert not rights.is_admin
     narrow, _ = accounts.keys.new(admin.id, "narrow", ("read",), ["town"])
-    assert accounts.rights.of(admin, narrow).asker.reads == {"town"}
+    assert accounts.rights.of(admin, narrow).asker.reads == frozenset({"town"})
 
 
 def test_what_is_not_there_is_named(accounts: Accounts) -> None:
