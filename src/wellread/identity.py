@@ -45,6 +45,8 @@ class Asker:
 
 
 LOCAL = Asker(reads=EVERYTHING)  # whoever has the home's folder has all that is in it
+# Of whom nothing is: the machine's own things belong to the empty name.
+NOBODY = Asker(owner="(nobody)", reads=frozenset())
 
 
 def tagged_hash(tag: str, *parts: str | int) -> str:

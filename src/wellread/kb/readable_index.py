@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class ReadableIndex:
-    """``store.base.KeptIndex`` over the passages of some collections; nothing is written through it.
+    """``store.base.KeptIndex`` over some collections; nothing is written through it.
 
     Args:
         catalogue: shows the readable passages only.

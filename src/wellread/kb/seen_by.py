@@ -24,7 +24,7 @@ from wellread.models.readers.lexical import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
 from wellread.store.catalogue import Catalogue
 from wellread.store.catalogue.readable_catalogue import ReadableCatalogue
-from wellread.store.schema.restricted_database import RestrictedReaders
+from wellread.store.rights.restricted_database import RestrictedReaders
 from wellread.types import Filters
 
 _VIEWS = "views"  # under which a knowledge base holds them
@@ -144,7 +144,7 @@ class KnowledgeBaseView(KnowledgeBase):
         self.whole = whole
         self.asker = asker
         self.home, self.settings = whole.home, whole.settings
-        self.read_only = whole.read_only
+        self.place, self.locks, self.read_only = whole.place, whole.locks, whole.read_only
         self.ledger, self.models = whole.ledger, whole.models
         self.stand_ins = whole.stand_ins
         self._embedders = whole._embedders

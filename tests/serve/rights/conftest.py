@@ -10,7 +10,9 @@ import json
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,14 +25,16 @@ from sqlalchemy import text
 
 from wellread.answers import Question
 from wellread.ask.answer import answer, final
-from wellread.identity import EVERYTHING, Asker
+from wellread.identity import EVERYTHING, NOBODY, Asker
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
+from wellread.serve.guards.sign_in import Door
 from wellread.serve.server.app import create_app
+from wellread.store.schema.account_values import SCOPES_OF, Rights, User
 from wellread.testing.embedding import ReadableEmbedder
 
 OWN, FOREIGN = "harbour", "obsidianvault"
@@ -236,8 +240,11 @@ async def _ask_for_others(whole: KnowledgeBase) -> None:
         kb.catalogue.notices.tell(asker.owner, "gap_closed", given.id, "snorvexed notice")
 
 
+ASKING: ContextVar[Asker] = ContextVar("asking", default=NOBODY)
+
+
 class As:
-    """The application in the name of an asker, as a sign-in would hand it over."""
+    """The application in the name of an asker, as if the sign-in had found that one."""
 
     def __init__(self, app: FastAPI, asker: Asker) -> None:
         self.app = app
@@ -245,8 +252,7 @@ class As:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Put the asker where the routes look for it."""
-        if scope["type"] == "http":
-            scope.setdefault("state", {})["asker"] = self.asker
+        ASKING.set(self.asker)
         await self.app(scope, receive, send)
 
 
@@ -268,18 +274,39 @@ class Place:
 def client_of(served: As) -> httpx.AsyncClient:
     """A client of the application in the name of an asker."""
     transport = httpx.ASGITransport(served, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60)
+    own_page = {"sec-fetch-site": "same-origin"}
+    return httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1", timeout=60, headers=own_page
+    )
+
+
+def rights_of(asker: Asker) -> Rights:
+    """Those of an editor who may change what they may read."""
+    user = User(
+        id=asker.owner,
+        name=asker.owner,
+        role="editor",
+        local=True,
+        disabled=False,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    scopes = SCOPES_OF["editor"]
+    return Rights(user=user, asker=asker, edits=asker.reads, scopes=scopes, session_id="s")
+
+
+ANY_RATE = {"users": {"requests_per_minute": 0, "asks_per_minute": 0}}
 
 
 @asynccontextmanager
 async def served_at(home: Path) -> AsyncIterator[Place]:
     """A home, opened and served to the stranger."""
-    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+    with open_kb(home, embedder=ReadableEmbedder(), overrides=ANY_RATE) as kb:
         app = create_app(kb)
-        app.state.has_users = True
         served = As(app, STRANGER)
-        async with app.router.lifespan_context(app), client_of(served) as client:
-            yield Place(kb=kb, app=app, served=served, client=client)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Door, "known", lambda *_: rights_of(ASKING.get()))
+            async with app.router.lifespan_context(app), client_of(served) as client:
+                yield Place(kb=kb, app=app, served=served, client=client)
 
 
 @asynccontextmanager

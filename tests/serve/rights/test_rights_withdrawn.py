@@ -32,8 +32,8 @@ from wellread.kb.seen_by import let_in, now, seen_by
 from wellread.learning.gaps import asking_again
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
+from wellread.store.rights.readable_views import RULES
 from wellread.store.schema import learning_tables, research_tables, tables
-from wellread.store.schema.readable_views import RULES
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 

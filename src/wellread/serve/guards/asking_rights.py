@@ -1,9 +1,8 @@
 """In whose name a request is answered; every route and protocol takes the asker from here.
 
-Who knows the users (their sessions and keys) puts ``request.state.asker`` there before a route is
-reached, and says by ``app.state.has_users`` that there are any: then a request without an asker
-reads nothing. What is not the asker's is not there: the answer is 404, as for a name that nothing
-has.
+The sign-in (``sign_in``) puts ``request.state.asker`` there before a route is reached; a request
+without one reads nothing. What is not the asker's is not there: the answer is 404, as for a name
+that nothing has.
 """
 
 from __future__ import annotations
@@ -14,19 +13,15 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection, Request
 
 from wellread.errors import UnknownCollectionError, UnknownNameError
-from wellread.identity import LOCAL, Asker
+from wellread.identity import NOBODY, Asker
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import seen_by, sees_all, whole_of
-
-NOBODY = Asker(owner="nobody", reads=frozenset())
 
 
 def asker_of(request: HTTPConnection) -> Asker:
     """Who asks: whom the sign-in found; without users, whoever sits at the machine."""
     found = getattr(request.state, "asker", None)
-    if isinstance(found, Asker):
-        return found
-    return NOBODY if getattr(request.app.state, "has_users", False) else LOCAL
+    return found if isinstance(found, Asker) else NOBODY
 
 
 def opened_for(request: HTTPConnection) -> KnowledgeBase:

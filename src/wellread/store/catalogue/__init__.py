@@ -45,6 +45,7 @@ from wellread.store.catalogue.learning.preference_records import PreferenceRecor
 from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
+from wellread.store.rights.restricted_database import RestrictedReaders
 from wellread.store.schema.catalogue_values import VersionKey
 from wellread.store.schema.database import (
     CataloguePart,
@@ -55,7 +56,6 @@ from wellread.store.schema.database import (
     writing,
 )
 from wellread.store.schema.postgresql import size
-from wellread.store.schema.restricted_database import RestrictedReaders
 from wellread.store.schema.tables import HEAD
 
 REPAIR = "'wellread verify --repair' says what can be done"

@@ -29,13 +29,13 @@ from wellread.store.catalogue.learning.gap_records import GapLedger
 from wellread.store.catalogue.learning.notices import Notices
 from wellread.store.catalogue.run_logs import Jobs
 from wellread.store.catalogue.stories.story_records import Stories
-from wellread.store.schema.catalogue_values import GapStatus
-from wellread.store.schema.feedback_values import Feedback
-from wellread.store.schema.restricted_database import (
+from wellread.store.rights.restricted_database import (
     Reads,
     RestrictedDatabase,
     RestrictedReaders,
 )
+from wellread.store.schema.catalogue_values import GapStatus
+from wellread.store.schema.feedback_values import Feedback
 from wellread.store.schema.tables import passages
 
 _SIZE = select(

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, exists, insert, select
 
 from wellread.answers import CATALOGUE, NOBODY, VerdictName
 from wellread.store.catalogue.documents.lookup import property_of, put_properties
+from wellread.store.rights.readable_views import READ
 from wellread.store.schema.catalogue_values import REMOVED
 from wellread.store.schema.database import CataloguePart
 from wellread.store.schema.learning_tables import (
@@ -19,7 +20,6 @@ from wellread.store.schema.learning_tables import (
     answer_steps,
     answer_topics,
 )
-from wellread.store.schema.readable_views import READ
 from wellread.store.schema.tables import answers, documents
 from wellread.text.english import NUMBER_WORDS
 from wellread.text.names import singular

@@ -22,8 +22,8 @@ from wellread.reports import (
     RunState,
 )
 from wellread.store.catalogue.asking.answer_records import find_answer
+from wellread.store.rights.readable_views import READ
 from wellread.store.schema.database import CataloguePart, chunks
-from wellread.store.schema.readable_views import READ
 from wellread.store.schema.research_tables import (
     research_events,
     research_reads,

@@ -10,7 +10,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from wellread.errors import SettingsError
+from wellread.errors import UnknownNameError
 from wellread.serve.error_shapes import Problem, problem_of, problem_of_status
 from wellread.serve.features.accounts.identity_provider import IdentityProvider, ProviderError
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, address_of_client, too_often
@@ -178,7 +178,7 @@ def _form(request: Request, target: str, problem: Problem | None = None) -> Resp
 def _provider(request: Request) -> IdentityProvider:
     provider: IdentityProvider | None = request.app.state.identity_provider
     if provider is None:
-        raise SettingsError("no identity provider is set", hint="set oidc.issuer")
+        raise UnknownNameError("no identity provider is set", hint="set oidc.issuer")
     return provider
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, event, text
 
 from wellread.errors import RequestError
-from wellread.store.schema import readable_views
+from wellread.store.rights import readable_views
 from wellread.store.schema.database import Database
 from wellread.store.schema.postgresql import LOCK_SECONDS
 

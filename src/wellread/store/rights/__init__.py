@@ -1,0 +1,1 @@
+"""The catalogue as an asker may read it."""
