@@ -69,6 +69,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(skip)
 
 
+PlaceOf = Callable[[Path], str]
+
+
+@pytest.fixture
+def place_of() -> PlaceOf:
+    """What another process is to open for a catalogue's file; with a server, a URL."""
+    return str
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Databases]:
     """A PostgreSQL server; the test is skipped where none is installed."""

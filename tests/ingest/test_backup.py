@@ -20,6 +20,8 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def kb(tmp_path: Path) -> Iterator[KnowledgeBase]:

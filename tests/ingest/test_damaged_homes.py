@@ -35,6 +35,8 @@ from wellread.store.recovery.copies import copies_in
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
+pytestmark = pytest.mark.sqlite_only
+
 FERRY = "The ferry Osprey carries ninety passengers across the sound. " * 3
 SAMPLE = (
     "data file, 200 bytes flipped",

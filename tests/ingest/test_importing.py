@@ -23,6 +23,8 @@ from wellread.kb import open_kb
 from wellread.store.catalogue import Catalogue
 from wellread.testing.embedding import ReadableEmbedder
 
+pytestmark = pytest.mark.sqlite_only
+
 SETTINGS = b"""
 generation:
   {model: "openai:gpt-x", base_url: "http://198.51.100.7:8000/v1", api_key_env: AWS_SECRET}

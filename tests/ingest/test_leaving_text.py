@@ -176,6 +176,7 @@ def test_a_report_of_research_points_to_the_same_stretches(town: Town) -> None:
         assert new.title == old.title
 
 
+@pytest.mark.sqlite_only
 def test_a_title_in_markers_changes_with_all_spans_behind_it(town: Town) -> None:
     answer = town.answers["quoting"]
     marked = answer.text.replace("[1]", "[Xylograph Memorandum]", 1)
@@ -198,6 +199,7 @@ def test_a_title_in_markers_changes_with_all_spans_behind_it(town: Town) -> None
     assert [one.span.of(now.text) for one in now.sentences] == before
 
 
+@pytest.mark.sqlite_only
 def test_a_former_title_that_an_older_release_left_is_found_and_mended(town: Town) -> None:
     (town.folder / "zanzibook.md").write_text(FERRY_NOW)
     add(town.kb, [str(town.folder)])

@@ -389,9 +389,11 @@ mentions.link_mentions(Catalogue.open(sys.argv[1]), "main")
 """
 
 
-def test_a_killed_pass_leaves_whole_batches(catalogue: Catalogue, tmp_path: Path) -> None:
+def test_a_killed_pass_leaves_whole_batches(
+    catalogue: Catalogue, tmp_path: Path, place_of: Callable[[Path], str]
+) -> None:
     put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
-    path = str(tmp_path / "catalogue.db")
+    path = place_of(tmp_path / "catalogue.db")
     done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
     assert done.returncode == -signal.SIGKILL
     assert link_mentions(catalogue, "main").scanned == 6

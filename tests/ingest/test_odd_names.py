@@ -29,6 +29,7 @@ NAMES = {
 }
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES.keys())
 def test_a_file_of_any_name_is_found_moved_and_removed(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "files"

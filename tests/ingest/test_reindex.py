@@ -265,6 +265,7 @@ def test_vectors_that_were_still_to_come_are_there_after_it(home: Path) -> None:
         check_settled(kb, NEW, [*range(FILES), 60])
 
 
+@pytest.mark.sqlite_only
 def test_documents_without_passages_and_damaged_ones_do_not_stop_it(home: Path) -> None:
     with shaped(home, NEW) as kb:
         put(kb, replace(paper(50), text=""))
@@ -281,6 +282,7 @@ def test_documents_without_passages_and_damaged_ones_do_not_stop_it(home: Path) 
         assert found(kb, "fades") == {known(2)}
 
 
+@pytest.mark.sqlite_only
 def test_a_document_that_cannot_be_read_keeps_the_old_index(home: Path) -> None:
     with shaped(home, NEW) as kb:
         with closing(sqlite3.connect(home / CATALOGUE_FILE)) as raw, raw:

@@ -103,6 +103,7 @@ def assert_gone(kb: KnowledgeBase, report: RemoveReport, *sentences: str) -> Non
     assert checked.notes == ()
 
 
+@pytest.mark.sqlite_only
 def test_what_was_removed_is_nowhere(kb: KnowledgeBase, papers: Path) -> None:
     uri = (papers / "boats" / "ferry.txt").as_uri()
     assert "Osprey" in everything(kb)
@@ -182,6 +183,7 @@ def test_other_collections_are_not_touched(kb: KnowledgeBase, papers: Path) -> N
     assert len(kb.catalogue.documents("copy")) == 1
 
 
+@pytest.mark.sqlite_only
 def test_a_collection_goes_with_all_that_is_kept_of_it(kb: KnowledgeBase, papers: Path) -> None:
     add(kb, [str(papers / "mill.txt")], collection="copy")
     kb.catalogue.collection_settings.set_settings("default", {"relations": {}})
@@ -196,6 +198,7 @@ def test_a_collection_goes_with_all_that_is_kept_of_it(kb: KnowledgeBase, papers
         remove_collection(kb, "default")
 
 
+@pytest.mark.sqlite_only
 def test_a_removed_document_stays_away_until_its_source_changes(
     kb: KnowledgeBase, papers: Path
 ) -> None:
@@ -213,6 +216,7 @@ def test_nothing_to_remove_costs_and_changes_nothing(kb: KnowledgeBase) -> None:
     assert remove_documents(kb, ["doc_unknown"]).documents == 0
 
 
+@pytest.mark.sqlite_only
 def test_what_answers_and_gaps_said_of_it_goes_too(kb: KnowledgeBase, papers: Path) -> None:
     (ferry,) = [each for each in kb.catalogue.documents("default") if "ferry" in each.uri]
     quote = Citation(
@@ -257,6 +261,7 @@ def test_what_answers_and_gaps_said_of_it_goes_too(kb: KnowledgeBase, papers: Pa
     assert kept.question == "How many?"
 
 
+@pytest.mark.sqlite_only
 def test_replaced_text_is_nowhere_after_the_run(kb: KnowledgeBase, tmp_path: Path) -> None:
     path = tmp_path / "tides.txt"
     path.write_text("High water comes twenty minutes late in the inner basin.")
@@ -274,6 +279,7 @@ def test_replaced_text_is_nowhere_after_the_run(kb: KnowledgeBase, tmp_path: Pat
     assert "six in the morning" not in everything(kb)
 
 
+@pytest.mark.sqlite_only
 def test_a_large_home_leaves_the_purge_to_remove_and_repair(
     kb: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

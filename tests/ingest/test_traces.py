@@ -90,6 +90,7 @@ def test_every_table_of_the_catalogue_has_columns_to_look_into() -> None:
     assert len(prose_columns()) > 100
 
 
+@pytest.mark.sqlite_only
 def test_a_sentence_is_found_in_every_column_of_every_table(kb: KnowledgeBase) -> None:
     """Each column holds a sentence of its own; all are looked for at once."""
     said = {
@@ -107,6 +108,7 @@ def test_a_sentence_is_found_in_every_column_of_every_table(kb: KnowledgeBase) -
     assert logical == {(table, sentence) for (table, _), sentence in said.items()}
 
 
+@pytest.mark.sqlite_only
 def test_a_compressed_blob_is_looked_into(kb: KnowledgeBase) -> None:
     blob = marks_to_blob((HeadingMark(start=0, end=1, path=(SECRET,)),))
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
@@ -114,6 +116,7 @@ def test_a_compressed_blob_is_looked_into(kb: KnowledgeBase) -> None:
     assert places(traces(kb, [SECRET])) == [("catalogue", "marks")]
 
 
+@pytest.mark.sqlite_only
 def test_a_sentence_across_two_pieces_of_a_text_is_found(kb: KnowledgeBase) -> None:
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:
         connection.execute("UPDATE texts SET text = ?", (SECRET[:20],))
@@ -180,6 +183,7 @@ def test_the_bytes_of_every_file_are_looked_into(kb: KnowledgeBase, content: byt
     assert str(found) == f"files: {Path('some/folder/left.bin')}: “{SECRET}”"
 
 
+@pytest.mark.sqlite_only
 def test_deleted_rows_in_the_write_ahead_log_are_found(kb: KnowledgeBase) -> None:
     kb.catalogue.record_gap(SECRET, "")
     with closing(sqlite3.connect(kb.home / CATALOGUE_FILE)) as connection, connection:

@@ -263,6 +263,7 @@ def test_debts_that_were_paid_are_struck_out(kb: KnowledgeBase, mill: tuple[str,
     assert kb.catalogue.vectors.passages_owed() == 0
 
 
+@pytest.mark.sqlite_only
 def test_debts_of_another_version_are_struck_out(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
     by_sql(kb, "INSERT INTO vector_debts VALUES (?, 'ver_old', 2)", mill[0])
     check(kb, (damage.VOID, mill[0]))
@@ -275,6 +276,7 @@ def test_an_index_that_is_not_in_use_is_dropped(kb: KnowledgeBase) -> None:
     assert not list((kb.home / INDEX_FOLDER).glob(f"{table_name(OTHER)}.[!l]*"))
 
 
+@pytest.mark.sqlite_only
 def test_an_index_in_the_making_is_no_stray(kb: KnowledgeBase) -> None:
     kb.catalogue.reindexing.begin(OTHER)
     kb.open_index(OTHER)
@@ -283,6 +285,7 @@ def test_an_index_in_the_making_is_no_stray(kb: KnowledgeBase) -> None:
     assert kb.other_indexes() == []
 
 
+@pytest.mark.sqlite_only
 def test_what_an_interrupted_reindexing_left_is_dropped(kb: KnowledgeBase) -> None:
     by_sql(kb, "INSERT INTO next_documents VALUES ('doc_a', 'ver_a', 'f')")
     by_sql(
@@ -369,6 +372,7 @@ def test_what_a_writer_replaces_while_verify_looks_is_no_problem(
 # --- texts, marks, passages ---
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     "statement",
     [
@@ -397,6 +401,7 @@ def test_a_damaged_text_is_read_again_by_the_next_run(
     assert_whole(kb)
 
 
+@pytest.mark.sqlite_only
 def test_a_cut_text_leaves_its_passages_outside(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     by_sql(kb, "UPDATE texts SET text = substr(text, 1, 9) WHERE document_id = ?", ferry[0])
     assert kinds(verify(kb)) == [
@@ -406,6 +411,7 @@ def test_a_cut_text_leaves_its_passages_outside(kb: KnowledgeBase, ferry: tuple[
     ]
 
 
+@pytest.mark.sqlite_only
 def test_marks_outside_the_text_are_told(
     kb: KnowledgeBase, papers: str, ferry: tuple[str, str]
 ) -> None:
@@ -420,6 +426,7 @@ def test_marks_outside_the_text_are_told(
     assert_whole(kb)
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("kind", "statement"),
     [
@@ -443,6 +450,7 @@ def test_passages_that_do_not_fit_are_cut_again(
     assert kb.catalogue.passages_of([mill[0]]) == before
 
 
+@pytest.mark.sqlite_only
 def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[str, str]) -> None:
     before = kb.catalogue.passages_of([mill[0]])
     by_sql(kb, "DELETE FROM passages WHERE document_id = ? AND ordinal = 1", mill[0])
@@ -455,6 +463,7 @@ def test_text_that_is_in_no_passage_is_cut_again(kb: KnowledgeBase, mill: tuple[
     assert kb.catalogue.passages_of([mill[0]]) == before
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("column", ["id", "version"])
 def test_passages_that_go_by_another_name_are_cut_again(
     kb: KnowledgeBase, ferry: tuple[str, str], column: str
@@ -467,6 +476,7 @@ def test_passages_that_go_by_another_name_are_cut_again(
     assert kb.catalogue.passages_of([ferry[0]]) == before
 
 
+@pytest.mark.sqlite_only
 def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     by_sql(kb, "UPDATE documents SET passages = 5 WHERE id = ?", ferry[0])
     check(kb, (damage.MISCOUNTED, ferry[0]))
@@ -476,6 +486,7 @@ def test_a_wrong_count_is_made_right(kb: KnowledgeBase, ferry: tuple[str, str]) 
 # --- the rest of the catalogue ---
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     "table",
     [
@@ -505,6 +516,7 @@ def test_rows_that_point_to_nothing_are_dropped(kb: KnowledgeBase, table: str) -
     assert kb.catalogue.integrity.row_counts()[name] == before
 
 
+@pytest.mark.sqlite_only
 def test_a_story_that_is_gone_lets_go_of_its_items(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
@@ -513,6 +525,7 @@ def test_a_story_that_is_gone_lets_go_of_its_items(
     assert kb.catalogue.integrity.row_counts()["story_items"] == 1
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(("version", "end"), [("ver_old", 9), (None, 9_999)])
 def test_items_of_stories_that_do_not_fit_are_dropped(
     kb: KnowledgeBase, ferry: tuple[str, str], version: str | None, end: int
@@ -540,6 +553,7 @@ def plant_item(kb: KnowledgeBase, key: tuple[str, str], *, story: str, end: int 
     )
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("version", "start", "end"), [("ver_old", 4, 9), (None, 4, 9_999), (None, 9, 9)]
 )
@@ -554,6 +568,7 @@ def test_mentions_that_do_not_fit_are_dropped(
     assert (counts["mentions"], counts["mention_scans"]) == (0, 0)
 
 
+@pytest.mark.sqlite_only
 def test_a_document_without_a_source_gets_one(kb: KnowledgeBase, ferry: tuple[str, str]) -> None:
     by_sql(kb, "DELETE FROM sources WHERE uri LIKE '%ferry%'")
     check(kb, (damage.UNSOURCED, ferry[0]))
@@ -562,6 +577,7 @@ def test_a_document_without_a_source_gets_one(kb: KnowledgeBase, ferry: tuple[st
     assert_whole(kb)
 
 
+@pytest.mark.sqlite_only
 def test_a_source_whose_documents_are_gone_is_read_again(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
@@ -620,6 +636,7 @@ def answer_about(key: tuple[str, str], name: str = "ans_1") -> Answer:
     )
 
 
+@pytest.mark.sqlite_only
 def test_an_answer_that_rests_on_what_changed_is_marked(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
@@ -629,6 +646,7 @@ def test_an_answer_that_rests_on_what_changed_is_marked(
     assert [each.stale for each in kb.catalogue.answers()] == [True]
 
 
+@pytest.mark.sqlite_only
 def test_an_answer_that_quotes_what_was_removed_forgets_it(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
@@ -655,6 +673,7 @@ def test_a_running_job_is_no_problem(kb: KnowledgeBase) -> None:
         assert verify(kb).problems == ()
 
 
+@pytest.mark.sqlite_only
 def test_a_damaged_search_tree_of_the_catalogue_is_made_anew(
     kb: KnowledgeBase, ferry: tuple[str, str]
 ) -> None:
@@ -683,6 +702,7 @@ def test_a_damaged_search_tree_of_the_catalogue_is_made_anew(
 # --- all together ---
 
 
+@pytest.mark.sqlite_only
 def test_several_sorts_of_damage_at_once(
     kb: KnowledgeBase, ferry: tuple[str, str], mill: tuple[str, str]
 ) -> None:

@@ -158,10 +158,8 @@ def test_remove_takes_a_document_out_and_proves_it(runner: CliRunner, material: 
     code, out, _ = run(runner, "remove", material / "ferry.md")
     assert code == 0
     assert "Removed 1 sources and 1 documents" in out
-    assert re.search(
-        r"Looked for \d+ of their sentences in the catalogue, the index and the files of the home: no trace is left",
-        out,
-    )
+    assert re.search(r"Looked for \d+ of their sentences in the catalogue, the index and", out)
+    assert "no trace is left" in out
     assert "ferry.md" not in run(runner, "search", "Osprey", "--json")[1]
     code, out, _ = run(runner, "verify", "--json")
     assert code == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,11 @@ if os.environ.get(VARIABLE):
     def _placed(request: pytest.FixtureRequest) -> Iterator[Placed]:
         """Catalogues are on a server."""
         yield from on_postgres.placed(request.getfixturevalue("postgres"))
+
+    @pytest.fixture
+    def place_of(_placed: Placed) -> Callable[[Path], str]:
+        """The URL of the database that stands for a file."""
+        return _placed.of
 
     @pytest.fixture(autouse=True)
     def _dropped(

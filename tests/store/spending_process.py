@@ -3,7 +3,6 @@
 import json
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from wellread.calls import Call
 from wellread.store.catalogue import Catalogue
@@ -11,7 +10,7 @@ from wellread.store.catalogue.run_logs import Limit
 
 
 def main() -> None:
-    catalogue = Catalogue.open(Path(sys.argv[1]))
+    catalogue = Catalogue.open(sys.argv[1])
     limits = [Limit(since=datetime(2000, 1, 1, tzinfo=UTC), dollars=1.0)]
     expected = Call(purpose="answer", provider="p", model="m", cost=0.0625)
     print("ready", flush=True)

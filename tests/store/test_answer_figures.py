@@ -233,6 +233,7 @@ def old_database(path: Path, count: int) -> None:
     engine.dispose()
 
 
+@pytest.mark.sqlite_only
 def test_old_answers_are_counted_from_their_first_use_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +250,7 @@ def test_old_answers_are_counted_from_their_first_use_on(
     catalogue.close()
 
 
+@pytest.mark.sqlite_only
 def test_broken_off_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_facts_records, "AT_ONCE", 3)
     path = tmp_path / "old.db"

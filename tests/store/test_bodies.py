@@ -94,6 +94,7 @@ def test_the_version_is_that_of_text_and_marks(
     assert [(row.start, row.end, row.context) for row in body.passages] == [(0, len(said), "A")]
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [

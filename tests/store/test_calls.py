@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -108,13 +108,13 @@ def test_a_limit_that_is_used_up_stops_free_calls_too(catalogue: Catalogue) -> N
     assert catalogue.calls.reserve(call(0.0), [limit]) == limit
 
 
-def test_two_processes_share_a_budget(tmp_path: Path) -> None:
+def test_two_processes_share_a_budget(tmp_path: Path, place_of: Callable[[Path], str]) -> None:
     path = tmp_path / "catalogue.db"
     Catalogue.open(path).close()
     script = Path(__file__).with_name("spending_process.py")
     processes = [
         subprocess.Popen(
-            [sys.executable, str(script), str(path)],
+            [sys.executable, str(script), place_of(path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         for _ in range(2)

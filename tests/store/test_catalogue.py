@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -386,19 +386,20 @@ def test_gaps_come_newest_first(catalogue: Catalogue) -> None:
 # --- processes and threads ---
 
 
-def test_a_commit_survives_a_kill(tmp_path: Path) -> None:
+def test_a_commit_survives_a_kill(tmp_path: Path, place_of: Callable[[Path], str]) -> None:
     code = (
-        "import os, pathlib, signal, sys\n"
+        "import os, signal, sys\n"
         "from wellread.store.catalogue import Catalogue\n"
         "from wellread.store.base import Fingerprint\n"
         "from wellread.store.catalogue.documents.reindexing import LiveIndex\n"
-        "catalogue = Catalogue.open(pathlib.Path(sys.argv[1]))\n"
+        "catalogue = Catalogue.open(sys.argv[1])\n"
         "fingerprint = Fingerprint(embedder='e', dimensions=4, chunking='c')\n"
         "catalogue.reindexing.claim(LiveIndex(fingerprint=fingerprint))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     path = tmp_path / "catalogue.db"
-    ended = subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60)
+    command = [sys.executable, "-c", code, place_of(path)]
+    ended = subprocess.run(command, check=False, timeout=60)
     assert ended.returncode == -signal.SIGKILL
     again = Catalogue.open(path)
     fingerprint = Fingerprint(embedder="e", dimensions=4, chunking="c")
@@ -431,6 +432,7 @@ def test_a_snapshot_is_not_moved_by_a_writer(catalogue: Catalogue) -> None:
     assert {one.document_id for one in [first, *keys]} == {key(doc("a"))[0]}
 
 
+@pytest.mark.sqlite_only
 def test_a_path_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     (tmp_path / "junk.db").write_bytes(os.urandom(8_192))
@@ -442,6 +444,7 @@ def test_a_path_that_cannot_be_used_is_a_store_error(tmp_path: Path) -> None:
             Catalogue.open(where)
 
 
+@pytest.mark.sqlite_only
 def test_a_file_can_be_named_by_its_url(tmp_path: Path) -> None:
     path = tmp_path / "catalogue.db"
     one = Catalogue.open(f"sqlite:///{path}")

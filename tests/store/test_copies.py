@@ -26,6 +26,8 @@ from wellread.store.recovery.copies import (
 )
 from wellread.store.schema.database import Database, upgrade
 
+pytestmark = pytest.mark.sqlite_only
+
 KEEP = BackupSettings(keep=3)
 
 

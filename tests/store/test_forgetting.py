@@ -100,6 +100,7 @@ def test_replacing_alone_asks_for_a_rewrite_and_adding_does_not(catalogue: Catal
     assert not catalogue.forgetting.rewritten()
 
 
+@pytest.mark.sqlite_only
 def test_a_rewrite_that_a_reader_holds_up_is_to_be_done_again(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_rewrite_that_a_reader_holds_up_is_to_be_done_again(
     assert named_in(tmp_path) == set()
 
 
+@pytest.mark.sqlite_only
 def test_a_rewrite_that_fails_is_a_store_error(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from wellread.store.catalogue import Catalogue
 from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.tables import HEAD, metadata
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_migrated_schema_is_that_of_the_code(tmp_path: Path) -> None:
     path = tmp_path / "catalogue.db"

@@ -30,6 +30,8 @@ from wellread.serve.cli import app
 from wellread.store.schema.database import MIGRATIONS
 from wellread.store.schema.tables import HEAD
 
+pytestmark = pytest.mark.sqlite_only
+
 HOMES = Path(__file__).parent / "homes"
 SCHEMAS = sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("0*.py"))
 EARLIER = [schema for schema in SCHEMAS if schema != HEAD]

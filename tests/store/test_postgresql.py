@@ -1,4 +1,4 @@
-"""The catalogue on a PostgreSQL server: writers side by side, snapshots, locks, what SQLite does too."""
+"""The catalogue on a PostgreSQL server: writers side by side, snapshots, locks, copies."""
 
 from __future__ import annotations
 

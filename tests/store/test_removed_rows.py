@@ -176,6 +176,7 @@ def test_an_answer_recorded_after_a_row_s_document_went_is_without_it(
     assert stale(catalogue)
 
 
+@pytest.mark.sqlite_only
 def test_what_a_removed_document_left_is_found_and_mended(
     catalogue: Catalogue, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from wellread.store.recovery.database_file import inspect_file
 from wellread.store.recovery.salvage import SavedTable, complete, make_like, save_rows
 from wellread.store.schema.database import Database, upgrade
 
+pytestmark = pytest.mark.sqlite_only
+
 ROWS = 600
 PAGE = 4096
 

@@ -1,0 +1,21 @@
+"""A process that adds a folder when it is told to, for test_on_postgresql.py."""
+
+import sys
+from pathlib import Path
+
+from wellread.ingest import run
+from wellread.kb import open_kb
+from wellread.testing.embedding import ReadableEmbedder
+
+
+def main() -> None:
+    run.WINDOW_PASSAGES = 4
+    with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
+        kb.catalogue.stats()
+        print("ready", flush=True)
+        sys.stdin.readline()
+        run.add(kb, [sys.argv[2]])
+
+
+if __name__ == "__main__":
+    main()

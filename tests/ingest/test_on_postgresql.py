@@ -1,0 +1,167 @@
+"""A whole base on a PostgreSQL server: added, asked, changed, removed, moved; by several."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.doubles.postgres_server import VARIABLE, Databases
+
+from wellread import Wellread
+from wellread.config import load_settings
+from wellread.errors import DamageError, StoreError
+from wellread.ingest import run
+from wellread.ingest.backup import export_home
+from wellread.ingest.importing import import_home
+from wellread.ingest.integrity.copying import back_up
+from wellread.ingest.integrity.migrating import migrate
+from wellread.ingest.integrity.restoring import copy_named
+from wellread.ingest.integrity.verify import ON_SERVER, verify
+from wellread.ingest.pipeline.job_log import dead_jobs, job_log
+from wellread.ingest.remove import remove_named
+from wellread.kb import KnowledgeBase, open_kb
+from wellread.store.catalogue import Catalogue
+from wellread.testing.embedding import ReadableEmbedder
+
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get(VARIABLE)), reason="the other tests run on a server themselves then"
+)
+FILES = 12
+RACERS = 2
+
+
+@pytest.fixture(scope="module")
+def full(postgres: Databases) -> Iterator[str]:
+    """A database with empty tables, which others are copied from."""
+    made = postgres.new()
+    Catalogue.open(made).close()
+    yield made
+    postgres.drop(made)
+
+
+@pytest.fixture
+def url(postgres: Databases, full: str) -> Iterator[str]:
+    made = postgres.new(like=full)
+    yield made
+    postgres.drop(made)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "docs"
+    made.mkdir()
+    for number in range(FILES):
+        (made / f"{number}.md").write_text(
+            f"# Lamp {number}\n\nThe lamp number {number} hangs in the old harbour of Aldermoor.\n"
+        )
+    return made
+
+
+def opened(home: Path, url: str) -> KnowledgeBase:
+    return open_kb(home, embedder=ReadableEmbedder(), overrides={"catalogue": {"url": url}})
+
+
+def test_the_way_of_a_base(url: str, folder: Path, tmp_path: Path) -> None:
+    overrides = {"catalogue": {"url": url}}
+    with Wellread(tmp_path / "home", embedder=ReadableEmbedder(), overrides=overrides) as base:
+        base.add(folder)
+        assert "harbour" in base.ask("Where does the lamp number 7 hang?").text
+        assert base.search("lamp harbour")
+    with opened(tmp_path / "home", url) as kb:
+        assert not (tmp_path / "home" / "catalogue.db").exists()
+        (folder / "3.md").write_text("# Lamp 3\n\nIt was sold to a museum in the capital city.\n")
+        assert run.add(kb, [str(folder)]).counts()["updated"] == 1
+        gone = remove_named(kb, "default", [str(folder / "7.md")])
+        assert (gone.documents, gone.traces, gone.purged, gone.server) == (1, (), True, True)
+        report = verify(kb)
+        assert report.clean
+        assert report.notes == (ON_SERVER,)
+        with pytest.raises(StoreError) as told:
+            back_up(kb)
+        assert "pg_dump" in told.value.hint
+        with pytest.raises(StoreError, match="on a server"):
+            copy_named(kb)
+
+
+def test_moved_and_exported_it_is_the_same(url: str, folder: Path, tmp_path: Path) -> None:
+    home, back = tmp_path / "home", tmp_path / "back" / "catalogue.db"
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        run.add(kb, [str(folder)])
+        before = kb.catalogue.stats()
+    with pytest.raises(DamageError, match="holds no catalogue"):
+        opened(home, f"{url}?schema=other").catalogue.stats()
+    secret = url.replace("wellread@", "wellread:secret@")
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        there = migrate(kb, f"{secret}?schema=moved")
+    assert "secret" not in f"{there}"
+    (home / "wellread.yaml").write_text(f"catalogue:\n  url: {secret}?schema=moved\n")
+    assert "secret" not in str(load_settings(home).model_dump()) + repr(load_settings(home))
+    with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        assert kb.catalogue.stats() == before
+        assert verify(kb).clean
+        assert migrate(kb, str(back)).tables == there.tables
+        export_home(kb, tmp_path / "home.tar")
+    assert b"secret" not in (tmp_path / "home.tar").read_bytes()
+    import_home(tmp_path / "home.tar", tmp_path / "imported", settings=True)
+    with open_kb(tmp_path / "imported", embedder=ReadableEmbedder()) as kb:
+        assert kb.catalogue.stats() == before
+        assert verify(kb).clean
+
+
+def test_two_processes_add_the_same_folder(url: str, folder: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = [sys.executable, "-m", "tests.ingest.racing_process", str(home), str(folder)]
+    root = Path(__file__).parents[2]
+    environ = os.environ | {
+        "WELLREAD_CATALOGUE_URL": url,
+        "PYTHONPATH": os.pathsep.join((str(root), os.environ.get("PYTHONPATH", ""))),
+    }
+    racers = [
+        subprocess.Popen(
+            command,
+            cwd=root,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(RACERS)
+    ]
+    for one in racers:
+        assert one.stdout is not None
+        assert one.stdin is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in racers:
+        assert one.stdin is not None
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    for one in racers:
+        _, complaint = one.communicate()
+        assert one.returncode == 0, complaint
+    with opened(home, url) as kb:
+        (held,) = kb.catalogue.stats()
+        assert held.documents == FILES
+        keys = [key.passage_id for key in kb.index.keys()]  # noqa: SIM118 - an index is no mapping
+        assert len(keys) == len(set(keys)) == held.passages
+        assert {job.state for job in kb.catalogue.jobs.newest()} == {"done"}
+        assert kb.catalogue.vectors.passages_owed() == 0
+        assert verify(kb).clean
+
+
+def test_a_job_of_another_machine_that_died_is_noticed(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path / "home", url) as kb, opened(tmp_path / "home", url) as other:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(platform, "node", lambda: "another machine")
+            with job_log(other, "add", "default", ["somewhere"]) as log:
+                assert kb.catalogue.jobs.get(log.job.id) is not None
+                assert dead_jobs(kb) == []
+            lost = other.catalogue.jobs.start("add", "default", [], "another machine", 1)
+        assert [job.id for job in dead_jobs(kb)] == [lost.id]
