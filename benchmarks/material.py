@@ -109,15 +109,15 @@ def _build(kb: KnowledgeBase, shape: Pattern, passages: int) -> None:
     while made < passages:
         wanted = min(passages - made, DOCUMENTS_AT_ONCE * PASSAGES_PER_DOCUMENT)
         chosen = generator.integers(0, len(shape.texts), wanted)
-        texts = _vary([shape.texts[number] for number in chosen], shape, generator)
+        texts = vary([shape.texts[number] for number in chosen], shape, generator)
         changes, rows = _documents(texts, made // PASSAGES_PER_DOCUMENT)
-        kb.index.write(rows, _noisy(shape.vectors[chosen], generator))
+        kb.index.write(rows, noisy(shape.vectors[chosen], generator))
         kb.catalogue.commit(changes)
         made += wanted
         logger.info("%d of %d passages", made, passages)
 
 
-def _vary(texts: Sequence[str], shape: Pattern, generator: np.random.Generator) -> list[str]:
+def vary(texts: Sequence[str], shape: Pattern, generator: np.random.Generator) -> list[str]:
     """Each text with a third of its words drawn anew; capitals stay where they were."""
     pieces = [_PIECE.findall(text) for text in texts]
     places = [
@@ -135,7 +135,7 @@ def _vary(texts: Sequence[str], shape: Pattern, generator: np.random.Generator) 
     return ["".join(parts) for parts in pieces]
 
 
-def _noisy(vectors: Floats, generator: np.random.Generator) -> Floats:
+def noisy(vectors: Floats, generator: np.random.Generator) -> Floats:
     noise = generator.standard_normal(vectors.shape)
     noise *= NOISE / np.linalg.norm(noise, axis=1, keepdims=True)
     moved: Floats = (vectors + noise).astype(np.float32)
