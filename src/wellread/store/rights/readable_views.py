@@ -37,7 +37,8 @@ def _hidden(column: str) -> str:
 
 
 def _collection(column: str) -> str:
-    return f"{column} IN {_READABLE}"
+    # The sign keeps SQLite from looking the names up in place of what the query looks for.
+    return f"{{plain_sign}}{column} IN {_READABLE}"
 
 
 def _of(parent: str, column: str) -> str:
@@ -190,6 +191,7 @@ def _written(rule: str, dialect: str) -> str:
             "(c.value ->> 'document_id')",
         ),
         "{items(t.scope)}": ("json_each(t.scope)", "json_array_elements_text(t.scope)"),
+        "{plain_sign}": ("+", ""),
         "{plain(s.value)}": ("s.value", "s.value"),
         "{items(s.result)}": ("json_each(s.result)", "json_array_elements_text(s.result)"),
         "{plain(n.value)}": ("n.value", "n.value"),

@@ -106,6 +106,11 @@ class RestrictedDatabase(Database):
         """Nothing: the connections are shared."""
 
 
+def is_restricted(connection: Connection) -> bool:
+    """Whether it reads views in place of the tables."""
+    return _WHO in connection.info
+
+
 def _views(dialect: str, schema: str) -> Any:
     made = list(readable_views.statements(dialect, schema))
 

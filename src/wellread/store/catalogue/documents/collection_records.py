@@ -25,6 +25,7 @@ from wellread.store.catalogue.documents.collection_words import CollectionWords,
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
 from wellread.store.schema.catalogue_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
+from wellread.store.schema.restricted_database import is_restricted
 from wellread.store.schema.tables import (
     collections,
     documents,
@@ -39,6 +40,11 @@ _COLLECTIONS = text(
     "WITH RECURSIVE there(name) AS (SELECT min(collection) FROM documents UNION ALL SELECT"
     " (SELECT min(collection) FROM documents WHERE collection > there.name) FROM there"
     " WHERE there.name IS NOT NULL) SELECT name FROM there WHERE name IS NOT NULL"
+)
+# Where views are read, each look would read a whole collection that is not readable.
+_READABLE_COLLECTIONS = text(
+    "SELECT name FROM readable WHERE EXISTS"
+    " (SELECT 1 FROM documents WHERE documents.collection = readable.name)"
 )
 
 
@@ -182,7 +188,8 @@ def troubled_sources(
 
 def collection_names(connection: Connection) -> list[str]:
     """The name of every collection, sorted; far cheaper than with its counts."""
-    return sorted(connection.execute(_COLLECTIONS).scalars())
+    names = _READABLE_COLLECTIONS if is_restricted(connection) else _COLLECTIONS
+    return sorted(connection.execute(names).scalars())
 
 
 def kind_counts(connection: Connection) -> list[KindCount]:
