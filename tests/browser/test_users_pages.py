@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-
 from tests.browser.conftest import Watched, serve, stop
+
 from wellread.kb import open_kb
 
 SECRET = "a pier in the fog"
