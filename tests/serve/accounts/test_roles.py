@@ -202,12 +202,21 @@ async def test_of_a_forgotten_user_no_byte_is_left(
 
 
 async def test_somebody_has_themselves_forgotten(visitor: Visitor, accounts: Accounts) -> None:
+    rea = accounts.users.named("rea")
     async with visitor("rea") as client:
         assert (await client.post("/account/forget")).status_code == 400
         done = await client.post("/account/forget", data={"confirmed": "Rea"})
         assert done.status_code == 303
         assert (await client.get("/library")).status_code == 303
     assert [one.name for one in accounts.users.every()] == ["ed", "root"]
+    assert rea.id not in repr(accounts.audit.newest())
+    ed = accounts.users.named("ed")
+    async with visitor("root") as client:
+        removed = {"confirmed": "ed", "forget": "true"}
+        assert (await client.post(f"/users/{ed.id}/remove", data=removed)).status_code == 303
+    log = accounts.audit.newest()
+    assert ed.id not in repr(log)
+    assert log[0].target == "POST /users/{user_id}/remove forgotten"
 
 
 def held(home: Path) -> bytes:
@@ -246,5 +255,6 @@ async def test_an_admin_manages_users_in_the_browser(visitor: Visitor, accounts:
         gone = await client.post(f"/users/{zoe.id}/remove", data={"confirmed": "zoe"})
         assert gone.status_code == 303
     changed = [one.target for one in accounts.audit.newest(action="changed")]
-    assert any("zoe role" in one for one in changed)
+    assert f"POST /users/{zoe.id}/change role" in changed
+    assert all("zoe" not in one for one in changed)
     assert "$argon2" not in str(page)

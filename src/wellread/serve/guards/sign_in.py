@@ -29,6 +29,7 @@ from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, OPENED, Deed
 from wellread.store.catalogue.accounts.rights_reads import local_rights
 from wellread.store.schema.account_values import Rights
+from wellread.store.schema.catalogue_values import REMOVED
 
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
@@ -41,6 +42,8 @@ OPENS = frozenset(
         "/api/videos/{name:path}/transcript",
     )
 )
+FORGET_ME = "/account/forget"
+FORGETTING = frozenset((FORGET_ME, "/users/{user_id}/remove"))  # whom, is not written down
 ID = "doc_"  # with which the id of every document begins
 UNKNOWN = problem_of_status(
     401,
@@ -208,6 +211,8 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
         "address": address_of_client(scope),
         "outcome": outcome,
     }
+    if path == FORGET_ME and not outcome:
+        facts |= {"user_id": REMOVED, "key_id": "", "address": ""}
     if path in OPENS and not outcome:
         known = next((part for part in scope["path"].split("/") if part.startswith(ID)), "")
         shown = (known,) if known else ()
@@ -215,7 +220,8 @@ def _deed(request: Request, path: str, access: Access, rights: Rights, outcome: 
     changes = scope["method"] not in READING and access in ("edit", "admin", "own")
     if changes or outcome == "403":
         of = scope.get("state", {}).get("changed", "")
-        target = f"{scope['method']} {scope['path']} {of}".strip()
+        where = path if path in FORGETTING else scope["path"]
+        target = f"{scope['method']} {where} {of}".strip()
         return Deed(action=CHANGED, target=target, **facts)
     return None
 

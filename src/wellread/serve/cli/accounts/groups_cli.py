@@ -117,8 +117,9 @@ def add_grant(
     """Open a collection to a user or a group."""
     with terminal_of(context).open() as kb:
         accounts = kb.catalogue.accounts
-        accounts.grants.give(collection, role, **_holder(accounts, user, group))
-        noted(accounts, f"grants add {collection} {role}")
+        holder = _holder(accounts, user, group)
+        accounts.grants.give(collection, role, **holder)
+        noted(accounts, f"grants add {collection} {role} {' '.join(holder.values())}")
         _show_grants(context, accounts)
 
 
@@ -129,9 +130,10 @@ def remove_grant(
     """Close it again; that holds from the next request on."""
     with terminal_of(context).open() as kb:
         accounts = kb.catalogue.accounts
-        if not accounts.grants.take(collection, **_holder(accounts, user, group)):
+        holder = _holder(accounts, user, group)
+        if not accounts.grants.take(collection, **holder):
             raise RequestError("there is no such grant", hint="'wellread grants list' shows them")
-        noted(accounts, f"grants remove {collection}")
+        noted(accounts, f"grants remove {collection} {' '.join(holder.values())}")
         _show_grants(context, accounts)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from wellread.errors import RequestError
 from wellread.store.catalogue.accounts.user_records import check_managed
@@ -118,7 +118,8 @@ def _unname(connection: Connection, user_id: str) -> int:
     """Leave what was done, and not who did it; how many entries of the log it was."""
     nameless = {"user_id": REMOVED, "key_id": "", "address": "", "answer_id": ""}
     did = update(audit).where(audit.c.user_id == user_id).values(**nameless)
-    about = update(audit).where(audit.c.target == user_id).values(target=REMOVED)
+    told = func.replace(audit.c.target, user_id, REMOVED)
+    about = update(audit).where(audit.c.target.contains(user_id)).values(target=told)
     paid = update(provider_calls).where(provider_calls.c.owner == user_id).values(owner=REMOVED)
     entries = connection.execute(did).rowcount
     connection.execute(about)

@@ -78,8 +78,8 @@ async def add_user(
 ) -> Response:
     """Make an account."""
     add = door.accounts.users.add
-    await to_thread.run_sync(add, name, role, password, limiter=HASHING)
-    return _back(request, name)
+    user = await to_thread.run_sync(add, name, role, password, limiter=HASHING)
+    return _back(request, f"{user.id} {role}")
 
 
 @router.post("/users/{user_id}/change")
@@ -94,7 +94,7 @@ async def change_user(
     user = await to_thread.run_sync(_user, door, user_id)
     limiter = HASHING if change == "password" else None
     await to_thread.run_sync(_change, door, user, change, value, limiter=limiter)
-    return _back(request, f"{user.name} {change}")
+    return _back(request, change)
 
 
 @router.post("/users/{user_id}/remove")
@@ -118,7 +118,7 @@ def remove_user(
         forget_user(kb, user.id)
     else:
         kb.catalogue.forgetting_users.remove(user.id)
-    return _back(request, user.id)
+    return _back(request, "forgotten" if forget else "removed")
 
 
 @router.post("/users/groups")
@@ -155,15 +155,17 @@ def give(
     role: Annotated[Literal["reader", "editor"], Form()] = "editor",
 ) -> Response:
     """Open a collection to ``user:NAME`` or ``group:NAME``."""
-    door.accounts.grants.give(collection, role, **_holder(door, to))
-    return _back(request, f"{collection} to {to}")
+    holder = _holder(door, to)
+    door.accounts.grants.give(collection, role, **holder)
+    return _back(request, f"{collection} {role} {' '.join(holder.values())}")
 
 
 @router.post("/users/grants/take")
 def take(request: Request, door: Doorway, collection: Named, to: Named) -> Response:
     """Close it again."""
-    door.accounts.grants.take(collection, **_holder(door, to))
-    return _back(request, f"{collection} from {to}")
+    holder = _holder(door, to)
+    door.accounts.grants.take(collection, **holder)
+    return _back(request, f"{collection} {' '.join(holder.values())}")
 
 
 @router.get("/users/audit")
@@ -241,5 +243,9 @@ def _holder(door: Door, to: str) -> dict[str, str]:
 
 
 def _back(request: Request, changed: str) -> Response:
-    request.state.changed = changed  # for the audit log
+    """Back to the list; ``changed`` goes into the audit log, and names users by their ids only.
+
+    So nothing of their name is left there when they are forgotten.
+    """
+    request.state.changed = changed
     return RedirectResponse("/users", status_code=303)

@@ -1,0 +1,74 @@
+"""Signing in, the own account, and all users, in a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.browser.conftest import Watched, serve, stop
+
+from wellread.kb import open_kb
+
+SECRET = "a pier in the fog"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server over an empty home with an admin and a reader."""
+    home = tmp_path_factory.mktemp("team") / "home"
+    with open_kb(home) as kb:
+        for name, role in (("root", "admin"), ("rea", "reader")):
+            kb.catalogue.accounts.users.add(name, role, SECRET)  # type: ignore[arg-type]
+    process, address = serve(home)
+    yield address
+    stop(process)
+
+
+def sign_in(page: Page, name: str) -> None:
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(SECRET)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_reader_signs_in_makes_a_key_and_signs_out(
+    watched: Watched, site: str, tmp_path: Path
+) -> None:
+    page = watched.page
+    page.goto(f"{site}/account")
+    expect(page).to_have_url(f"{site}/sign-in?next=%2Faccount")
+    page.screenshot(path="/tmp/users_sign_in.png")
+    sign_in(page, "rea")
+    expect(page).to_have_url(f"{site}/account")
+    navigation = page.get_by_role("navigation", name="Pages")
+    expect(navigation.get_by_role("link", name="Users")).to_have_count(0)
+    page.get_by_label("Name", exact=True).last.fill("notebook")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_role("status").locator("code")).to_contain_text("wr_")
+    page.screenshot(path="/tmp/users_account.png", full_page=True)
+    page.get_by_role("button", name="Revoke notebook").click()
+    expect(page.get_by_text("None.")).to_be_visible()
+    page.get_by_role("button", name="Sign out", exact=True).first.click()
+    expect(page).to_have_url(f"{site}/sign-in")
+
+
+def test_an_admin_adds_somebody_and_opens_a_collection(watched: Watched, site: str) -> None:
+    page = watched.page
+    page.goto(f"{site}/users")
+    sign_in(page, "root")
+    expect(page.get_by_role("heading", name="Users", level=1)).to_be_visible()
+    form = page.get_by_role("region", name="New user")
+    form.get_by_label("Name").fill("zoe")
+    form.get_by_label("Password, 10 characters at least").fill(SECRET)
+    form.get_by_role("button", name="Add").click()
+    expect(page.get_by_role("rowheader", name="zoe")).to_be_visible()
+    form = page.get_by_role("region", name="Open a collection")
+    form.get_by_label("Collection").fill("*")
+    form.get_by_label("To").select_option("user:zoe")
+    form.get_by_role("button", name="Open").click()
+    expect(page.get_by_text("all collections")).to_be_visible()
+    page.screenshot(path="/tmp/users_users.png", full_page=True)
+    page.get_by_role("link", name="Audit log").click()
+    expect(page.get_by_role("cell", name="signed in").first).to_be_visible()
+    page.screenshot(path="/tmp/users_audit.png", full_page=True)
