@@ -1,6 +1,6 @@
 """The settings of asking: who writes, how it is checked, what it may cost, how it is served.
 
-``config.py`` reads them with all the others.
+``config`` reads them with all the others.
 """
 
 from __future__ import annotations
@@ -328,19 +328,4 @@ class ServeSettings(Section):
     logs: Literal["text", "json"] = setting("text", "form of the log's lines")
     openwebui_events: bool = setting(
         False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
-    )
-
-
-class UsersSettings(Section):
-    """Sign-in and limits, once there are users (docs/users.md)."""
-
-    session_days: float = setting(14.0, "days until a browser has to sign in again", gt=0)
-    audit_days: int = setting(365, "days that the audit log is kept; 0: for ever", ge=0)
-    requests_per_minute: int = setting(600, "requests of one user or key a minute; 0: any", ge=0)
-    asks_per_minute: int = setting(30, "questions of one user or key a minute; 0: any", ge=0)
-    tries_per_minute: int = setting(
-        5, "failed sign-ins a minute by one name, and four times as many by one address", ge=1
-    )
-    limits_storage: str = setting(
-        "memory://", "where rates are counted: in each process, or redis://… for all of them"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -89,16 +89,16 @@ def commit_changes(
         _forget_staged(connection, ids)
     if before:
         index_debts.note_deletion(connection)
-    index_debts.owe(
-        connection,
-        [
-            index_debts.VectorDebt(
-                document_id=known, version=row["version"], passages=row["passages"]
-            )
-            for known, (row, change) in rows.items()
-            if change.owes_vectors
-        ],
-    )
+    _owe_vectors(connection, rows)
+
+
+def _owe_vectors(connection: Connection, rows: Mapping[str, tuple[Row, DocumentChange]]) -> None:
+    owed = [
+        index_debts.VectorDebt(document_id=known, version=row["version"], passages=row["passages"])
+        for known, (row, change) in rows.items()
+        if change.owes_vectors
+    ]
+    index_debts.owe(connection, owed)
 
 
 def delete_documents(connection: Connection, versions: dict[str, str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from wellread.config import OidcSettings
+from wellread.config.team_settings import OidcSettings
 from wellread.errors import SettingsError, WellreadError
 from wellread.store.catalogue.accounts.provider_users import Identity
 from wellread.store.catalogue.accounts.secret_tokens import new_secret

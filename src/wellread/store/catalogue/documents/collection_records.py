@@ -23,9 +23,9 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, text
 from wellread.identity import tagged_hash
 from wellread.store.catalogue.documents.collection_words import CollectionWords, words_of
 from wellread.store.catalogue.documents.lookup import VALUES, put_properties
+from wellread.store.rights.restricted_database import is_restricted
 from wellread.store.schema.catalogue_values import REMOVED, KindCount, SourceRecord
 from wellread.store.schema.database import CataloguePart, Database, T, chunks, made_of, rows_in
-from wellread.store.schema.restricted_database import is_restricted
 from wellread.store.schema.tables import (
     collections,
     documents,

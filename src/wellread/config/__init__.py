@@ -31,9 +31,9 @@ from wellread.ask_settings import (
     ResearchSettings,
     Section,
     ServeSettings,
-    UsersSettings,
     setting,
 )
+from wellread.config.team_settings import OidcSettings, UsersSettings
 from wellread.errors import SettingsError
 
 SETTINGS_FILE = "wellread.yaml"
@@ -190,23 +190,6 @@ class CoverageSettings(Section):
         "documents that a cell of the coverage is to have, where the collection's settings file "
         "gives no other target",
         ge=0,
-    )
-
-
-class OidcSettings(Section):
-    issuer: str = setting("", "address of an identity provider (OpenID Connect); empty: none")
-    client_id: str = setting("", "the name by which the provider knows this server")
-    client_secret_env: str = setting(
-        "OIDC_CLIENT_SECRET", "environment variable with the secret; empty: a public client"
-    )
-    redirect: str = setting(
-        "", "https://…/sign-in/oidc/callback as the provider knows it; empty: as the request says"
-    )
-    scopes: str = setting("openid profile email", "what the provider is asked for")
-    name_claim: str = setting("preferred_username", "the claim that names the user; else email")
-    groups_claim: str = setting("groups", "the claim with the user's groups; empty: none")
-    role: Literal["", "reader", "editor"] = setting(
-        "reader", "role of somebody who comes for the first time; empty: they are not let in"
     )
 
 
