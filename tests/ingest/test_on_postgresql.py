@@ -67,8 +67,8 @@ def opened(home: Path, url: str) -> KnowledgeBase:
 
 
 def test_the_way_of_a_base(url: str, folder: Path, tmp_path: Path) -> None:
-    overrides = {"catalogue": {"url": url}}
-    with Wellread(tmp_path / "home", embedder=ReadableEmbedder(), overrides=overrides) as base:
+    settings = {"catalogue": {"url": url}}
+    with Wellread(tmp_path / "home", embedder=ReadableEmbedder(), settings=settings) as base:
         base.add(folder)
         assert "harbour" in base.ask("Where does the lamp number 7 hang?").text
         assert base.search("lamp harbour")

@@ -282,7 +282,7 @@ def demo(context: typer.Context) -> None:
     home = terminal.home or HOME
     if not terminal.json:
         terminal.out.print(f"Adding the sample to {home} (delete the folder to be rid of it).")
-    with terminal.open(home) as kb:
+    with terminal.open(home, overrides={"catalogue": {"url": ""}}) as kb:  # a file of its own
         report = _add_sample(terminal, kb)
         if terminal.json:
             answers = [answer_of(terminal, kb, Question(text=text)) for text in QUESTIONS]

@@ -84,7 +84,8 @@ class Database:
             connection = plain.execution_options(**{sqlite.WRITE_OPTION: True})
             with connection.begin():
                 if not self.path:
-                    connection.execute(text(f"SET LOCAL lock_timeout = {int(seconds * 1000)}"))
+                    if seconds != postgresql.LOCK_SECONDS:
+                        connection.execute(text(f"SET LOCAL lock_timeout = {int(seconds * 1000)}"))
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({self._writers})"))
                 yield connection
 

@@ -20,7 +20,6 @@ from wellread.store.catalogue.documents import lookup
 from wellread.store.catalogue.documents.aggregates import meeting
 from wellread.store.catalogue.documents.lookup import VALUES
 from wellread.store.schema.database import CataloguePart, made_of, rows_in
-from wellread.store.schema.folding import Folded
 from wellread.store.schema.tables import documents, passages, past_questions
 from wellread.types import DocumentFacts, Filters, Passage, PastQuestion
 
@@ -31,7 +30,7 @@ NOBODY = "[]"  # as a list of speakers is stored
 _ORDERS: Mapping[Order, tuple[ColumnElement[Any], ...]] = {
     "newest": (documents.c.published_at.desc().nulls_last(), documents.c.title),
     "oldest": (documents.c.published_at.asc().nulls_last(), documents.c.title),
-    "title": (Folded(documents.c.title),),
+    "title": (func.lower(documents.c.title),),  # of ASCII, with both databases
     "added": (documents.c.added_at.desc(), documents.c.title),
 }
 _LISTED = lookup.FACTS.add_columns(
@@ -284,7 +283,8 @@ class PastQuestions(CataloguePart):
         named = [documents.c.url == address, documents.c.uri == address]
         if ":" not in address:
             tail = "/" + address.removeprefix("./").lstrip("/")
-            named.append(Folded(documents.c.uri).endswith(tail.casefold(), autoescape=True))
+            folded = "".join(one.lower() if one.isascii() else one for one in tail)
+            named.append(func.lower(documents.c.uri).endswith(folded, autoescape=True))
         columns = documents.c
         statement = select(columns.id, columns.title, columns.added_at, columns.updated_at).where(
             columns.collection == collection, columns.kind != "qa", or_(*named)
