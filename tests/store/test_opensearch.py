@@ -7,24 +7,40 @@ Runs where WELLREAD_TEST_OPENSEARCH names a cluster (``make opensearch-tests``),
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 pytest.importorskip("opensearchpy")
 
+from wellread.ask.retrieve.search import search
+from wellread.errors import SettingsError
+from wellread.ingest.reindex import reindex
+from wellread.ingest.run import add
+from wellread.kb import open_kb
 from wellread.store.base import Fingerprint, ServiceAddress
-from wellread.store.index.opensearch import passage_index
+from wellread.store.index.opensearch import index_copies, passage_index
 from wellread.store.index.opensearch.cluster import cluster_of
 from wellread.store.index.opensearch.cluster_address import read_address
-from wellread.store.index.opensearch.index_names import drop
+from wellread.store.index.opensearch.index_names import all_named, drop
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
+from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract, IndexUpkeepContract
 from wellread.testing.index_model import (
+    ANY,
     DIMENSIONS,
     OpenIndex,
+    axes,
+    held,
+    ids,
+    make_row,
+    random_vectors,
+    write,
 )
+from wellread.types import Filters
 
 CLUSTER = os.environ.get("WELLREAD_TEST_OPENSEARCH", "")
 pytestmark = [
@@ -62,3 +78,116 @@ class TestUpkeepWithTheGraphOfVectors(IndexUpkeepContract):
     def open_index(self, base: str, monkeypatch: pytest.MonkeyPatch) -> OpenIndex:
         monkeypatch.setattr(passage_index, "EXACT_ROWS", 300)
         return lambda name: OpenSearchIndex.open(place_of(f"{base}-{name}", "shards=3"), PRINT)
+
+
+def test_fingerprints_live_side_by_side_until_one_is_dropped(base: str) -> None:
+    place = place_of(base)
+    write(OpenSearchIndex.open(place, PRINT), [make_row("a", "ferry")])
+    write(OpenSearchIndex.open(place, OTHER), [make_row("b", "ferry")])
+    assert ids(OpenSearchIndex.open(place, PRINT).search_text("ferry", ANY, 5)) == ["a"]
+    assert OpenSearchIndex.others(place, PRINT, OTHER) == []
+    (gone,) = OpenSearchIndex.drop_others(place, OTHER)
+    assert gone.startswith(f"{base}-")
+    assert held(OpenSearchIndex.open(place, PRINT)) == []
+    assert held(OpenSearchIndex.open(place, OTHER)) == ["b"]
+
+
+def test_bases_do_not_touch_each_other(base: str) -> None:
+    one, longer = place_of(base), place_of(f"{base}-b")
+    write(OpenSearchIndex.open(longer, PRINT), [make_row("a", "ferry")])
+    assert OpenSearchIndex.others(one) == []
+    assert OpenSearchIndex.drop_others(one) == []
+    assert held(OpenSearchIndex.open(longer, PRINT)) == ["a"]
+
+
+def test_one_that_is_set_aside_is_begun_anew(base: str) -> None:
+    place = place_of(base)
+    write(OpenSearchIndex.open(place, PRINT), [make_row("a", "ferry")])
+    OpenSearchIndex.set_aside(place, PRINT)
+    assert OpenSearchIndex.open(place, PRINT).rows() == 0
+    assert len(OpenSearchIndex.drop_others(place, PRINT)) == 1
+
+
+def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
+    place = place_of(base)
+    index = OpenSearchIndex.open(place, PRINT)
+    write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+    index.remove([("doc-b", "v1")])
+    cluster = cluster_of(read_address(place))
+    (before,) = all_named(cluster, base)
+    index.purge()
+    (after,) = all_named(cluster, base)
+    assert after != before
+    assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a"]
+
+
+def test_rows_that_are_written_while_the_index_is_copied_are_kept(base: str) -> None:
+    index = OpenSearchIndex.open(place_of(base), PRINT)
+    write(index, [make_row("a", "ferry"), make_row("gone", "gannet")])
+    index.remove([("doc-gone", "v1")])
+    copying = threading.Thread(target=index.purge)
+    copying.start()
+    for number in range(10):
+        write(index, [make_row(f"p{number}", "ferry")])
+    copying.join()
+    assert len(held(index)) == 11
+
+
+def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
+    base: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_copies, "DEAD_SECONDS", 0.0)
+    place = place_of(base)
+    index = OpenSearchIndex.open(place, PRINT)
+    write(index, [make_row("a", "ferry")])
+    cluster = cluster_of(read_address(place))
+    (name,) = all_named(cluster, base)
+    cluster.run(
+        "block",
+        lambda client: client.transport.perform_request("PUT", f"/{name}/_block/write"),
+    )
+    write(index, [make_row("b", "ferry")])
+    assert index.remove([("doc-a", "v1")]) == 1
+    assert held(index) == ["b"]
+
+
+def test_reading_back_may_end_early(base: str) -> None:
+    index = OpenSearchIndex.open(place_of(base), PRINT)
+    write(index, [make_row("a", "ferry"), make_row("b", "ferry")])
+    rows = iter(index.held())
+    assert next(rows).passage_id == "a"
+    del rows
+    assert index.rows() == 2
+
+
+def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = OpenSearchIndex.open(place_of(base), PRINT)
+    vectors = random_vectors(1_500)
+    rows = [make_row(f"p{n}", "ferry", collection=f"c{n % 50}") for n in range(1_500)]
+    index.write(rows, vectors)
+    narrow = Filters(collections=("c1",))
+    exact = [ids(index.search_vector(one, ANY, 10)) for one in vectors[:20]]
+    wanted = [ids(index.search_vector(one, narrow, 10)) for one in vectors[:20]]
+    monkeypatch.setattr(passage_index, "EXACT_ROWS", 0)
+    found = [ids(index.search_vector(one, ANY, 10)) for one in vectors[:20]]
+    assert sum(len(set(a) & set(b)) for a, b in zip(exact, found, strict=True)) >= 0.97 * 200
+    assert [ids(index.search_vector(one, narrow, 10)) for one in vectors[:20]] == wanted
+
+
+def test_a_home_moves_into_a_cluster_and_back(base: str, tmp_path: Path) -> None:
+    note, home = tmp_path / "note.md", tmp_path / "home"
+    note.write_text("The ferry leaves at noon.", encoding="utf-8")
+    for url, engine in (("", "lancedb"), (place_of(base).url, "opensearch"), ("", "lancedb")):
+        given = {"index": {"url": url}}
+        with open_kb(home, overrides=given, embedder=ReadableEmbedder()) as kb:
+            if kb.catalogue.reindexing.live() is None:
+                add(kb, [str(note)])
+            elif engine == "opensearch":
+                assert reindex(kb).switched
+                assert kb.other_indexes() == []
+            else:
+                with pytest.raises(SettingsError, match="no address of a cluster"):
+                    kb.index  # noqa: B018 - it is opened here
+                continue
+            assert kb.live().fingerprint.backend == engine
+            assert [hit.passage.text for hit in search(kb, "When does the ferry leave?", ANY)]
