@@ -29,6 +29,7 @@ from wellread.errors import RequestError, StoreError, UnknownNameError
 from wellread.identity import EVERYTHING, LOCAL, Asker
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import let_in, now, seen_by
+from wellread.learning.feedback_giving import give_feedback
 from wellread.learning.gaps import asking_again
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
@@ -143,6 +144,15 @@ async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: Know
     assert await asked(other, "And?", session_id=names["session"]) is not None
     theirs = seen_by(kb, RIVAL).catalogue.sessions.turns(names["session"], RIVAL.owner, 10)
     assert "And?" not in [one.question for one in theirs]
+
+
+async def test_what_was_flagged_as_harmful_is_given_to_nobody(kb: KnowledgeBase) -> None:
+    given = await asked(kb, "When does the ferry leave on Sundays?")
+    flag = {"sentences": [{"sentence": 0, "harmful": True}]}
+    give_feedback(kb, given.id, flag, author="")
+    mine = await asked(seen_by(kb, STRANGER), "When does the ferry leave on Sundays?")
+    assert given.sentences[0].text not in mine.text
+    assert "" in seen_by(kb, STRANGER).catalogue.feedback.harmful_sentences().values()
 
 
 async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:

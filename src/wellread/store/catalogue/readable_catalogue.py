@@ -85,7 +85,8 @@ class ReadableCatalogue(Catalogue):
         self.gap_ledger = _OwnGaps(self._database)
         self.notices = _OwnNotices(self._database)
         everybody = RestrictedDatabase(readers, Reads(collections, None))
-        self.feedback = _SharedFeedback(everybody, FeedbackRecords(self._database), owner)
+        records = (FeedbackRecords(self._database), FeedbackRecords(readers.whole))
+        self.feedback = _SharedFeedback(everybody, *records, owner)
         self.expiry = Expiry(everybody)
         self._counted: WordCounts | None = None
 
@@ -116,11 +117,25 @@ class ReadableCatalogue(Catalogue):
 
 
 class _SharedFeedback(FeedbackRecords):
-    """What is learned from everybody; what is listed is what the asker gave."""
+    """What is learned from everybody; what is listed is what the asker gave.
 
-    def __init__(self, everybody: RestrictedDatabase, own: FeedbackRecords, owner: str) -> None:
+    What an expert flagged as harmful is given to nobody, whoever may read what was rated: of such
+    sentences the hashes count, and their words are not told.
+    """
+
+    def __init__(
+        self,
+        everybody: RestrictedDatabase,
+        own: FeedbackRecords,
+        whole: FeedbackRecords,
+        owner: str,
+    ) -> None:
         super().__init__(everybody)
-        self._own, self._owner = own, owner
+        self._own, self._whole, self._owner = own, whole, owner
+
+    def harmful_sentences(self) -> dict[str, str]:
+        """As ``FeedbackRecords.harmful_sentences``."""
+        return dict.fromkeys(self._whole.harmful_hashes(), "") | super().harmful_sentences()
 
     def every(self, *, limit: int | None = None, offset: int = 0) -> list[Feedback]:
         """As ``FeedbackRecords.every``."""

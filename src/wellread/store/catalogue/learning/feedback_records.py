@@ -140,6 +140,11 @@ class FeedbackRecords(CataloguePart):
             found[row.key] = (row.people, up) if row.kind == "down" else (down, row.people)
         return found
 
+    def harmful_hashes(self) -> set[str]:
+        """The hash of each sentence that is flagged harmful."""
+        flagged = feedback_marks.c.kind == "harmful"
+        return set(self._values(select(feedback_marks.c.key).where(flagged).distinct()))
+
     def harmful_sentences(self) -> dict[str, str]:
         """The hash of each sentence that is flagged harmful, and the sentence.
 
