@@ -7,11 +7,11 @@ who reaches the server has all rights, as long as only this machine can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import Headers
@@ -33,6 +33,7 @@ from wellread.store.schema.catalogue_values import REMOVED
 
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
+LOOKING = 8  # requests whose rights are looked up at once
 # Of whom nothing is: the machine's own things belong to the empty name.
 NOBODY = Asker(owner="(nobody)", reads=frozenset())
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
@@ -73,6 +74,7 @@ class Door:
 
     Attributes:
         demanded: whether users are demanded though there are none: other machines reach it.
+        looking: threads of its own, so that nobody waits at the door for what is worked on inside.
     """
 
     accounts: Accounts
@@ -80,6 +82,7 @@ class Door:
     rates: RateLimits
     rules: RouteRules
     demanded: bool = False
+    looking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LOOKING))
 
     def known(self, bearer: str | None, cookie: str) -> Rights | None:
         """The rights of who shows this key or cookie; None when nobody does who may sign in.
@@ -123,7 +126,9 @@ class SignIn:
         state = scope.setdefault("state", {})
         state["route"] = path
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
-        rights = await to_thread.run_sync(self.door.known, bearer, cookie)
+        rights = await to_thread.run_sync(
+            self.door.known, bearer, cookie, limiter=self.door.looking
+        )
         if rights is None and access != "open":
             await self._send_to_sign_in(request, bearer, receive, send)
             return
@@ -153,7 +158,7 @@ class SignIn:
             return FORBIDDEN, {}
         if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
             return UNPROVED, {}
-        pause = await to_thread.run_sync(self.door.pause, rights, access)
+        pause = await to_thread.run_sync(self.door.pause, rights, access, limiter=self.door.looking)
         if pause is not None:
             return too_often(pause), {"retry-after": str(pause)}
         return None, {}
@@ -178,7 +183,8 @@ class SignIn:
             return
         deed = _deed(request, path, access, rights, outcome)
         if deed is not None:
-            await to_thread.run_sync(self.door.accounts.audit.write, deed)
+            write = self.door.accounts.audit.write
+            await to_thread.run_sync(write, deed, limiter=self.door.looking)
 
 
 class _Status:
