@@ -133,17 +133,19 @@ class SignIn:
             await self._send_to_sign_in(request, bearer, receive, send)
             return
         rights = rights or NO_RIGHTS
+        state["asker"], state["rights"] = rights.asker, rights
         problem, headers = await self._refusal(rights, access, scope)
         if problem is not None:
             await self._note(request, path, access, rights, str(problem.status))
             await self.refusals.refuse(problem, scope, receive, send, headers)
             return
-        state["asker"], state["rights"] = rights.asker, rights
         status = _Status(send)
-        with paid_by(rights.user.id if rights.user else ""):
-            await self.app(scope, receive, status.send)
-        outcome = "" if status.code < 400 else str(status.code)
-        await self._note(request, path, access, rights, outcome)
+        try:
+            with paid_by(rights.user.id if rights.user else ""):
+                await self.app(scope, receive, status.send)
+        finally:
+            outcome = "" if status.code < 400 else str(status.code)
+            await self._note(request, path, access, rights, outcome)
 
     async def _refusal(
         self, rights: Rights, access: Access, scope: Scope
