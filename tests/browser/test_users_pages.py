@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -32,13 +31,10 @@ def sign_in(page: Page, name: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_a_reader_signs_in_makes_a_key_and_signs_out(
-    watched: Watched, site: str, tmp_path: Path
-) -> None:
+def test_a_reader_signs_in_makes_a_key_and_signs_out(watched: Watched, site: str) -> None:
     page = watched.page
     page.goto(f"{site}/account")
     expect(page).to_have_url(f"{site}/sign-in?next=%2Faccount")
-    page.screenshot(path="/tmp/users_sign_in.png")
     sign_in(page, "rea")
     expect(page).to_have_url(f"{site}/account")
     navigation = page.get_by_role("navigation", name="Pages")
@@ -46,7 +42,6 @@ def test_a_reader_signs_in_makes_a_key_and_signs_out(
     page.get_by_label("Name", exact=True).last.fill("notebook")
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_role("status").locator("code")).to_contain_text("wr_")
-    page.screenshot(path="/tmp/users_account.png", full_page=True)
     page.get_by_role("button", name="Revoke notebook").click()
     expect(page.get_by_text("None.")).to_be_visible()
     page.get_by_role("button", name="Sign out", exact=True).first.click()
@@ -68,7 +63,5 @@ def test_an_admin_adds_somebody_and_opens_a_collection(watched: Watched, site: s
     form.get_by_label("To").select_option("user:zoe")
     form.get_by_role("button", name="Open").click()
     expect(page.get_by_text("all collections")).to_be_visible()
-    page.screenshot(path="/tmp/users_users.png", full_page=True)
     page.get_by_role("link", name="Audit log").click()
     expect(page.get_by_role("cell", name="signed in").first).to_be_visible()
-    page.screenshot(path="/tmp/users_audit.png", full_page=True)

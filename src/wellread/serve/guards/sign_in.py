@@ -7,11 +7,15 @@ who reaches the server has all rights, as long as only this machine can.
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 from dataclasses import dataclass, replace
+=======
+from dataclasses import dataclass, field
+>>>>>>> users
 from typing import Any
 from urllib.parse import quote
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 from fastapi import Request
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import Headers
@@ -33,6 +37,12 @@ from wellread.store.schema.catalogue_values import REMOVED
 
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
+<<<<<<< HEAD
+=======
+LOOKING = 8  # requests whose rights are looked up at once
+# Of whom nothing is: the machine's own things belong to the empty name.
+NOBODY = Asker(owner="(nobody)", reads=frozenset())
+>>>>>>> users
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
 OPENS = frozenset(
     (
@@ -71,6 +81,7 @@ class Door:
 
     Attributes:
         demanded: whether users are demanded though there are none: other machines reach it.
+        looking: threads of its own, so that nobody waits at the door for what is worked on inside.
     """
 
     accounts: Accounts
@@ -78,6 +89,7 @@ class Door:
     rates: RateLimits
     rules: RouteRules
     demanded: bool = False
+    looking: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(LOOKING))
 
     def known(self, bearer: str | None, cookie: str) -> Rights | None:
         """The rights of who shows this key or cookie; None when nobody does who may sign in.
@@ -132,22 +144,26 @@ class SignIn:
         state = scope.setdefault("state", {})
         state["route"] = path
         bearer, cookie = bearer_of(scope), request.cookies.get(COOKIE, "")
-        rights = await to_thread.run_sync(self.door.known, bearer, cookie)
+        rights = await to_thread.run_sync(
+            self.door.known, bearer, cookie, limiter=self.door.looking
+        )
         if rights is None and access != "open":
             await self._send_to_sign_in(request, bearer, receive, send)
             return
         rights = rights or NO_RIGHTS
+        state["asker"], state["rights"] = rights.asker, rights
         problem, headers = await self._refusal(rights, access, scope)
         if problem is not None:
             await self._note(request, path, access, rights, str(problem.status))
             await self.refusals.refuse(problem, scope, receive, send, headers)
             return
-        state["asker"], state["rights"] = rights.asker, rights
         status = _Status(send)
-        with paid_by(rights.user.id if rights.user else ""):
-            await self.app(scope, receive, status.send)
-        outcome = "" if status.code < 400 else str(status.code)
-        await self._note(request, path, access, rights, outcome)
+        try:
+            with paid_by(rights.user.id if rights.user else ""):
+                await self.app(scope, receive, status.send)
+        finally:
+            outcome = "" if status.code < 400 else str(status.code)
+            await self._note(request, path, access, rights, outcome)
 
     async def _refusal(
         self, rights: Rights, access: Access, scope: Scope
@@ -162,7 +178,7 @@ class SignIn:
             return FORBIDDEN, {}
         if rights.session_id and scope["method"] not in READING and not says_its_page(scope):
             return UNPROVED, {}
-        pause = await to_thread.run_sync(self.door.pause, rights, access)
+        pause = await to_thread.run_sync(self.door.pause, rights, access, limiter=self.door.looking)
         if pause is not None:
             return too_often(pause), {"retry-after": str(pause)}
         return None, {}
@@ -187,7 +203,8 @@ class SignIn:
             return
         deed = _deed(request, path, access, rights, outcome)
         if deed is not None:
-            await to_thread.run_sync(self.door.accounts.audit.write, deed)
+            write = self.door.accounts.audit.write
+            await to_thread.run_sync(write, deed, limiter=self.door.looking)
 
 
 class _Status:
