@@ -7,11 +7,7 @@ who reaches the server has all rights, as long as only this machine can.
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from dataclasses import dataclass, replace
-=======
-from dataclasses import dataclass, field
->>>>>>> users
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -37,12 +33,7 @@ from wellread.store.schema.catalogue_values import REMOVED
 
 COOKIE = "wellread_session"
 SIGN_IN = "/sign-in"
-<<<<<<< HEAD
-=======
 LOOKING = 8  # requests whose rights are looked up at once
-# Of whom nothing is: the machine's own things belong to the empty name.
-NOBODY = Asker(owner="(nobody)", reads=frozenset())
->>>>>>> users
 NO_RIGHTS = Rights(user=None, asker=NOBODY, edits=frozenset(), scopes=frozenset())
 OPENS = frozenset(
     (
