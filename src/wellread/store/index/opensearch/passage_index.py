@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -162,15 +164,11 @@ class OpenSearchIndex:
         """See ``Index.remove``."""
         named = [edition(document_id, version) for document_id, version in dict.fromkeys(keys)]
         return sum(
-            self._changing(
-                lambda there, first=first: self._remove(
-                    there, named[first : first + REMOVE_AT_ONCE]
-                )
-            )
+            self._changing(partial(self._remove, named[first : first + REMOVE_AT_ONCE]))
             for first in range(0, len(named), REMOVE_AT_ONCE)
         )
 
-    def _remove(self, there: Standing, named: Sequence[str]) -> int:
+    def _remove(self, named: Sequence[str], there: Standing) -> int:
         def mark() -> None:
             if there.purged:
                 self._mark(there)
@@ -189,12 +187,8 @@ class OpenSearchIndex:
         """Whether the index has any of these ids; also what was not refreshed yet."""
         for first in range(0, len(known), LOOK_AT_ONCE):
             body = {"ids": list(known[first : first + LOOK_AT_ONCE])}
-            found = self._cluster.run(
-                "look rows up",
-                lambda client, body=body: client.mget(
-                    index=there.name, body=body, params={"_source": "false"}
-                ),
-            )
+            look = methodcaller("mget", index=there.name, body=body, params={"_source": "false"})
+            found: Any = self._cluster.run("look rows up", look)
             if any(row.get("found") for row in found["docs"]):
                 return True
         return False
