@@ -27,19 +27,19 @@ AddPackage = Callable[[Path, str, str], None]
 
 
 @pytest.fixture
-def backend(add_package: AddPackage) -> IndexBackend:
+def backend(add_package: AddPackage) -> IndexBackend[Path]:
     add_package(PLUGIN, plugins.INDEXES, "memory = memory_index:MemoryIndex")
-    found: IndexBackend = plugins.find(plugins.INDEXES, "memory", {}, "index.backend")
+    found: IndexBackend[Path] = plugins.find(plugins.INDEXES, "memory", {}, "index.backend")
     return found
 
 
 class TestMemoryContract(IndexContract):
     @pytest.fixture
-    def open_index(self, tmp_path: Path, backend: IndexBackend) -> OpenIndex:
+    def open_index(self, tmp_path: Path, backend: IndexBackend[Path]) -> OpenIndex:
         return lambda name: backend.open(tmp_path / name, PRINT)
 
 
-def test_one_that_is_set_aside_is_begun_anew(tmp_path: Path, backend: IndexBackend) -> None:
+def test_one_that_is_set_aside_is_begun_anew(tmp_path: Path, backend: IndexBackend[Path]) -> None:
     write(backend.open(tmp_path, PRINT), [make_row("a", "ferry")])
     backend.set_aside(tmp_path, PRINT)
     assert backend.open(tmp_path, PRINT).rows() == 0
