@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from opensearchpy import OpenSearch
 
 from wellread.errors import SettingsError
 from wellread.store.base import Fingerprint, HeldRow, IndexKey, IndexRow, ServiceAddress
@@ -163,17 +163,18 @@ class OpenSearchIndex:
     def remove(self, keys: Sequence[tuple[str, str]]) -> int:
         """See ``Index.remove``."""
         named = [edition(document_id, version) for document_id, version in dict.fromkeys(keys)]
-        return sum(
-            self._changing(partial(self._remove, named[first : first + REMOVE_AT_ONCE]))
-            for first in range(0, len(named), REMOVE_AT_ONCE)
-        )
+        removed = 0
+        for first in range(0, len(named), REMOVE_AT_ONCE):
+            query = editions(named[first : first + REMOVE_AT_ONCE])
+            removed += self._changing(partial(self._remove, query))
+        return removed
 
-    def _remove(self, named: Sequence[str], there: Standing) -> int:
+    def _remove(self, query: Query, there: Standing) -> int:
         def mark() -> None:
             if there.purged:
                 self._mark(there)
 
-        return remove_editions(self._cluster, there.name, editions(named), mark)
+        return remove_editions(self._cluster, there.name, query, mark)
 
     def _changing(self, change: Callable[[Standing], T]) -> T:
         """Do ``change`` to the index that is in use, again where another took its place."""
@@ -186,9 +187,8 @@ class OpenSearchIndex:
     def _any_of(self, there: Standing, known: Sequence[str]) -> bool:
         """Whether the index has any of these ids; also what was not refreshed yet."""
         for first in range(0, len(known), LOOK_AT_ONCE):
-            body = {"ids": list(known[first : first + LOOK_AT_ONCE])}
-            look = methodcaller("mget", index=there.name, body=body, params={"_source": "false"})
-            found: Any = self._cluster.run("look rows up", look)
+            look = partial(_look_up, there.name, known[first : first + LOOK_AT_ONCE])
+            found = self._cluster.run("look rows up", look)
             if any(row.get("found") for row in found["docs"]):
                 return True
         return False
@@ -292,3 +292,7 @@ def _cluster(place: ServiceAddress | Path) -> Cluster:
             hint="set index.url, as in opensearch+https://user@host:9200 (docs/opensearch.md)",
         )
     return cluster_of(read_address(place))
+
+
+def _look_up(name: str, known: Sequence[str], client: OpenSearch) -> Any:
+    return client.mget(index=name, body={"ids": list(known)}, params={"_source": "false"})
