@@ -204,6 +204,23 @@ async def test_an_open_page_ends_with_the_rights(rights_homes: tuple[Path, Path]
             assert (await client.get(f"{path}/events")).status_code == 404
 
 
+async def test_an_editor_removes_what_is_theirs_and_is_told_of_nothing_else(
+    rights_homes: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shutil.copytree(rights_homes[0], tmp_path / "home")
+    async with served_at(tmp_path / "home") as place:
+        names = foreign_names(place.kb)
+        given = {"collection": OWN, "source": names["document"]}
+        assert (await place.client.post("/library/remove", data=given)).status_code == 404
+        [osprey] = [one.id for one in place.kb.catalogue.documents(OWN) if one.title == "Osprey"]
+        given = {"collection": OWN, "source": osprey}
+        reply = await place.client.post("/library/remove", data=given, params={"format": "json"})
+        assert reply.status_code == 200, reply.text
+        body = reply.json()
+        assert (body["documents"], body["counts"], body["answers"], body["shared"]) == (1, {}, 0, 0)
+        assert foreign_names(place.kb) == names
+
+
 def test_a_gap_is_asked_again_with_what_its_owner_may_read(
     kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

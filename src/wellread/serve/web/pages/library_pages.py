@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Sequence
 from importlib.resources import as_file, files
@@ -181,9 +182,9 @@ def _remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> Remov
         for path, data in held.items():
             path.write_bytes(data)
         raise
-    # What else has the same sentences is told to those who may read everything only.
-    traces = [str(trace) for trace in report.traces] if sees_all(kb) else []
-    return RemoveBody.of(report, traces=traces, shared=report.shared if sees_all(kb) else 0)
+    if not sees_all(kb):  # what hung on it elsewhere, and says the same, is not theirs to know
+        report = dataclasses.replace(report, counts={}, answers=0, shared=0, traces=())
+    return RemoveBody.of(report, traces=[str(trace) for trace in report.traces])
 
 
 def _to_remove(kb: KnowledgeBase, collection: str, sources: Sequence[str]) -> KnowledgeBase:
