@@ -113,7 +113,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "learning.gaps_cli": {
         "gaps": "Questions that the material does not answer, and what to write."
     },
-    "accounts.users_cli": {"users": "People who sign in to the server: add, list, role, remove."},
+    "accounts.users_cli": {"users": "Accounts of people."},
     "accounts.groups_cli": {
         "groups": "Users that share grants and a quota.",
         "grants": "Which collections are open to whom.",

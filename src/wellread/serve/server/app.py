@@ -257,7 +257,7 @@ def parsed(host: str) -> Address:
         return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError as error:
         raise RequestError(
-            f"{host!r} is no address to listen on",
+            f"listening on {host!r} is refused: it is no address",
             hint="give one of this machine's, 0.0.0.0 for all of them, or 127.0.0.1",
         ) from error
 
