@@ -12,11 +12,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from wellread.answers import Question
 from wellread.errors import RequestError, UnknownNameError
-from wellread.identity import EVERYTHING, Asker, Everything
+from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.readable_index import ReadableIndex
 from wellread.models.reader import Reader
@@ -62,12 +62,11 @@ def whole_of(kb: KnowledgeBase) -> KnowledgeBase:
 
 
 def let_in(kb: KnowledgeBase, still: Still) -> None:
-    """Say how the server knows what an asker may read by now.
+    """Say who knows what an asker may read by now, in place of the accounts.
 
     Args:
         still: the asker of that owner as the rights are now, whatever the given one reads; one
-            that reads nothing when there is no such user any more. Until it is said, there are no
-            users, and everybody reads everything.
+            that reads nothing when there is no such user any more.
     """
     _views_of(kb).still = still
 
@@ -112,7 +111,8 @@ def _covers(reads: frozenset[str] | Everything, others: frozenset[str] | Everyth
 
 
 def _views_of(kb: KnowledgeBase) -> _Views:
-    views = whole_of(kb).held.setdefault(_VIEWS, _Views())
+    whole = whole_of(kb)
+    views = whole.held.setdefault(_VIEWS, _Views(partial(_by_accounts, whole)))
     if not isinstance(views, _Views):
         raise TypeError(f"{_VIEWS!r} is held by something else")
     return views
@@ -215,8 +215,8 @@ class KnowledgeBaseView(KnowledgeBase):
 class _Views:
     """The views of one knowledge base that were used last. May be called from any thread."""
 
-    def __init__(self) -> None:
-        self.still: Still = _everything
+    def __init__(self, still: Still) -> None:
+        self.still = still
         self._lock = threading.Lock()
         self._over: Catalogue | None = None
         self._readers: RestrictedReaders | None = None
@@ -270,6 +270,10 @@ class _Views:
             self._views.clear()
 
 
-def _everything(asker: Asker) -> Asker:
-    """The rights where there are no users."""
-    return replace(asker, reads=EVERYTHING)
+def _by_accounts(whole: KnowledgeBase, asker: Asker) -> Asker:
+    """The rights as the accounts have them; everything where there are no users."""
+    accounts = whole.catalogue.accounts
+    if not accounts.users.any():
+        return replace(asker, reads=EVERYTHING)
+    user = accounts.users.get(asker.owner)
+    return accounts.rights.asker_of(user) if user and not user.disabled else NOBODY

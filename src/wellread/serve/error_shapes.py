@@ -38,6 +38,14 @@ class Problem:
         return {"error": self.error, "detail": self.detail, "hint": self.hint}
 
 
+class ProblemError(Exception):
+    """Ends a request with this problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
 # The first class that fits wins, so the finer classes come first.
 _TABLE: tuple[tuple[type[errors.WellreadError], str, HTTPStatus], ...] = (
     (errors.UnknownCollectionError, "unknown_topic", HTTPStatus.NOT_FOUND),

@@ -18,7 +18,6 @@ from wellread.library.document_lists import listed, topics, whole
 from wellread.library.recordings import recordings, transcript
 from wellread.library.searches import around
 from wellread.library.timelines import Window, timeline
-from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import (
     FAR,
     REFUSED,
@@ -35,6 +34,7 @@ from wellread.serve.api.queries import (
     TopicsQuery,
     TranscriptQuery,
 )
+from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features.accounts.editing_rights import check_may_edit
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.document_views import (

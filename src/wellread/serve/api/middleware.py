@@ -16,6 +16,7 @@ from wellread.serve.error_shapes import (
     OPENAI_PATH,
     QA_SWITCHED_OFF,
     Problem,
+    ProblemError,
     problem_of,
     problem_of_status,
 )
@@ -29,14 +30,6 @@ _HINTS = {
     405: SEE,
     413: "Shorten the body, or raise serve.max_request_bytes.",
 }
-
-
-class ProblemError(Exception):
-    """Ends a request with this problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.detail)
-        self.problem = problem
 
 
 def shape_errors(app: FastAPI, refusals: Refusals) -> None:

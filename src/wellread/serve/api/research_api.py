@@ -18,9 +18,9 @@ from wellread.kb import KnowledgeBase
 from wellread.reports import Limits, ResearchPlan, ResearchRequest
 from wellread.research.research import begin, plan_research, usual_limits
 from wellread.serve.api.ask_api import AskRequest, TimeWindow, question_of
-from wellread.serve.api.middleware import ProblemError, may_ask
+from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import FAR, StrictModel, event_after
-from wellread.serve.error_shapes import INTERNAL, problem_of, problem_of_status
+from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of, problem_of_status
 from wellread.serve.features.bodies import Body, ErrorBody
 from wellread.serve.features.researching.research_bodies import (
     OPEN,

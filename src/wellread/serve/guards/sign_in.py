@@ -7,7 +7,7 @@ who reaches the server has all rights, as long as only this machine can.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wellread.calls import paid_by
 from wellread.config import Settings
-from wellread.identity import EVERYTHING, LOCAL, NOBODY, Asker
+from wellread.identity import LOCAL, NOBODY
 from wellread.serve.error_shapes import Problem, problem_of_status
 from wellread.serve.guards.foreign_requests import READING
 from wellread.serve.guards.rate_limits import Counted, RateLimits
@@ -97,17 +97,6 @@ class Door:
         session = self.accounts.sessions.opened_by(cookie) if cookie else None
         user = self.accounts.users.get(session.user_id) if session else None
         return self.accounts.rights.of(user, session_id=session.id) if user and session else None
-
-    def still(self, asker: Asker) -> Asker:
-        """The asker of that owner with the rights of now; one that reads nothing when they went.
-
-        Raises:
-            StoreError: the catalogue cannot be read.
-        """
-        if not self.demanded and not self.accounts.users.any():
-            return replace(asker, reads=EVERYTHING)
-        user = self.accounts.users.get(asker.owner)
-        return self.accounts.rights.asker_of(user) if user and not user.disabled else NOBODY
 
     def pause(self, rights: Rights, access: Access) -> int | None:
         """Seconds that a user, or their key, has to wait; None when they need not."""

@@ -14,8 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from wellread.serve.api.middleware import ProblemError
-from wellread.serve.error_shapes import Problem
+from wellread.serve.error_shapes import Problem, ProblemError
 from wellread.serve.openai.earlier_turns import earlier_turn
 from wellread.types import EarlierTurn
 

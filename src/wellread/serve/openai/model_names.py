@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.middleware import ProblemError
-from wellread.serve.error_shapes import Problem
+from wellread.serve.error_shapes import Problem, ProblemError
 
 ASK, RESEARCH = "wellread", "wellread-deep"
 MOST_NAMED = 10  # models that an error names

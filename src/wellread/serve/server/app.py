@@ -20,7 +20,6 @@ from starlette.routing import BaseRoute, Route
 from wellread.ask_settings import ServeSettings
 from wellread.errors import RequestError
 from wellread.kb import KnowledgeBase
-from wellread.kb.seen_by import let_in
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
 from wellread.serve.error_shapes import problem_of_status
@@ -102,7 +101,6 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         rules=RouteRules(),
         demanded=demand_users,
     )
-    let_in(kb, app.state.door.still)
     app.state.identity_provider = provider_of(kb.settings.oidc)
     _guard(app, served, queues)
     for router in ROUTERS:

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Request
 
 from wellread.errors import WellreadError
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.middleware import ProblemError
-from wellread.serve.error_shapes import problem_of_status
+from wellread.serve.error_shapes import ProblemError, problem_of_status
 from wellread.serve.features.bodies import Body
 
 router = APIRouter()

@@ -7,7 +7,7 @@ from typing import cast
 from starlette.requests import Request
 
 from wellread.errors import SourceError
-from wellread.serve.api.middleware import ProblemError
+from wellread.serve.error_shapes import ProblemError
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.store.schema.account_values import Rights
 

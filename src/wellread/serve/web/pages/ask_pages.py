@@ -19,9 +19,9 @@ from wellread.ask.retrieve.search import check_collections
 from wellread.errors import RequestError, UnknownNameError, WellreadError
 from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import check_rights
-from wellread.serve.api.middleware import ProblemError, may_ask
+from wellread.serve.api.middleware import may_ask
 from wellread.serve.api.queries import FAR, DatedQuery, event_after
-from wellread.serve.error_shapes import INTERNAL, problem_of
+from wellread.serve.error_shapes import INTERNAL, ProblemError, problem_of
 from wellread.serve.features.asking.answer_bodies import event_body
 from wellread.serve.features.asking.stored_answers import SessionBody
 from wellread.serve.features.bodies import Body

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from wellread.ask.retrieve.search import check_collections
 from wellread.kb import KnowledgeBase
-from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import ScopeQuery
+from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features.entity_listing import entity_list_body
 from wellread.serve.features.entity_views import (
     EntityBody,

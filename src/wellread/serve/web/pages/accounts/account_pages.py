@@ -12,8 +12,8 @@ from pydantic import Field
 
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
-from wellread.serve.api.middleware import ProblemError
 from wellread.serve.api.queries import StrictModel
+from wellread.serve.error_shapes import ProblemError
 from wellread.serve.features.accounts.account_bodies import KeyBody, NewKeyBody, new_key
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.guards.sign_in import COOKIE, SIGN_IN, Door, too_often
