@@ -67,7 +67,7 @@ async def test_it_is_asked_and_searched_and_nothing_in_it_changes(home: Path) ->
         again = await final(answer(kb, Question(text="How many passengers does the ferry carry?")))
         assert search(kb, "ferry Osprey", Filters())
         assert len(kb.catalogue.answers()) == 2
-        copy = kb._copy
+        copy = kb.place._copy
         assert copy is not None
         assert copy.path.exists()
     assert "2.6 million" in first.text
