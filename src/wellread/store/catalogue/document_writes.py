@@ -40,15 +40,19 @@ def commit_changes(
 ) -> None:
     """Flip whole sources to their new content.
 
-    Args:
-        noted: versions whose rows were written to the index. Their notes must still be there:
-            whoever takes the writers' lock settles what is noted, and drops its rows.
-
     Documents that a source yielded before and no more are deleted. The write intents of the new
     versions are settled; replaced and deleted versions become pending removals; answers that rest
     on them become stale.
+
+    Args:
+        noted: versions whose rows were written to the index. Their notes must still be there:
+            whoever takes the writers' lock settles what is noted, and drops its rows.
     """
     index_debts.check_noted(connection, noted)
+    _flip(connection, changes)
+
+
+def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
