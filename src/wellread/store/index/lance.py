@@ -53,7 +53,7 @@ from wellread.store.index.lance_tables import (
     table_name,
     watched,
 )
-from wellread.store.index.row_values import (
+from wellread.store.row_values import (
     check_question,
     edition,
     ranked,

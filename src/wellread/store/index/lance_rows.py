@@ -25,7 +25,7 @@ from lancedb.table import LanceTable
 from numpy.typing import NDArray
 
 from wellread.store.base import HeldRow, IndexRow
-from wellread.store.index.row_values import (
+from wellread.store.row_values import (
     Floats,
     check_shape,
     edition,

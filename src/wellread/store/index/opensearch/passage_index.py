@@ -57,7 +57,7 @@ from wellread.store.index.opensearch.passage_queries import (
 )
 from wellread.store.index.opensearch.reading_back import held_rows, keys
 from wellread.store.index.opensearch.removing import remove_editions
-from wellread.store.index.row_values import (
+from wellread.store.row_values import (
     check_question,
     check_shape,
     edition,

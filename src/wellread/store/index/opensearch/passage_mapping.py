@@ -16,7 +16,7 @@ import numpy as np
 
 from wellread.store.base import Fingerprint, IndexRow
 from wellread.store.index.opensearch.cluster_address import ClusterAddress
-from wellread.store.index.row_values import Floats, edition, folded, pack, searched, utc
+from wellread.store.row_values import Floats, edition, folded, pack, searched, utc
 
 TEXT, VECTOR, ID, KEY, EDITION = "search_text", "vector", "passage_id", "key", "edition"
 FILTERED = ("document_id", "edition", "collection", "kind", "source_type", "language")

@@ -16,7 +16,7 @@ from wellread.store.index.opensearch.passage_mapping import (
     microseconds,
     numbers,
 )
-from wellread.store.index.row_values import Floats, folded
+from wellread.store.row_values import Floats, folded
 from wellread.types import Filters
 
 Query = dict[str, Any]

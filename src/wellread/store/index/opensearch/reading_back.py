@@ -9,7 +9,7 @@ from wellread.errors import StoreError
 from wellread.store.base import HeldRow
 from wellread.store.index.opensearch.cluster import Cluster
 from wellread.store.index.opensearch.passage_mapping import ID, KEY, TEXT, VECTOR
-from wellread.store.index.row_values import unpack
+from wellread.store.row_values import unpack
 
 KEYS_AT_ONCE = 5_000
 ROWS_AT_ONCE = 500
