@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from wellread.errors import SourceError
-from wellread.serve.error_shapes import ProblemError
 from wellread.serve.guards.sign_in import FORBIDDEN
 from wellread.store.schema.account_values import Rights
 
@@ -18,10 +18,10 @@ def check_may_edit(request: Request, collection: str) -> None:
     It is the same for one that is not there: what exists is not told.
 
     Raises:
-        ProblemError: the request may not.
+        HTTPException: the request may not.
     """
     if not cast(Rights, request.state.rights).may_edit(collection):
-        raise ProblemError(FORBIDDEN)
+        raise HTTPException(FORBIDDEN.status, FORBIDDEN.detail)
 
 
 def check_may_read_files(request: Request, address: str) -> None:
