@@ -6,7 +6,7 @@ umask 077
 wellread=${WELLREAD:-wellread}
 
 restored() { # ARCHIVE NEW_HOME
-    $wellread --home "$2" import "$1" >/dev/null
+    $wellread --home "$2" import --with-settings --with-accounts "$1" >/dev/null
     $wellread --home "$2" verify >/dev/null
 }
 

@@ -98,6 +98,24 @@ def test_settings_of_an_archive_stay_out_and_what_reaches_out_is_told(tmp_path: 
     assert (tmp_path / "again" / "wellread.yaml").read_bytes() == SETTINGS
 
 
+def test_the_users_of_an_archive_stay_out(tmp_path: Path) -> None:
+    with closing(Catalogue.open(tmp_path / "made.db")) as made:
+        mallory = made.accounts.users.add(
+            "mallory-of-elsewhere", role="admin", password="correct horse battery staple"
+        )
+        made.accounts.keys.new(mallory.id, "script", ("read", "admin"))
+    data = (tmp_path / "made.db").read_bytes()
+    path = archive(tmp_path / "all.tar", whole(file("catalogue.db", data)))
+    assert import_home(path, tmp_path / "moved").users == 1
+    with closing(Catalogue.open(tmp_path / "moved" / "catalogue.db")) as moved:
+        assert not moved.accounts.users.any()
+    for one in (tmp_path / "moved").iterdir():
+        assert b"mallory-of-elsewhere" not in one.read_bytes()
+    assert import_home(path, tmp_path / "again", accounts=True).users == 1
+    with closing(Catalogue.open(tmp_path / "again" / "catalogue.db")) as again:
+        assert again.accounts.users.has_admin()
+
+
 @pytest.mark.parametrize("said", [b"{", b"- 1", b"\xff", b"[" * 50_000, b"generation: 3"])
 def test_settings_that_are_none_stop_nothing(tmp_path: Path, said: bytes) -> None:
     entries = whole(file("catalogue.db", catalogue()), file("wellread.yaml", said))

@@ -31,11 +31,31 @@ from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.schema.account_tables import (
+    api_keys,
+    audit,
+    grants,
+    group_members,
+    sign_in_attempts,
+    user_groups,
+    users,
+    web_sessions,
+)
 
 GZIP = b"\x1f\x8b"
 LARGEST_PIECE = 64 << 20  # of the archive's own table and its manifest
 MOST_FILES = 200_000
 LONGEST_NAME, DEEPEST = 300, 12
+ACCOUNTS = (
+    audit,
+    web_sessions,
+    sign_in_attempts,
+    api_keys,
+    grants,
+    group_members,
+    user_groups,
+    users,
+)
 LEAST_BOUND = 1 << 30  # an archive may unpack to that much, whatever its size
 MOST_TIMES = 100  # its size
 MOST_SETTINGS = 1 << 20
@@ -63,20 +83,28 @@ class ImportReport:
         files: that were written.
         settings: ``none`` in the archive, ``left out``, or ``taken``.
         reaching: the settings of the archive that name servers, models, keys or programs.
+        users: how many accounts the archive holds.
     """
 
     files: int
     settings: str
     reaching: tuple[str, ...]
+    users: int
 
 
 def import_home(
-    path: Path, home: Path, *, settings: bool = False, on_file: OnFile | None = None
+    path: Path,
+    home: Path,
+    *,
+    settings: bool = False,
+    accounts: bool = False,
+    on_file: OnFile | None = None,
 ) -> ImportReport:
     """Unpack the archive ``path`` into ``home``, which must not hold a knowledge base.
 
     Args:
         settings: put the archive's ``wellread.yaml`` in force too.
+        accounts: let its users in, with their keys and rights; else they stay out.
 
     Raises:
         SourceError: it cannot be read, is no archive of a home, is damaged, or unpacks to more
@@ -90,6 +118,7 @@ def import_home(
     try:
         digests = _unpack(path, folder, on_file)
         _check_catalogue(path, folder / CATALOGUE_FILE)
+        brought = _accounts(folder / CATALOGUE_FILE, kept=accounts)
         inside = folder / SETTINGS_FILE
         there, reaching = inside.is_file(), tuple(_reaching(inside))
         if settings and any(line.startswith("catalogue.") for line in reaching):
@@ -100,7 +129,7 @@ def import_home(
         if home.exists():
             home.rmdir()
         folder.replace(home)
-    except (OSError, EOFError, ValueError, tarfile.TarError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, sqlite3.Error, tarfile.TarError, zlib.error) as error:
         raise SourceError(str(path), f"cannot be imported: {error}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -108,6 +137,7 @@ def import_home(
         files=len(digests) - (there and not settings),
         settings=("taken" if settings else "left out") if there else "none",
         reaching=reaching,
+        users=brought,
     )
 
 
@@ -219,6 +249,23 @@ def _check_catalogue(path: Path, catalogue: Path) -> None:
         raise SourceError(str(path), f"its catalogue cannot be read: {error}") from error
     if acting:
         raise SourceError(str(path), f"its catalogue holds {acting[0]!r}, which no export does")
+
+
+def _accounts(catalogue: Path, *, kept: bool) -> int:
+    """How many users an archive brings; they go, with all that lets them in, unless ``kept``."""
+    with closing(sqlite3.connect(catalogue)) as plain:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+        there = {name for (name,) in plain.execute(tables)}
+        held = [table.name for table in ACCOUNTS if table.name in there]
+        if users.name not in held:
+            return 0
+        count = int(plain.execute(f"SELECT count(*) FROM {users.name}").fetchone()[0])  # noqa: S608
+        if not kept:
+            with plain:
+                for name in held:
+                    plain.execute(f"DELETE FROM {name}")  # noqa: S608 - names of ours
+            plain.execute("VACUUM")
+    return count
 
 
 def _reaching(settings: Path) -> Iterator[str]:

@@ -28,10 +28,13 @@ class ImportBody(reports.VerifyBody):
     """What each store of the new home counts, what does not match, and the archive's settings.
 
     ``settings`` is none, left out or taken; ``reaching`` those that name servers, models or keys.
+    ``users`` counts the archive's, which stay out unless ``accounts`` says that they were taken.
     """
 
     settings: str
     reaching: tuple[str, ...]
+    users: int
+    accounts: bool
 
 
 @app.command("import")
@@ -45,10 +48,17 @@ def import_(
             help="Put the archive's wellread.yaml in force. It may name servers to send text to.",
         ),
     ] = False,
+    accounts: Annotated[
+        bool,
+        typer.Option(
+            "--with-accounts", help="Let the archive's users in, with their keys and rights."
+        ),
+    ] = False,
 ) -> None:
     """Unpack an exported knowledge base into an empty --home, and verify it.
 
-    The settings in the archive stay out unless you say so; those that reach out are shown.
+    The settings and the users in the archive stay out unless you say so; settings that reach out
+    are shown.
 
     Exit status: 0 when everything matches, 1 when verify found a problem.
     """
@@ -60,11 +70,17 @@ def import_(
             hint="import it without that setting; 'wellread migrate --to URL' moves it then",
         )
     with status_line(terminal) as tell:
-        brought = import_home(path, home, settings=settings, on_file=tell)
+        brought = import_home(path, home, settings=settings, accounts=accounts, on_file=tell)
     with terminal.open() as kb:
         report = verify(kb)
         after_ingest(kb, partial(tell_reasked, terminal))
-    body = ImportBody.of(report, settings=brought.settings, reaching=brought.reaching)
+    body = ImportBody.of(
+        report,
+        settings=brought.settings,
+        reaching=brought.reaching,
+        users=brought.users,
+        accounts=accounts,
+    )
     terminal.show(body, partial(_print, brought))
     if report.problems:
         raise typer.Exit(1)
@@ -72,6 +88,9 @@ def import_(
 
 def _print(brought: ImportReport, console: Console, body: ImportBody) -> None:
     reports.print_verify(console, body)
+    if brought.users and not body.accounts:
+        line = f"Its {brought.users} users stayed out; --with-accounts takes them."
+        console.print(Text(line, style="yellow"), soft_wrap=True)
     if brought.settings == "none":
         return
     told = "Its settings are in force" if brought.settings == "taken" else "Its settings stayed out"
