@@ -60,7 +60,7 @@ def test_an_admin_adds_somebody_and_opens_a_collection(watched: Watched, site: s
     expect(page.get_by_role("rowheader", name="zoe")).to_be_visible()
     form = page.get_by_role("region", name="Open a collection")
     form.get_by_label("Collection").fill("*")
-    form.get_by_label("To").select_option("user:zoe")
+    form.locator("select[name=to]").select_option("user:zoe")
     form.get_by_role("button", name="Open").click()
     expect(page.get_by_text("all collections")).to_be_visible()
     page.get_by_role("link", name="Audit log").click()

@@ -109,7 +109,8 @@ class Integrity(CataloguePart):
 
     def rebuild_indexes(self) -> None:
         """Make the tables' search trees anew from their rows."""
-        self._run(*(text(f'REINDEX TABLE "{table.name}"') for table in metadata.sorted_tables))
+        word = "REINDEX" if self._database.dialect == "sqlite" else "REINDEX TABLE"
+        self._run(*(text(f'{word} "{table.name}"') for table in metadata.sorted_tables))
 
     def textless(self) -> int:
         """How many documents have no text any more."""
