@@ -33,6 +33,8 @@ EXTRAS = re.compile(r"(?<=[\[,])\s*([\w.-]+)\s*(?=[\],])")
 # Only for plug-ins' tests: pytest is not installed with the package.
 WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
+WITH_POSTGRES = {"store/schema/postgresql.py"}
+WITH_OIDC = {"serve/features/accounts/identity_provider.py"}
 TESTING = "testing/"
 
 
@@ -139,6 +141,10 @@ def test_every_import_is_declared() -> None:
             declared |= extra("mcp")
         if name_of(path).startswith(WITH_OPENSEARCH):
             declared |= extra("opensearch")
+        if name_of(path) in WITH_POSTGRES:
+            declared |= extra("postgres")
+        if name_of(path) in WITH_OIDC:
+            declared |= extra("oidc")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):

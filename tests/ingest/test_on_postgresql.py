@@ -95,18 +95,18 @@ def test_moved_and_exported_it_is_the_same(url: str, folder: Path, tmp_path: Pat
         before = kb.catalogue.stats()
     with pytest.raises(DamageError, match="holds no catalogue"):
         opened(home, f"{url}?schema=other").catalogue.stats()
-    secret = url.replace("wellread@", "wellread:secret@")
+    secret = url.replace("wellread@", "wellread:xyzzy-word@")
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         there = migrate(kb, f"{secret}?schema=moved")
-    assert "secret" not in f"{there}"
+    assert "xyzzy-word" not in f"{there}"
     (home / "wellread.yaml").write_text(f"catalogue:\n  url: {secret}?schema=moved\n")
-    assert "secret" not in str(load_settings(home).model_dump()) + repr(load_settings(home))
+    assert "xyzzy-word" not in str(load_settings(home).model_dump()) + repr(load_settings(home))
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         assert kb.catalogue.stats() == before
         assert verify(kb).clean
         assert migrate(kb, str(back)).tables == there.tables
         export_home(kb, tmp_path / "home.tar")
-    assert b"secret" not in (tmp_path / "home.tar").read_bytes()
+    assert b"xyzzy-word" not in (tmp_path / "home.tar").read_bytes()
     import_home(tmp_path / "home.tar", tmp_path / "imported", settings=True)
     with open_kb(tmp_path / "imported", embedder=ReadableEmbedder()) as kb:
         assert kb.catalogue.stats() == before

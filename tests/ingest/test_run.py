@@ -32,7 +32,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Purpose
 from wellread.store.base import IndexRow
 from wellread.store.catalogue import Catalogue
-from wellread.store.schema.catalogue_values import SourceChange
+from wellread.store.schema.catalogue_values import SourceChange, VersionKey
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
@@ -505,12 +505,14 @@ def test_a_source_that_the_catalogue_cannot_take_fails_alone(
     names = many(folder)
     real = type(kb.catalogue).commit
 
-    def commit(catalogue: Catalogue, changes: Sequence[SourceChange]) -> None:
+    def commit(
+        catalogue: Catalogue, changes: Sequence[SourceChange], noted: Sequence[VersionKey]
+    ) -> None:
         if any(change.record.uri.endswith(names[2]) for change in changes):
             if cause is OverflowError:
                 raise cause("too large to keep")
             raise StoreError("could not write") from cause("too large to keep")
-        real(catalogue, changes)
+        real(catalogue, changes, noted)
 
     with monkeypatch.context() as patched:
         patched.setattr(type(kb.catalogue), "commit", commit)

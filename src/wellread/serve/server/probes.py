@@ -12,7 +12,7 @@ from wellread.kb import KnowledgeBase
 from wellread.serve.error_shapes import ProblemError, problem_of_status
 from wellread.serve.features.bodies import Body
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)  # docs/users.md tells of them
 STOPPING = problem_of_status(503, "The server is stopping.", "Ask another one.")
 NOT_READY = problem_of_status(503, "The stores cannot be read.", "The server's log says why.")
 
