@@ -18,8 +18,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server over an empty home with an admin and a reader."""
     home = tmp_path_factory.mktemp("team") / "home"
     with open_kb(home) as kb:
-        for name, role in (("root", "admin"), ("rea", "reader")):
-            kb.catalogue.accounts.users.add(name, role, SECRET)  # type: ignore[arg-type]
+        kb.catalogue.accounts.users.add("root", "admin", SECRET)
+        kb.catalogue.accounts.users.add("rea", "reader", SECRET)
     process, address = serve(home)
     yield address
     stop(process)

@@ -49,7 +49,6 @@ def test_no_password_stands_in_the_files() -> None:
 @pytest.mark.parametrize("name", ["wellread.service", "wellread@.service"])
 def test_the_units_stop_the_server_gracefully_and_shut_it_in(name: str) -> None:
     unit = configparser.ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(DEPLOY / name)
     assert " serve --host 127.0.0.1 --port " in unit["Service"]["ExecStart"]
     assert int(unit["Service"]["TimeoutStopSec"]) > 5

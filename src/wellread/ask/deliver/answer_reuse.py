@@ -25,7 +25,7 @@ from wellread.kb import KnowledgeBase
 # Sections of the settings that shape no answer; what they do to the material shows in its stamp.
 SHAPELESS = {
     *("sources", "web", "serve", "budget", "cache", "embedding", "chunking", "research"),
-    *("coverage", "gaps", "users", "oidc"),
+    *("coverage", "gaps", "users", "oidc", "catalogue"),
 }
 MARKS = " .?!…¿¡"
 

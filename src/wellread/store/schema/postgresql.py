@@ -276,9 +276,9 @@ def to_json(value: object) -> str:
 
 def from_json(data: str | bytes) -> object:
     """The value again."""
-    value = json.loads(data)
-    mark = b"\\ufdd0" if isinstance(data, bytes) else "\\ufdd0"
-    return _changed(value, _with_nul) if mark in data else value  # type: ignore[operator]
+    written = data.decode() if isinstance(data, bytes) else data
+    value = json.loads(written)
+    return _changed(value, _with_nul) if "\\ufdd0" in written else value
 
 
 def _without_nul(words: str) -> str:

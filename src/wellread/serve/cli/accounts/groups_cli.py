@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from wellread.errors import RequestError
-from wellread.serve.cli.accounts.users_cli import noted
+from wellread.kb.language_models import dollars
+from wellread.serve.cli.accounts.users_cli import Amount, noted
 from wellread.serve.features.accounts.account_bodies import GrantBody, GroupBody
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
@@ -84,9 +85,7 @@ def leave(context: typer.Context, group: GroupName, user: UserName) -> None:
 def quota(
     context: typer.Context,
     group: GroupName,
-    amount: Annotated[
-        float | None, typer.Argument(metavar="[DOLLARS]", min=0, help="A month; nothing: no limit.")
-    ] = None,
+    amount: Amount = None,
 ) -> None:
     """Limit what calls of models may cost all members together in a month (UTC)."""
     with terminal_of(context).open() as kb:
@@ -156,7 +155,7 @@ def _show_groups(context: typer.Context, accounts: Accounts) -> None:
         (
             one.name,
             ", ".join(one.members),
-            "" if one.monthly_dollars is None else f"${one.monthly_dollars:,.2f}",
+            "" if one.monthly_dollars is None else dollars(one.monthly_dollars),
         )
         for one in found
     ]

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from wellread.errors import RequestError
 from wellread.ingest.forget_user import forget_user
+from wellread.kb.language_models import dollars
 from wellread.serve.cli.accounts.secret_input import password_for
 from wellread.serve.features.accounts.account_bodies import ForgottenBody, UserBody, user_bodies
 from wellread.serve.terminal import fold, table, terminal_of, whole
 from wellread.store.catalogue.accounts import Accounts
 from wellread.store.catalogue.accounts.audit_records import CHANGED, Deed
-from wellread.store.schema.account_values import User
+from wellread.store.schema.account_values import Role, User
 
 app = typer.Typer(rich_markup_mode=None)
 users = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Accounts of people.")
 app.add_typer(users, name="users")
 
-RoleName = Literal["reader", "editor", "admin"]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 FromStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from standard input.")
+]
+Amount = Annotated[
+    float | None, typer.Argument(metavar="[DOLLARS]", min=0, help="A month; nothing: no limit.")
 ]
 
 
@@ -31,7 +34,7 @@ FromStdin = Annotated[
 def add(
     context: typer.Context,
     name: Name,
-    role: Annotated[RoleName, typer.Option("--role", help="What they may do.")] = "reader",
+    role: Annotated[Role, typer.Option("--role", help="What they may do.")] = "reader",
     from_stdin: FromStdin = False,
 ) -> None:
     """Make an account. The first is an admin; from then on the server asks for sign-in."""
@@ -60,7 +63,7 @@ def list_users(context: typer.Context) -> None:
 def role(
     context: typer.Context,
     name: Name,
-    new: Annotated[RoleName, typer.Argument(metavar="ROLE", help="reader, editor or admin.")],
+    new: Annotated[Role, typer.Argument(metavar="ROLE", help="reader, editor or admin.")],
 ) -> None:
     """Give another role: reader (asks), editor (adds, removes, rates), admin (everything)."""
     with terminal_of(context).open() as kb:
@@ -100,9 +103,7 @@ def password(context: typer.Context, name: Name, from_stdin: FromStdin = False) 
 def quota(
     context: typer.Context,
     name: Name,
-    amount: Annotated[
-        float | None, typer.Argument(metavar="[DOLLARS]", min=0, help="A month; nothing: no limit.")
-    ] = None,
+    amount: Amount = None,
 ) -> None:
     """Limit what calls of models may cost somebody in a month (UTC)."""
     with terminal_of(context).open() as kb:
@@ -163,7 +164,7 @@ def print_users(console: Console, found: list[UserBody]) -> None:
             one.name,
             one.role + (" (disabled)" if one.disabled else ""),
             ", ".join(one.groups),
-            "" if one.monthly_dollars is None else f"${one.monthly_dollars:,.2f}",
+            "" if one.monthly_dollars is None else dollars(one.monthly_dollars),
             "" if one.local else one.issuer,
         )
         for one in found

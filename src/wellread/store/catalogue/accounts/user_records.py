@@ -156,7 +156,7 @@ def make_user(
     """
     if connection.execute(select(users.c.id).where(users.c.name == name)).first():
         raise RequestError(f"there is a user named {name!r} already", hint="choose another name")
-    row = {
+    row: dict[str, Any] = {
         "id": random_id("usr"),
         "name": name,
         "role": role,
@@ -167,7 +167,7 @@ def make_user(
         "monthly_dollars": None,
     }
     connection.execute(insert(users), {**row, "password": password})
-    return User(**row, local=bool(password))  # type: ignore[arg-type]
+    return User(**row, local=bool(password))
 
 
 def check_managed(connection: Connection) -> None:
