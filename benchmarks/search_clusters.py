@@ -87,7 +87,7 @@ def place_of(nodes: str) -> Iterator[ServiceAddress]:
     secure = nodes.startswith("https")
     hosts = ",".join(one.partition("://")[2] for one in nodes.split(","))
     url = f"opensearch+http{'s' * secure}://{hosts}/bench-{uuid4().hex[:8]}"
-    place = ServiceAddress(url=url, password=os.environ.get("OPENSEARCH_PASSWORD", ""))
+    place = ServiceAddress(url=url, base="b1", password=os.environ.get("OPENSEARCH_PASSWORD", ""))
     try:
         yield place
     finally:

@@ -18,6 +18,7 @@ import pytest
 from wellread import codec
 from wellread.errors import SourceError
 from wellread.ingest import importing
+from wellread.ingest.backup import export_home
 from wellread.ingest.importing import import_home
 from wellread.kb import open_kb
 from wellread.store.catalogue import Catalogue
@@ -114,6 +115,16 @@ def test_the_users_of_an_archive_stay_out(tmp_path: Path) -> None:
     assert import_home(path, tmp_path / "again", accounts=True).users == 1
     with closing(Catalogue.open(tmp_path / "again" / "catalogue.db")) as again:
         assert again.accounts.users.has_admin()
+
+
+def test_a_copy_does_not_take_the_indexes_that_its_base_has_on_a_server(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
+        known = kb.catalogue.reindexing.base_id()
+        assert kb.catalogue.reindexing.base_id() == known
+        export_home(kb, tmp_path / "home.tar.gz")
+    import_home(tmp_path / "home.tar.gz", tmp_path / "copy")
+    with open_kb(tmp_path / "copy", embedder=ReadableEmbedder()) as kb:
+        assert kb.catalogue.reindexing.base_id() != known
 
 
 @pytest.mark.parametrize("said", [b"{", b"- 1", b"\xff", b"[" * 50_000, b"generation: 3"])

@@ -20,7 +20,7 @@ from wellread.ask.retrieve.search import search
 from wellread.errors import SettingsError
 from wellread.ingest.reindex import reindex
 from wellread.ingest.run import add
-from wellread.kb import open_kb
+from wellread.kb import KnowledgeBase, open_kb
 from wellread.store.base import Fingerprint, ServiceAddress
 from wellread.store.index.opensearch import index_copies, passage_index
 from wellread.store.index.opensearch.cluster import cluster_of
@@ -50,9 +50,9 @@ PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1", back
 OTHER = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2", backend="opensearch")
 
 
-def place_of(base: str, options: str = "") -> ServiceAddress:
+def place_of(base: str, options: str = "", own: str = "b1") -> ServiceAddress:
     hosts = ",".join(one.partition("://")[2] for one in CLUSTER.split(","))
-    return ServiceAddress(url=f"opensearch+http://{hosts}/{base}?{options}")
+    return ServiceAddress(url=f"opensearch+http://{hosts}/{base}?{options}", base=own)
 
 
 @pytest.fixture
@@ -87,17 +87,20 @@ def test_fingerprints_live_side_by_side_until_one_is_dropped(base: str) -> None:
     assert ids(OpenSearchIndex.open(place, PRINT).search_text("ferry", ANY, 5)) == ["a"]
     assert OpenSearchIndex.others(place, PRINT, OTHER) == []
     (gone,) = OpenSearchIndex.drop_others(place, OTHER)
-    assert gone.startswith(f"{base}-")
+    assert gone.startswith(f"{base}-b1-")
     assert held(OpenSearchIndex.open(place, PRINT)) == []
     assert held(OpenSearchIndex.open(place, OTHER)) == ["b"]
 
 
 def test_bases_do_not_touch_each_other(base: str) -> None:
-    one, longer = place_of(base), place_of(f"{base}-b")
-    write(OpenSearchIndex.open(longer, PRINT), [make_row("a", "ferry")])
+    one, other, longer = place_of(base), place_of(base, own="b2"), place_of(f"{base}-b")
+    for place in (other, longer):
+        write(OpenSearchIndex.open(place, PRINT), [make_row("a", "ferry")])
     assert OpenSearchIndex.others(one) == []
     assert OpenSearchIndex.drop_others(one) == []
-    assert held(OpenSearchIndex.open(longer, PRINT)) == ["a"]
+    assert OpenSearchIndex.open(one, PRINT).rows() == 0
+    for place in (other, longer):
+        assert held(OpenSearchIndex.open(place, PRINT)) == ["a"]
 
 
 def test_one_that_is_set_aside_is_begun_anew(base: str) -> None:
@@ -114,9 +117,9 @@ def test_a_purge_leaves_no_index_with_the_removed_rows(base: str) -> None:
     write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
     index.remove([("doc-b", "v1")])
     cluster = cluster_of(read_address(place))
-    (before,) = all_named(cluster, base)
+    (before,) = all_named(cluster, cluster.address.base)
     index.purge()
-    (after,) = all_named(cluster, base)
+    (after,) = all_named(cluster, cluster.address.base)
     assert after != before
     assert ids(index.search_vector(axes(0)[0], ANY, 5)) == ["a"]
 
@@ -141,7 +144,7 @@ def test_a_copy_that_broke_off_is_given_up_by_the_next_writer(
     index = OpenSearchIndex.open(place, PRINT)
     write(index, [make_row("a", "ferry")])
     cluster = cluster_of(read_address(place))
-    (name,) = all_named(cluster, base)
+    (name,) = all_named(cluster, cluster.address.base)
     cluster.run(
         "block",
         lambda client: client.transport.perform_request("PUT", f"/{name}/_block/write"),
@@ -175,19 +178,48 @@ def test_the_graph_agrees_with_the_exact_search(base: str, monkeypatch: pytest.M
 
 
 def test_a_home_moves_into_a_cluster_and_back(base: str, tmp_path: Path) -> None:
-    note, home = tmp_path / "note.md", tmp_path / "home"
+    note, home, url = tmp_path / "note.md", tmp_path / "home", place_of(base).url
     note.write_text("The ferry leaves at noon.", encoding="utf-8")
-    for url, engine in (("", "lancedb"), (place_of(base).url, "opensearch"), ("", "lancedb")):
-        given = {"index": {"url": url}}
-        with open_kb(home, overrides=given, embedder=ReadableEmbedder()) as kb:
-            if kb.catalogue.reindexing.live() is None:
-                add(kb, [str(note)])
-            elif engine == "opensearch":
-                assert reindex(kb).switched
-                assert kb.other_indexes() == []
-            else:
-                with pytest.raises(SettingsError, match="no address of a cluster"):
-                    kb.index  # noqa: B018 - it is opened here
-                continue
+    with kept_in(home) as kb:
+        add(kb, [str(note)])
+    for settings, engine in (
+        ({"url": url}, "opensearch"),
+        ({"backend": "lancedb", "url": url}, "lancedb"),
+    ):
+        with kept_in(home, **settings) as kb:
+            assert kb.reindex_needed
+            assert reindex(kb).switched
+            assert kb.other_indexes() == []
             assert kb.live().fingerprint.backend == engine
             assert [hit.passage.text for hit in search(kb, "When does the ferry leave?", ANY)]
+    with kept_in(home) as kb:
+        assert not kb.reindex_needed
+        assert [hit.passage.text for hit in search(kb, "When does the ferry leave?", ANY)]
+
+
+def test_where_the_address_is_taken_out_too_early_the_way_back_is_told(
+    base: str, tmp_path: Path
+) -> None:
+    with kept_in(tmp_path, url=place_of(base).url) as kb:
+        assert kb.index.rows() == 0
+    with kept_in(tmp_path) as kb, pytest.raises(SettingsError, match="no address") as caught:
+        kb.index  # noqa: B018 - it is opened here
+    assert "index.backend: lancedb" in str(caught.value.hint)
+
+
+def test_two_homes_with_one_address_have_an_index_each(base: str, tmp_path: Path) -> None:
+    url = place_of(base).url
+    for name in ("ferry", "gannet"):
+        (tmp_path / f"{name}.md").write_text(f"The {name} is white.", encoding="utf-8")
+        with kept_in(tmp_path / name, url=url) as kb:
+            add(kb, [str(tmp_path / f"{name}.md")])
+            assert kb.drop_other_indexes() == []
+    for name in ("ferry", "gannet"):
+        with kept_in(tmp_path / name, url=url) as kb:
+            assert kb.index.rows() == 1
+            (hit,) = search(kb, "What is white?", ANY)
+            assert hit.passage.text == f"The {name} is white."
+
+
+def kept_in(home: Path, **settings: str) -> KnowledgeBase:
+    return open_kb(home, overrides={"index": settings}, embedder=ReadableEmbedder())

@@ -48,7 +48,9 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def opened(*ports: int, options: str = "", user: str = "") -> OpenSearchIndex:
     hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
     url = f"opensearch+http://{user}{hosts}/base?{options}"
-    return OpenSearchIndex.open(ServiceAddress(url=url, password="hush" if user else ""), PRINT)
+    return OpenSearchIndex.open(
+        ServiceAddress(url=url, base="b1", password="hush" if user else ""), PRINT
+    )
 
 
 def closed_port() -> int:
@@ -208,11 +210,11 @@ def test_an_index_that_is_gone_is_damage(double: ClusterDouble) -> None:
 
 def test_an_address_is_read() -> None:
     url = "opensearch+https://ann@one:9201,two,[::1]:9202/team-a?shards=3&replicas=2&timeout=5"
-    assert read_address(ServiceAddress(url=url, password="hush")) == ClusterAddress(
+    assert read_address(ServiceAddress(url=url, base="b1", password="hush")) == ClusterAddress(
         hosts=("https://one:9201", "https://two:9200", "https://[::1]:9202"),
         user="ann",
         password="hush",
-        base="team-a",
+        base="team-a-b1",
         shards=3,
         replicas=2,
         timeout=5.0,
@@ -235,12 +237,12 @@ def test_an_address_is_read() -> None:
 )
 def test_a_wrong_address_is_named(url: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said) as caught:
-        read_address(ServiceAddress(url=url))
+        read_address(ServiceAddress(url=url, base="b1"))
     assert "hush" not in str(caught.value)
 
 
 def test_a_password_is_never_shown() -> None:
-    service = ServiceAddress(url="opensearch+http://ann@one", password="hush")
+    service = ServiceAddress(url="opensearch+http://ann@one", base="b1", password="hush")
     assert "hush" not in repr(service) + repr(read_address(service)) + str(read_address(service))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import AfterValidator, ValidationError
+from pydantic import ValidationError
 
 from wellread.ask_settings import (
     BudgetSettings,
@@ -33,6 +33,7 @@ from wellread.ask_settings import (
     ServeSettings,
     setting,
 )
+from wellread.config.index_settings import IndexSettings
 from wellread.config.team_settings import OidcSettings, UsersSettings
 from wellread.errors import SettingsError
 
@@ -72,31 +73,6 @@ class EmbeddingSettings(Section):
     api_key_env: str = setting("OPENAI_API_KEY", "environment variable that holds the server's key")
     timeout: float = setting(60.0, "seconds to wait for one HTTP call", gt=0)
     threads: int = setting(0, "threads of the local model; 0 takes all cores", ge=0)
-
-
-def _without_password(url: str) -> str:
-    if ":" in url.partition("://")[2].rpartition("@")[0]:
-        raise ValueError("a password stands in it; put it into the variable of password_env")
-    return url
-
-
-class IndexSettings(Section):
-    backend: str = setting(
-        "lancedb", "which search index: the built-in one, or one that an installed package adds"
-    )
-    url: Annotated[str, AfterValidator(_without_password)] = setting(
-        "",
-        "a cluster that holds the index, as opensearch+https://user@host:9200 "
-        "(docs/opensearch.md); empty: the home's folder",
-    )
-    password_env: str = setting(
-        "OPENSEARCH_PASSWORD", "environment variable that holds the password of url's user"
-    )
-
-    @property
-    def engine(self) -> str:
-        """The back end that is asked for: that of the address, where there is one."""
-        return self.url.partition(":")[0].partition("+")[0] or self.backend
 
 
 class ChunkingSettings(Section):

@@ -31,6 +31,7 @@ from wellread.errors import SourceError, StoreError
 from wellread.ingest.backup import FORMAT, MANIFEST, READ_BYTES, OnFile
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.kb.index_parts import INDEX_FOLDER
+from wellread.store.catalogue.documents.reindexing import BASE_ID
 from wellread.store.schema.account_tables import (
     api_keys,
     audit,
@@ -41,6 +42,7 @@ from wellread.store.schema.account_tables import (
     users,
     web_sessions,
 )
+from wellread.store.schema.tables import properties
 
 GZIP = b"\x1f\x8b"
 LARGEST_PIECE = 64 << 20  # of the archive's own table and its manifest
@@ -118,6 +120,7 @@ def import_home(
     try:
         digests = _unpack(path, folder, on_file)
         _check_catalogue(path, folder / CATALOGUE_FILE)
+        _leave_indexes(folder / CATALOGUE_FILE)
         brought = _accounts(folder / CATALOGUE_FILE, kept=accounts)
         inside = folder / SETTINGS_FILE
         there, reaching = inside.is_file(), tuple(_reaching(inside))
@@ -254,8 +257,7 @@ def _check_catalogue(path: Path, catalogue: Path) -> None:
 def _accounts(catalogue: Path, *, kept: bool) -> int:
     """How many users an archive brings; they go, with all that lets them in, unless ``kept``."""
     with closing(sqlite3.connect(catalogue)) as plain:
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        there = {name for (name,) in plain.execute(tables)}
+        there = _tables(plain)
         held = [table.name for table in ACCOUNTS if table.name in there]
         if users.name not in held:
             return 0
@@ -266,6 +268,19 @@ def _accounts(catalogue: Path, *, kept: bool) -> int:
                     plain.execute(f"DELETE FROM {name}")  # noqa: S608 - names of ours
             plain.execute("VACUUM")
     return count
+
+
+def _leave_indexes(catalogue: Path) -> None:
+    """Let the copy keep nothing to itself that the base it is made of has on a server."""
+    with closing(sqlite3.connect(catalogue)) as plain, plain:
+        if properties.name in _tables(plain):
+            plain.execute(f"DELETE FROM {properties.name} WHERE key = ?", (BASE_ID,))  # noqa: S608
+
+
+def _tables(plain: sqlite3.Connection) -> set[str]:
+    return {
+        name for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
 
 
 def _reaching(settings: Path) -> Iterator[str]:

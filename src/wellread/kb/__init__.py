@@ -108,7 +108,7 @@ class KnowledgeBase:
             self.ledger.record,
             given.get("embedder"),
         )
-        self._indexes = Indexes(home, settings.index)
+        self._indexes = Indexes(home, settings.index, lambda: self.catalogue.reindexing.base_id())
         self._reader = given.get("reader")
         stand_ins = (*models.values(), self._reader)
         self.stand_ins = tuple(part.identity if part else "" for part in stand_ins)

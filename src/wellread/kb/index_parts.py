@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from wellread.config import EmbeddingSettings, IndexSettings
+from wellread.config import EmbeddingSettings
+from wellread.config.index_settings import IndexSettings
 from wellread.errors import FingerprintError, ModelError, SettingsError, StoreError
 from wellread.models.base import Embedder
 from wellread.models.embedders.open_embedder import CachedEmbedder
@@ -148,9 +149,10 @@ class Indexes:
     The embedded back end has the folder itself, every other one that keeps files a folder in it.
     """
 
-    def __init__(self, home: Path, settings: IndexSettings) -> None:
+    def __init__(self, home: Path, settings: IndexSettings, base_id: Callable[[], str]) -> None:
         self._folder = home / INDEX_FOLDER
         self._settings = settings
+        self._base_id = base_id
 
     def open(self, fingerprint: Fingerprint) -> KeptIndex:
         """The index of ``fingerprint``; made when it is not there.
@@ -194,13 +196,13 @@ class Indexes:
         return names
 
     def _of(self, backend: str) -> Path | ServiceAddress:
-        if self._settings.url and backend == self._settings.engine:
+        if backend == self._settings.service:
             password = os.environ.get(self._settings.password_env, "")
-            return ServiceAddress(url=self._settings.url, password=password)
+            return ServiceAddress(url=self._settings.url, base=self._base_id(), password=password)
         return self._folder if backend == EMBEDDED else self._folder / backend
 
     def _backends(self, kept: Sequence[Fingerprint]) -> dict[str, list[Fingerprint]]:
-        asked = [self._settings.engine] if self._settings.url else []
+        asked = [self._settings.service] if self._settings.service else []
         names = dict.fromkeys([EMBEDDED, *asked, *(made.backend for made in kept)])
         return {name: [made for made in kept if made.backend == name] for name in names}
 

@@ -15,9 +15,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.config.index_settings import LANCEDB
 from wellread.types import Candidate, Filters, Kind, Span
-
-LANCEDB = "lancedb"  # the back end that is built in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +97,13 @@ class ServiceAddress:
     Attributes:
         url: as in the setting ``index.url``; its scheme begins with the name of the back end, and
             it holds no password.
+        base: the id of that base; the names of all that it keeps there begin with it, so that
+            several share a server.
         password: of the user that the URL names; empty for none.
     """
 
     url: str
+    base: str
     password: str = field(default="", repr=False)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wellread import plugins
+from wellread.config.index_settings import LANCEDB
 from wellread.errors import StoreError
-from wellread.store.base import LANCEDB, IndexBackend
+from wellread.store.base import IndexBackend
 
 EMBEDDED = LANCEDB  # what a home uses by default, in a folder
 OPENSEARCH = "opensearch"

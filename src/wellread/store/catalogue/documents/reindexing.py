@@ -7,6 +7,7 @@ says what that index may hold, and a killed attempt can be taken up where it end
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -41,6 +42,8 @@ from wellread.store.schema.tables import (
 from wellread.types import Document, Passage
 
 FINGERPRINT, EMBEDDER, SWITCHES, NEXT = "fingerprint", "embedder", "switches", "next_fingerprint"
+BASE_ID = "base_id"  # tells its indexes on a server from those of other bases
+BASE_ID_BYTES = 6
 UNFINISHED = ""  # in place of a version: not all rows are in the index yet
 
 
@@ -94,6 +97,16 @@ class Reindexing(CataloguePart):
             if live is None:
                 _make_live(connection, wanted)
             return live or wanted
+
+    def base_id(self) -> str:
+        """The id of this base, made when first asked for; what ``import`` makes has another."""
+        with self._database.read() as connection:
+            known: str | None = lookup.property_of(connection, BASE_ID)
+        if known is None:
+            with self._database.write() as connection:
+                known = lookup.property_of(connection, BASE_ID) or secrets.token_hex(BASE_ID_BYTES)
+                lookup.put_properties(connection, {BASE_ID: known})
+        return known
 
     # --- the attempt ---
 

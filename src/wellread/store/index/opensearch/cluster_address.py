@@ -4,8 +4,9 @@
 
     opensearch+https://user@one:9200,two:9200/base?shards=3&replicas=1&timeout=30&ca=/etc/ca.pem
 
-``base`` is the first part of the name of everything that is kept there (``wellread`` without one),
-so that several bases can share a cluster. A password stands in an environment variable only.
+``base`` is the first part of the name of everything that is kept there (``wellread`` without one);
+the id of the base follows, so that no two touch each other's indexes. A password stands in an
+environment variable only.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ClusterAddress:
 
     Attributes:
         hosts: URLs of its nodes.
-        base: the first part of the name of everything that is kept.
+        base: the first part of the name of everything that is kept, with the id of the base.
         shards: of an index that is made from now on.
         replicas: further copies of each shard; None: one where there is a node for it.
         timeout: seconds that one answer may take.
@@ -44,7 +45,7 @@ class ClusterAddress:
     hosts: tuple[str, ...]
     user: str
     password: str = field(repr=False)
-    base: str = BASE
+    base: str
     shards: int = 1
     replicas: int | None = None
     timeout: float = 30.0
@@ -71,7 +72,11 @@ def read_address(service: ServiceAddress) -> ClusterAddress:
     if service.password and not user:
         raise _wrong("names no user, and there is a password", f"write it as {FORM}")
     return ClusterAddress(
-        hosts=hosts, user=user, password=service.password, base=base, **_options(url.query)
+        hosts=hosts,
+        user=user,
+        password=service.password,
+        base=f"{base}-{service.base}",
+        **_options(url.query),
     )
 
 
