@@ -35,6 +35,7 @@ WITH_MCP = "serve/mcp/"
 WITH_OPENSEARCH = "store/index/opensearch/"
 WITH_POSTGRES = {"store/schema/postgresql.py"}
 WITH_OIDC = {"serve/features/accounts/identity_provider.py"}
+WITH_OTEL = {"serve/server/traces.py"}
 TESTING = "testing/"
 
 
@@ -145,6 +146,8 @@ def test_every_import_is_declared() -> None:
             declared |= extra("postgres")
         if name_of(path) in WITH_OIDC:
             declared |= extra("oidc")
+        if name_of(path) in WITH_OTEL:
+            declared |= extra("otel")
         if name_of(path).startswith(TESTING):
             declared |= {"pytest", "hypothesis"}
         if names_missing := undeclared(path, declared):

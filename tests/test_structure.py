@@ -16,8 +16,8 @@ SHARED_NAMES = ("__init__", "base")
 SLOW = frozenset(
     """
     alembic anthropic authlib genai_prices google httpx joserfc lancedb lxml mcp onnx onnxruntime
-    openai openai_compatible opensearchpy psycopg pydantic pydantic_ai sqlalchemy tokenizers
-    trafilatura
+    openai openai_compatible opensearchpy opentelemetry psycopg pydantic pydantic_ai sqlalchemy
+    tokenizers trafilatura
     """.split()
 )
 

@@ -326,6 +326,11 @@ class ServeSettings(Section):
         (), "addresses of reverse proxies whose X-Forwarded-For and -Proto are believed"
     )
     logs: Literal["text", "json"] = setting("text", "form of the log's lines")
+    traces: str = setting(
+        "",
+        "address of a collector that takes OpenTelemetry traces over HTTP, as "
+        "http://127.0.0.1:4318 (docs/users.md); empty: none",
+    )
     openwebui_events: bool = setting(
         False, "whether streams of /v1 carry the events that fill Open WebUI's panel of sources"
     )

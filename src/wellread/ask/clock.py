@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from wellread.answers import Step, StepEvent
+from wellread.calls import Work, ended
 
 
 @dataclass(slots=True)
@@ -21,4 +22,5 @@ class Clock:
         step = Step(name=name, seconds=round(now - self._last, 4), found=found)
         self._last = now
         self.steps.append(step)
+        ended(Work(name=name, seconds=step.seconds, facts={"found": found}))
         return StepEvent(step=step)

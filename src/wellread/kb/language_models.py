@@ -17,7 +17,7 @@ from typing import Literal
 from anyio import to_thread
 
 from wellread.ask_settings import BudgetSettings, GenerationSettings, Role
-from wellread.calls import ANSWER, Call, payer
+from wellread.calls import ANSWER, MODEL_CALL, Call, Work, ended, payer
 from wellread.errors import BudgetError, ModelError, StoreError
 from wellread.models.base import LanguageModel, Piece, Prompt
 from wellread.models.prices import tariff_of
@@ -148,6 +148,7 @@ class BudgetLedger:
         call = replace(call, owner=payer())
         if call.error:
             self._failed()
+        ended(_work(call))
         try:
             if ticket is None:
                 self._catalogue().calls.record(call)
@@ -179,6 +180,19 @@ class BudgetLedger:
             ("month", today.replace(day=1), self._settings.monthly),
         ]
         return [(name, since, limit) for name, since, limit in periods if limit is not None]
+
+
+def _work(call: Call) -> Work:
+    facts: dict[str, str | int | float] = {
+        "purpose": call.purpose,
+        "provider": call.provider,
+        "model": call.model,
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "cost": call.cost,
+        "error": call.error,
+    }
+    return Work(name=MODEL_CALL, seconds=call.seconds, facts=facts)
 
 
 def _today() -> datetime:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import uvicorn
 from anyio import CapacityLimiter, to_thread
@@ -18,7 +19,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 
 from wellread.ask_settings import ServeSettings
-from wellread.errors import RequestError
+from wellread.errors import RequestError, SettingsError
 from wellread.kb import KnowledgeBase
 from wellread.serve.api.interface import API_ROUTERS
 from wellread.serve.api.middleware import shape_errors
@@ -47,6 +48,9 @@ from wellread.serve.web.pages.routers import PAGE_ROUTERS
 from wellread.serve.web.rendering import error_page, wants_page
 from wellread.serve.web.runs import AskRuns
 
+if TYPE_CHECKING:
+    from wellread.serve.server.traces import Traces
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 ROUTERS = (*API_ROUTERS, *OPENAI_ROUTERS, probes.router, *PAGE_ROUTERS)
 MCP_PATH = "/mcp"
@@ -66,6 +70,7 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     served = kb.settings.serve
     queues = WorkQueues(served.asks_at_once, served.checks_at_once)
     mcp_route, answering_mcp = _mcp(kb, queues)
+    traces = _traces(served.traces)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -78,6 +83,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
         await runs.close()
         await to_thread.run_sync(ingest.close)
         await to_thread.run_sync(images.close)
+        if traces is not None:
+            await to_thread.run_sync(traces.close)
 
     # No /docs: that page loads scripts from elsewhere. The description is at /openapi.json.
     app = FastAPI(
@@ -103,6 +110,8 @@ def create_app(kb: KnowledgeBase, *, demand_users: bool = False) -> FastAPI:
     )
     app.state.identity_provider = provider_of(kb.settings.oidc)
     _guard(app, served, queues)
+    if traces is not None:
+        traces.follow(app)
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(mcp_route)
@@ -141,6 +150,24 @@ def _mcp(
         return Route(MCP_PATH, _without_mcp, methods=["GET", "POST", "DELETE"]), nullcontext()
     sessions = http_sessions(Served(kb=kb, queues=queues), kb.settings.serve.max_request_bytes)
     return http_route(MCP_PATH, sessions), sessions.run()
+
+
+def _traces(address: str) -> Traces | None:
+    """Where spans go; None where the settings name no collector.
+
+    Raises:
+        SettingsError: they do, and the package for it is not installed.
+    """
+    if not address:
+        return None
+    try:
+        from wellread.serve.server.traces import traces_to  # noqa: PLC0415 - an extra
+    except ImportError as missing:
+        raise SettingsError(
+            f"serve.traces needs a package that is not installed: {missing.name}",
+            hint='pip install "wellread[otel]"',
+        ) from missing
+    return traces_to(address)
 
 
 async def _without_mcp(_request: Request) -> JSONResponse:
