@@ -1,4 +1,4 @@
-"""A process that adds a folder when it is told to, for test_on_postgresql.py."""
+"""A process that adds a source when it is told to, for test_on_postgresql.py."""
 
 import sys
 from pathlib import Path

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.doubles.postgres_server import VARIABLE, Databases
+from tests.doubles.web_server import Reply, WebServer
 
 from wellread import Wellread
 from wellread.config import load_settings
@@ -114,11 +115,63 @@ def test_moved_and_exported_it_is_the_same(url: str, folder: Path, tmp_path: Pat
 
 
 def test_two_processes_add_the_same_folder(url: str, folder: Path, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    command = [sys.executable, "-m", "tests.ingest.racing_process", str(home), str(folder)]
+    race(url, tmp_path / "home", str(folder))
+    with opened(tmp_path / "home", url) as kb:
+        assert whole(kb) == FILES
+        assert {job.state for job in kb.catalogue.jobs.newest()} == {"done"}
+
+
+def test_two_processes_read_the_same_feed(url: str, tmp_path: Path) -> None:
+    with WebServer() as server:
+        for known, edition in ((range(FILES), "first"), (range(4, FILES + 8), "second")):
+            write_feed(server, known, edition)
+            race(url, tmp_path / "home", server.url("/news.rss"))
+    with opened(tmp_path / "home", url) as kb:
+        assert whole(kb) == FILES + 8
+        for facts in kb.catalogue.documents("default"):
+            document = kb.catalogue.document(facts.id)
+            assert document is not None
+            left = int(facts.title.split()[1]) < 4  # it is in the first edition of the feed only
+            assert ("first" if left else "second") in document.text
+
+
+def write_feed(server: WebServer, entries: range, edition: str) -> None:
+    items = ""
+    for number in entries:
+        said = f"Lamp {number} of the {edition} edition hangs in the harbour of Aldermoor."
+        page = f"<html><title>Lamp {number}</title><body><article><p>{said}</p></article></body>"
+        server.pages[f"/{number}"] = Reply(
+            body=page.encode(), headers={"Content-Type": "text/html"}
+        )
+        items += (
+            f"<item><title>Lamp {number}</title><link>{server.url(f'/{number}')}</link>"
+            f"<description>{said}</description></item>"
+        )
+    body = f'<rss version="2.0"><channel><title>Lamps</title>{items}</channel></rss>'
+    server.pages["/news.rss"] = Reply(
+        body=body.encode(), headers={"Content-Type": "application/rss+xml"}
+    )
+
+
+def whole(kb: KnowledgeBase) -> int:
+    """How many documents there are, each of them once and complete."""
+    (held,) = kb.catalogue.stats()
+    keys = [key.passage_id for key in kb.index.keys()]  # noqa: SIM118 - an index is no mapping
+    assert len(keys) == len(set(keys)) == held.passages
+    assert kb.catalogue.vectors.passages_owed() == 0
+    assert verify(kb).clean
+    return held.documents
+
+
+def race(url: str, home: Path, source: str) -> None:
+    """Processes that add ``source`` at once, to their end."""
+    command = [sys.executable, "-m", "tests.ingest.racing_process", str(home), source]
     root = Path(__file__).parents[2]
     environ = os.environ | {
         "WELLREAD_CATALOGUE_URL": url,
+        "WELLREAD_WEB_ALLOW_PRIVATE": "true",
+        "WELLREAD_WEB_ANY_PORT": "true",
+        "WELLREAD_WEB_INTERVAL": "0",
         "PYTHONPATH": os.pathsep.join((str(root), os.environ.get("PYTHONPATH", ""))),
     }
     racers = [
@@ -144,14 +197,6 @@ def test_two_processes_add_the_same_folder(url: str, folder: Path, tmp_path: Pat
     for one in racers:
         _, complaint = one.communicate()
         assert one.returncode == 0, complaint
-    with opened(home, url) as kb:
-        (held,) = kb.catalogue.stats()
-        assert held.documents == FILES
-        keys = [key.passage_id for key in kb.index.keys()]  # noqa: SIM118 - an index is no mapping
-        assert len(keys) == len(set(keys)) == held.passages
-        assert {job.state for job in kb.catalogue.jobs.newest()} == {"done"}
-        assert kb.catalogue.vectors.passages_owed() == 0
-        assert verify(kb).clean
 
 
 def test_a_job_of_another_machine_that_died_is_noticed(
