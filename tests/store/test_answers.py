@@ -25,7 +25,7 @@ from wellread.answers import (
 )
 from wellread.identity import document_id, version_of
 from wellread.store.catalogue import Catalogue
-from wellread.store.catalogue.asking import erasure
+from wellread.store.catalogue.asking import answer_records, erasure
 from wellread.store.catalogue.asking.answer_records import without_words
 from wellread.store.catalogue.asking.redaction import RemovedWords
 from wellread.store.schema.catalogue_values import DocumentChange, SourceChange, SourceRecord
@@ -44,12 +44,12 @@ def catalogue(tmp_path: Path) -> Iterator[Catalogue]:
     opened.close()
 
 
-def change(name: str, text: str) -> SourceChange:
+def change(name: str, text: str, source: str = "") -> SourceChange:
     document = Document(
         collection="main", uri=f"file:///{name}", kind="page", title=name, text=text
     )
     return SourceChange(
-        record=SourceRecord(collection="main", uri=name),
+        record=SourceRecord(collection="main", uri=source or name),
         documents=[DocumentChange(document=document, passages=[])],
     )
 
@@ -291,6 +291,25 @@ def test_an_answer_that_comes_while_words_are_looked_for_loses_them_and_need_not
 
     monkeypatch.setattr(erasure, "without_words", meanwhile)
     assert catalogue.forgetting.words([LONG]) == 2
+    assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
+    assert "seal" not in str(catalogue.answer("ans_2")) + str(catalogue.answer("ans_3"))
+
+
+def test_answers_are_looked_through_before_the_lock_also_where_a_source_loses_a_document(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.commit([change("seals", f"{LONG}. Short one.", source="feed")])
+    catalogue.record_answer(replace(answer(), citations=()))
+    catalogue.record_answer(replace(answer("ans_2"), citations=(), notes=(SAID,)))
+
+    def meanwhile(connection: Connection, removed: RemovedWords) -> dict[str, int]:
+        found = without_words(connection, removed)
+        assert set(found) == {"ans_1"}
+        catalogue.record_answer(replace(answer("ans_3"), citations=(), notes=(SAID,)))
+        return found
+
+    monkeypatch.setattr(answer_records, "without_words", meanwhile)
+    catalogue.commit([change("terns", OTHER, source="feed")])
     assert stale(catalogue) == {"ans_1": False, "ans_2": True, "ans_3": True}
     assert "seal" not in str(catalogue.answer("ans_2")) + str(catalogue.answer("ans_3"))
 

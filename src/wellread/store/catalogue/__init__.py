@@ -7,7 +7,7 @@ what the index may hold too much of is written down before and settled after (``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,7 +46,7 @@ from wellread.store.catalogue.learning.question_counts import QuestionCounts
 from wellread.store.catalogue.run_logs import Calls, Jobs
 from wellread.store.catalogue.stories.story_records import Stories
 from wellread.store.rights.restricted_database import RestrictedReaders
-from wellread.store.schema.catalogue_values import VersionKey
+from wellread.store.schema.catalogue_values import SourceChange, VersionKey
 from wellread.store.schema.database import (
     CataloguePart,
     Database,
@@ -164,6 +164,13 @@ class Catalogue(CataloguePart):
         self._database.forget_deleted()
         return list(gone.items())
 
+    def commit(self, changes: Sequence[SourceChange], noted: Collection[VersionKey] = ()) -> None:
+        """See ``document_writes.commit_changes``."""
+        with self._database.read() as connection:
+            looked = document_writes.look_before(connection, changes)
+        with self._database.write() as connection:
+            document_writes.commit_changes(connection, changes, noted, looked)
+
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
         with self._database.write() as connection:
@@ -174,7 +181,6 @@ class Catalogue(CataloguePart):
         self._database.forget_deleted()
         return list(gone.items())
 
-    commit = writing(document_writes.commit_changes)
     live_versions = reading(lookup.live_versions)
     changed_at = reading(lookup.changed_at)
     live_hashes = reading(lookup.live_hashes)

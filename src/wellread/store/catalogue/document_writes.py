@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,8 +36,31 @@ Row = dict[str, Any]
 FOUND = (tables.mentions, tables.mention_scans)  # in the text of one version
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Which answers quote nothing of documents that are going to go.
+
+    Attributes:
+        texts: what those documents say.
+        answers: as ``answer_records.without_words`` gives it.
+    """
+
+    texts: Sequence[str] = ()
+    answers: Mapping[str, int] = field(default_factory=dict)
+
+
+def look_before(connection: Connection, changes: Sequence[SourceChange]) -> Looked:
+    """Look through all answers before ``commit_changes``, so that no writer waits for it."""
+    texts = list(answer_evidence_reads.stored_texts(connection, _gone(connection, changes)))
+    removed = RemovedWords(texts)
+    return Looked(texts, answer_records.without_words(connection, removed) if removed else {})
+
+
 def commit_changes(
-    connection: Connection, changes: Sequence[SourceChange], noted: Collection[VersionKey] = ()
+    connection: Connection,
+    changes: Sequence[SourceChange],
+    noted: Collection[VersionKey] = (),
+    looked: Looked | None = None,
 ) -> None:
     """Flip whole sources to their new content.
 
@@ -47,12 +71,31 @@ def commit_changes(
     Args:
         noted: versions whose rows were written to the index. Their notes must still be there:
             whoever takes the writers' lock settles what is noted, and drops its rows.
+        looked: what ``look_before`` gave; answers that came or changed since are looked at here.
     """
     index_debts.check_noted(connection, noted)
-    _flip(connection, changes)
+    _flip(connection, changes, looked or Looked())
 
 
-def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
+def _gone(connection: Connection, changes: Sequence[SourceChange]) -> dict[str, str]:
+    """The documents that whole sources yielded before and do not any more, with their versions."""
+    kept = {
+        document_id(new.document.collection, new.document.uri)
+        for change in changes
+        for new in change.documents
+    }
+    whole: defaultdict[str, list[str]] = defaultdict(list)
+    for record in (change.record for change in changes if not change.accumulates):
+        whole[record.collection].append(record.uri)
+    return {
+        known: version
+        for name, uris in whole.items()
+        for known, version in documents_of_sources(connection, name, uris).items()
+        if known not in kept
+    }
+
+
+def _flip(connection: Connection, changes: Sequence[SourceChange], looked: Looked) -> None:
     now = datetime.now(UTC)
     rows = {
         row["id"]: (row, new)
@@ -61,15 +104,7 @@ def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
         for row in [_document_row(change.record, new, now)]
     }
     before = live_hashes(connection, rows)
-    whole: defaultdict[str, list[str]] = defaultdict(list)
-    for record in (change.record for change in changes if not change.accumulates):
-        whole[record.collection].append(record.uri)
-    gone = {
-        known: version
-        for name, uris in whole.items()
-        for known, version in documents_of_sources(connection, name, uris).items()
-        if known not in rows
-    }
+    gone = _gone(connection, changes)
     now_live = {known: (row["version"], row["facts"]) for known, (row, _) in rows.items()}
     replaced = [(known, old[0]) for known, old in before.items() if old[0] != now_live[known][0]]
     outdated = [known for known, _ in replaced]
@@ -85,7 +120,9 @@ def _flip(connection: Connection, changes: Sequence[SourceChange]) -> None:
     answer_records.follow_names(connection, names)
     delete_documents(connection, gone)
     if gone:
-        answer_records.forget_words(connection, RemovedWords(gone_texts), gone_titles)
+        known = looked.answers if gone_texts == looked.texts else {}
+        removed = RemovedWords(gone_texts)
+        answer_records.forget_words(connection, removed, gone_titles, known)
     collection_records.record_sources(connection, [change.record for change in changes])
     index_debts.settle(connection, [(known, new[0]) for known, new in now_live.items()])
     index_debts.plan_removals(connection, replaced)
