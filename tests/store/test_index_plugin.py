@@ -9,7 +9,8 @@ import pytest
 
 from wellread import plugins
 from wellread.ask.retrieve.search import search
-from wellread.errors import SettingsError
+from wellread.errors import SettingsError, StoreError
+from wellread.ingest.integrity.verify import verify
 from wellread.ingest.reindex import reindex
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
@@ -68,6 +69,28 @@ def test_a_home_is_searched_in_the_index_that_its_settings_name(tmp_path: Path) 
         assert reindex(kb).switched
         assert kb.live().fingerprint.backend == "lancedb"
         assert found(kb) == ["The ferry leaves at noon."]
+
+
+def test_where_the_index_in_use_is_gone_for_good_the_next_is_made_from_the_catalogue(
+    tmp_path: Path, backend: IndexBackend[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    for name in ("noon", "dusk"):
+        (tmp_path / f"{name}.md").write_text(f"The ferry leaves at {name}.", encoding="utf-8")
+    with home_with(home, "memory") as kb:
+        add(kb, [str(tmp_path / "noon.md"), str(tmp_path / "dusk.md")])
+
+    def gone(*_: object) -> None:
+        raise StoreError("the server is gone")
+
+    monkeypatch.setattr(backend, "open", gone)
+    with home_with(home, "lancedb") as kb:
+        kb.catalogue.remove_sources("default", [(tmp_path / "dusk.md").as_uri()])
+        with pytest.raises(StoreError, match="gone"):
+            found(kb)
+        assert reindex(kb).switched
+        assert found(kb) == ["The ferry leaves at noon."]
+        assert verify(kb).clean
 
 
 def test_a_back_end_that_is_not_installed_is_named(tmp_path: Path) -> None:

@@ -204,7 +204,7 @@ def test_where_the_address_is_taken_out_too_early_the_way_back_is_told(
         assert kb.index.rows() == 0
     with kept_in(tmp_path) as kb, pytest.raises(SettingsError, match="no address") as caught:
         kb.index  # noqa: B018 - it is opened here
-    assert "index.backend: lancedb" in str(caught.value.hint)
+    assert "wellread reindex" in str(caught.value.hint)
 
 
 def test_two_homes_with_one_address_have_an_index_each(base: str, tmp_path: Path) -> None:

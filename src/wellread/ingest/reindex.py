@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from wellread.errors import StoreError
+from wellread.errors import SettingsError, StoreError
 from wellread.identity import passage_id
 from wellread.ingest.parsing.passages import split
 from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
@@ -107,7 +107,11 @@ class NextIndex:
 
         The writers' lock is held, so that nothing changes any more.
         """
-        drop_noted(self.kb, self.kb.index)
+        try:
+            drop_noted(self.kb, self.kb.index)
+        except (StoreError, SettingsError) as error:
+            # Everything is made from the catalogue; what is noted waits for the new index.
+            logger.warning("the index in use cannot be reached and is left as it is: %s", error)
         drop_stale(self.kb, self.parts.index)
         if self.state.whole().passages - self.state.done().passages > CATCH_UP_PASSAGES:
             return False
@@ -345,6 +349,7 @@ def _drop_others(kb: KnowledgeBase) -> None:
     try:
         for name in kb.drop_other_indexes():
             logger.info("dropped the index %s, which is not in use any more", name)
-    except StoreError as error:
-        # The live index is whole; some systems do not let go of files that are being read.
+    except (StoreError, SettingsError) as error:
+        # The live index is whole; some systems do not let go of files that are being read, and
+        # a cluster may be gone, or its address.
         logger.warning("an old index stays until the next run: %s", error)

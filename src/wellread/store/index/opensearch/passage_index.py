@@ -289,9 +289,8 @@ def _cluster(place: ServiceAddress | Path) -> Cluster:
     if isinstance(place, Path):
         raise SettingsError(
             "the index is kept in OpenSearch, and no address of a cluster is set",
-            hint="set index.url, as in opensearch+https://user@host:9200; to leave it, set "
-            "index.backend: lancedb too, run wellread reindex, and then take index.url out "
-            "(docs/opensearch.md)",
+            hint="set index.url, as in opensearch+https://user@host:9200, or make the index anew "
+            "in the home with 'wellread reindex' (docs/opensearch.md)",
         )
     return cluster_of(read_address(place))
 
