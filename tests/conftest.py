@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -18,6 +19,9 @@ from sqlalchemy import Connection, inspect, text
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins
+from wellread.models.embedders import local_embedder
+from wellread.models.onnx_runtime import open_session
+from wellread.models.readers import trained_model
 from wellread.store.catalogue import Catalogue
 from wellread.store.schema.database import upgrade
 from wellread.store.schema.tables import HEAD
@@ -116,6 +120,26 @@ def quick_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("wellread.store.catalogue.upgrade", upgraded)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def sessions_of_models() -> Iterator[None]:
+    """A process opens a model's file once, and not for every home: that takes a quarter second."""
+    opened: dict[tuple[Path, int, int, int], Any] = {}
+
+    def open_once(model: Path | bytes, threads: int) -> Any:
+        if isinstance(model, bytes):
+            return open_session(model, threads)
+        facts = model.stat()
+        key = (model, facts.st_size, facts.st_mtime_ns, threads)
+        if key not in opened:
+            opened[key] = open_session(model, threads)
+        return opened[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        for module in (local_embedder, trained_model):
+            patched.setattr(module, "open_session", open_once)
         yield
 
 
