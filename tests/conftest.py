@@ -35,10 +35,10 @@ ROOM = 4 << 30  # bytes
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
-# A build draws the same examples every time; everybody else draws new ones.
-settings.register_profile("build", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("build")
+# A build draws the same examples every time; everybody else draws new ones. None is timed.
+settings.register_profile("build", derandomize=True, deadline=None)
+settings.register_profile("drawn", deadline=None)
+settings.load_profile("build" if os.environ.get("CI") else "drawn")
 
 
 # The files that take longest, first: else one process works on them when the other has ended.
