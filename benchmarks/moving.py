@@ -35,6 +35,7 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 
 ASKED = 60
+RECORDS = 5_000  # of a file
 STATIC = {"embedding": {"backend": "static"}}
 WARES = "amber barley copper damask ebony flax ginger hemp indigo jute linen madder nutmeg".split()
 WARDS = "Ashgate Birchway Coldwell Dunmere Elmfold Farrow Glenside Harrowby Inglewood".split()
@@ -82,9 +83,10 @@ def measured(step: str, place: Path, passages: int) -> dict[str, Any]:
     began = time.perf_counter()
     found: dict[str, Any] = {}
     if step == "add":
-        write_records(place / "records.jsonl", passages)
+        write_records(place / "records", passages)
         with open_kb(place / "home", overrides=STATIC) as kb:
-            add(kb, [str(place / "records.jsonl")])
+            add(kb, [str(place / "records")])
+            assert sum(row.documents for row in kb.catalogue.stats()) == passages
     elif step == "export":
         with open_kb(place / "home", overrides=STATIC) as kb:
             export_home(kb, place / "home.tar.gz")
@@ -100,22 +102,24 @@ def measured(step: str, place: Path, passages: int) -> dict[str, Any]:
     }
 
 
-def write_records(path: Path, passages: int) -> None:
-    """A record a line; each says one thing of its own."""
+def write_records(folder: Path, passages: int) -> None:
+    """A record a line, in files of so many; each says one thing of its own."""
     chance = random.Random(11)
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(passages):
-            ware, ward = chance.choice(WARES), chance.choice(WARDS)
-            said = (
-                f"Warehouse {number} in {ward} stored {chance.randint(10, 9_999)} sacks of {ware}. "
-                f"Its keeper weighed them twice a week and wrote the weight down."
-            )
-            line = {
-                "title": f"Warehouse {number}",
-                "text": said,
-                "url": f"https://w.example/{number}",
-            }
-            file.write(json.dumps(line) + "\n")
+    folder.mkdir()
+    for first in range(0, passages, RECORDS):
+        with (folder / f"{first}.jsonl").open("w", encoding="utf-8") as file:
+            for number in range(first, min(first + RECORDS, passages)):
+                file.write(json.dumps(record(number, chance)) + "\n")
+
+
+def record(number: int, chance: random.Random) -> dict[str, str]:
+    """What is said of a warehouse."""
+    ware, ward = chance.choice(WARES), chance.choice(WARDS)
+    said = (
+        f"Warehouse {number} in {ward} stored {chance.randint(10, 9_999)} sacks of {ware}. "
+        f"Its keeper weighed them twice a week and wrote the weight down."
+    )
+    return {"title": f"Warehouse {number}", "text": said, "url": f"https://w.example/{number}"}
 
 
 async def asked(home: Path) -> list[list[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import random
 import signal
 import sqlite3
@@ -242,6 +243,14 @@ def test_nothing_to_do(home: Path, tmp_path: Path) -> None:
         assert not reindex(kb).switched
         put(kb, paper(1))
         check_settled(kb, NEW, [1])
+
+
+def test_a_run_that_was_killed_after_the_switch_is_told_as_interrupted(home: Path) -> None:
+    with shaped(home, OLD) as kb:
+        lost = kb.catalogue.jobs.start("reindex", "", [], platform.node(), 1)
+        assert not reindex(kb).switched
+        assert {job.id: job.state for job in kb.catalogue.jobs.newest()}[lost.id] == "interrupted"
+        assert verify(kb).problems == ()
 
 
 def test_there_and_back_again(home: Path) -> None:

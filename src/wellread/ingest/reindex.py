@@ -6,9 +6,8 @@ written in an order that keeps this true at any kill: the passages are noted (``
 rows written, the documents listed with their versions (``stage``).
 
 When every document is there the writers' lock is taken, what changed meanwhile is caught up with,
-the rows are compared with what the catalogue lists, one by one, and one transaction makes the next
-index the live one. The old one is dropped then; a kill just before that leaves it to the next run
-(``tidy``).
+the rows are compared with what the catalogue lists, and one transaction makes the next index the
+live one. The old one is dropped then; a kill just before leaves it to the next run (``tidy``).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from wellread.errors import SettingsError, StoreError
 from wellread.identity import passage_id
 from wellread.ingest.parsing.passages import split
 from wellread.ingest.pipeline.commit import drop_noted, index_rows, writing
-from wellread.ingest.pipeline.job_log import JobLog, Progress, job_log
+from wellread.ingest.pipeline.job_log import JobLog, Progress, end_dead_jobs, job_log
 from wellread.ingest.pipeline.vector_filler import embedded_text
 from wellread.kb import KnowledgeBase
 from wellread.models.word_pieces import count_tokens
@@ -48,10 +47,7 @@ COMPARISONS = 3  # rounds until what does not match is taken for a defect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReindexProgress:
-    """How far it is; ``passages`` were embedded by this run.
-
-    Documents differ much in size, so their characters tell the time left.
-    """
+    """How far it is; ``passages`` were embedded by this run. Characters tell the time left."""
 
     total: Extent
     done: Extent
@@ -109,8 +105,7 @@ class NextIndex:
         """
         try:
             drop_noted(self.kb, self.kb.index)
-        except (StoreError, SettingsError) as error:
-            # Everything is made from the catalogue; what is noted waits for the new index.
+        except (StoreError, SettingsError) as error:  # all is made from the catalogue
             logger.warning("the index in use cannot be reached and is left as it is: %s", error)
         drop_stale(self.kb, self.parts.index)
         if self.state.whole().passages - self.state.done().passages > CATCH_UP_PASSAGES:
@@ -298,6 +293,7 @@ def reindex(kb: KnowledgeBase, *, on_progress: OnReindexProgress | None = None) 
             )
         before = (kb.catalogue.reindexing.live() or kb.wanted_live()).fingerprint
         if before == kb.wanted:
+            end_dead_jobs(kb)  # one may have been killed between the switch and its own end
             _tidy(kb, keep_attempt=False)
             return ReindexReport(before=before, now=before)
         if kb.catalogue.reindexing.attempt() != kb.wanted:
@@ -350,6 +346,5 @@ def _drop_others(kb: KnowledgeBase) -> None:
         for name in kb.drop_other_indexes():
             logger.info("dropped the index %s, which is not in use any more", name)
     except (StoreError, SettingsError) as error:
-        # The live index is whole; some systems do not let go of files that are being read, and
-        # a cluster may be gone, or its address.
+        # The live index is whole; files may be in use still, a cluster or its address be gone.
         logger.warning("an old index stays until the next run: %s", error)
