@@ -2,11 +2,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from wellread.ingest.joining import story_clusters
 from wellread.ingest.joining.story_clusters import CENTRE_FEATURES, Clusters, PlacedItem, centre_of
-from wellread.ingest.joining.story_words import bands, signature_of
+from wellread.ingest.joining.story_words import BANDS, Signature, alike, bands, signature_of
 
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 FERRY = "The ferry Osprey broke down off the harbour and was towed home by a tug."
@@ -67,6 +71,27 @@ def test_a_copy_goes_where_its_original_is_and_names_it() -> None:
     assert (copy.story, copy.repeats, copy.vector) == ("story0", ("doc0", 0), {})
     third = put(clusters, 2, FERRY, 2)
     assert third.repeats == ("doc0", 0)
+
+
+def test_records_of_one_form_are_compared_with_few_others_and_an_old_copy_is_found_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[int] = []
+
+    def counted(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
+        compared.append(len(others))
+        return alike(one, others)
+
+    def record(number: int) -> str:
+        said = f"Shed {number} in ward {number % 7} stored {number * 31} sacks of barley."
+        return f"{said} Its keeper weighed them twice a week and wrote the weight down."
+
+    monkeypatch.setattr(story_clusters, "alike", counted)
+    monkeypatch.setattr(story_clusters, "SAME_BAND", 1)
+    clusters = Clusters(0.12, None)
+    placed = [put(clusters, number, record(number)) for number in range(120)]
+    assert max(compared) <= BANDS
+    assert put(clusters, 500, record(0)).repeats == placed[0].key
 
 
 def test_a_text_that_shares_much_of_its_words_with_another_is_no_copy() -> None:

@@ -97,7 +97,7 @@ class ServiceAddress:
     Attributes:
         url: as in the setting ``index.url``; its scheme begins with the name of the back end, and
             it holds no password.
-        base: the id of that base; the names of all that it keeps there begin with it, so that
+        base: the id of that base, which the names of all that it keeps there hold, so that
             several share a server.
         password: of the user that the URL names; empty for none.
     """

@@ -151,9 +151,14 @@ def signature_of(text: str) -> Signature:
     return smallest
 
 
-def alike(one: Signature, other: Signature) -> float:
-    """The share of runs of words that two texts have in common, as their signatures tell."""
-    return float(np.mean(one == other))
+def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """The share of runs of words that a text has in common with others, as signatures tell.
+
+    Args:
+        others: their signatures, one a row; shape (texts, ``HASHES``).
+    """
+    shares: NDArray[np.float64] = (others == one).mean(axis=1)
+    return shares
 
 
 def bands(signature: Signature) -> Iterator[tuple[int, bytes]]:
