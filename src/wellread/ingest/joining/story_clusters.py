@@ -175,12 +175,12 @@ class Clusters:
         if not near:
             return None
         shares = alike(signature, np.stack([self._originals[key][1] for key in near]))
-        for at in np.argsort(-shares, kind="stable"):
-            if shares[at] < COPY:
-                return None
-            if self._open(self._story_of(near[at]), moment):
-                return near[at]
-        return None
+        copies = [
+            (-share, at)
+            for at, share in enumerate(shares.tolist())
+            if share >= COPY and self._open(self._story_of(near[at]), moment)
+        ]
+        return near[min(copies)[1]] if copies else None
 
     def _story_of(self, key: ItemKey) -> _Story:
         return self._stories[self._originals[key][0]]
