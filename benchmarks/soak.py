@@ -85,18 +85,11 @@ def main() -> None:
 
 def soaked(home: Path, folder: Path, seconds: float) -> Told:
     """What happened in so many seconds."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "wellread.serve.cli", "--home", str(home), "serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None
-    found = re.search(r"http://\S+", server.stdout.readline())
-    assert found is not None, "the server did not start"
+    server, address = begun(home)
     told, over = Told(), threading.Event()
     work: Sequence[Callable[[], None]] = (
-        lambda: ask(found.group(), told, over, 1),
-        lambda: ask(found.group(), told, over, 2),
+        lambda: ask(address, told, over, 1),
+        lambda: ask(address, told, over, 2),
         lambda: change(home, folder / "files", told, over),
         lambda: verify(home, told, over),
         lambda: watch(server.pid, told, over),
@@ -110,10 +103,29 @@ def soaked(home: Path, folder: Path, seconds: float) -> Told:
         each.join()
     if server.poll() is not None:
         told.wrong.append(f"the server ended with {server.returncode}")
+    end(server)
+    return told
+
+
+def begun(home: Path) -> tuple[subprocess.Popen[str], str]:
+    """A server over ``home``, and the address at which it answers."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "wellread.serve.cli", "--home", str(home), "serve", "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    found = re.search(r"http://\S+", server.stdout.readline())
+    assert found is not None, "the server did not start"
+    return server, found.group()
+
+
+def end(server: subprocess.Popen[str]) -> None:
+    """Tell a server to stop, and wait until it has."""
     server.terminate()
     server.wait(timeout=60)
-    server.stdout.close()
-    return told
+    if server.stdout is not None:
+        server.stdout.close()
 
 
 def ask(url: str, told: Told, over: threading.Event, seed: int) -> None:

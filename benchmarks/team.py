@@ -16,15 +16,13 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,7 +34,7 @@ import httpx
 from benchmarks.homes import filled
 from benchmarks.record import save
 from benchmarks.research_kills import write_sample
-from benchmarks.soak import QUESTIONS, Told, change, command
+from benchmarks.soak import QUESTIONS, Told, begun, change, command, end
 from wellread.kb import open_kb
 from wellread.store.base import ServiceAddress
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
@@ -147,39 +145,13 @@ def ask(url: str, told: Asked, over: threading.Event, seed: int) -> None:
 @contextmanager
 def listening(home: Path, servers: int) -> Iterator[Sequence[str]]:
     """The addresses of so many servers over one base, while they run."""
-    begun = [
-        subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "wellread.serve.cli",
-                "--home",
-                str(home),
-                "serve",
-                "--port",
-                "0",
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(servers)
-    ]
-    try:
-        yield [address_of(server) for server in begun]
-    finally:
-        for server in begun:
-            server.terminate()
-            server.wait(timeout=60)
-            if server.stdout is not None:
-                server.stdout.close()
-
-
-def address_of(server: subprocess.Popen[str]) -> str:
-    """What a server says it answers at."""
-    assert server.stdout is not None
-    found = re.search(r"http://\S+", server.stdout.readline())
-    assert found is not None, "the server did not start"
-    return found.group()
+    with ExitStack() as stack:
+        addresses = []
+        for _ in range(servers):
+            server, address = begun(home)
+            stack.callback(end, server)
+            addresses.append(address)
+        yield addresses
 
 
 def finished(home: Path, *words: str) -> None:

@@ -19,6 +19,7 @@ from wellread import kb as kb_module
 from wellread.answers import Answer, Question
 from wellread.ask.answer import answer, final
 from wellread.ask.retrieve.retrieval import Found
+from wellread.codec import from_plain
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.learning.preferences_learned import refreshed, set_consent, set_preferences
@@ -66,7 +67,7 @@ def page_of(text: str) -> Any:
 
 def rule(text: str) -> SourceRule:
     kind, _, value = text.partition(":")
-    return SourceRule(kind=kind, value=value)  # type: ignore[arg-type]
+    return from_plain(SourceRule, {"kind": kind, "value": value})
 
 
 async def ask(kb: KnowledgeBase, text: str = ASKED, **how: Any) -> Answer:

@@ -34,7 +34,7 @@ CENTRE_FEATURES = 80  # the heaviest ones of a story's centre; the rest says lit
 YOUTH = 0.6
 COPY = 0.7  # share of runs of words in common from which an item repeats another one
 # Newest originals of a band that an item is compared with. Where more share one, it is of a form in
-# which all of them are written; without a bound, 200,000 such records took an hour.
+# which all of them are written, and without a bound the time grows with their square.
 SAME_BAND = 32
 
 ItemKey = tuple[str, int]  # (document id, start)

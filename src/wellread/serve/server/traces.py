@@ -42,7 +42,7 @@ class Traces:
     close: Callable[[], None]
 
     def follow(self, app: FastAPI) -> None:
-        """Make spans of the requests to ``app``; nothing may be put before them afterwards."""
+        """Make spans of the requests to ``app``; called last, it takes in all the guards."""
         app.add_middleware(TracedRequests, tracer=self.tracer)
 
 
