@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
 from wellread.errors import FingerprintError, ModelError
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import files_of
 from wellread.models.base import Embedder
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -250,3 +252,14 @@ def test_closing_twice_is_no_error(tmp_path: Path, opened: list[EmbeddingSetting
     kb.close()
     assert kb.live() is not first  # opened again
     kb.close()
+
+
+def test_a_folder_that_goes_while_the_home_is_looked_through(tmp_path: Path) -> None:
+    """As the index's engine drops what it wrote anew while the sizes of files are summed."""
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "words").write_text(name)
+    files = files_of(tmp_path)
+    other = {"a": "b", "b": "a"}[next(files).parent.name]
+    shutil.rmtree(tmp_path / other)
+    assert list(files) == []

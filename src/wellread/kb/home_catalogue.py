@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from wellread.config import BackupSettings
@@ -23,6 +25,16 @@ def has_remains(home: Path) -> bool:
     """Whether the home holds an index or backups, and so has a catalogue, or had one."""
     tables = (path for path in (home / INDEX_FOLDER).glob("*") if path.is_dir())
     return any(tables) or bool(copies_in(home / BACKUPS_FOLDER))
+
+
+def files_of(home: Path) -> Iterator[Path]:
+    """Every file in the home, folder by folder; a folder that a writer removes meanwhile has none.
+
+    ``Path.rglob`` raises there, up to Python 3.12.
+    """
+    for folder, folders, names in os.walk(home):
+        folders.sort()
+        yield from filter(Path.is_file, (Path(folder, name) for name in sorted(names)))
 
 
 class CataloguePlace:

@@ -29,6 +29,7 @@ from wellread.errors import StoreError
 from wellread.ingest.integrity.copying import renew_backups
 from wellread.ingest.pipeline.commit import writing
 from wellread.kb import CHECK_VECTORS, KnowledgeBase
+from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Maintenance
 from wellread.text.sentences import sentence_spans
 
@@ -223,8 +224,8 @@ def _in_files(home: Path, wanted: Collection[str]) -> Iterator[Trace]:
     forms = {form.decode("latin-1"): words for words in wanted for form in _written(words)}
     within = _search(forms)
     overlap = max(map(len, forms))
-    for path in sorted(home.rglob("*")):
-        if not path.is_file() or path.suffix == LOCK_SUFFIX:
+    for path in files_of(home):
+        if path.suffix == LOCK_SUFFIX:
             continue
         for form in _in_file(path, within, overlap):
             yield Trace(store="files", place=str(path.relative_to(home)), words=forms[form])

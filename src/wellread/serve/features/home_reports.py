@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from wellread.ingest.pipeline.job_log import Report
 from wellread.kb import KnowledgeBase
+from wellread.kb.home_catalogue import files_of
 from wellread.kb.seen_by import sees_all
 from wellread.serve.features.bodies import PlainBody
 from wellread.serve.terminal import right, table
@@ -175,14 +177,11 @@ def holdings_body(kb: KnowledgeBase) -> HoldingsBody:
     )
 
 
-def _sizes(folder: Path) -> Iterator[int]:
+def _sizes(home: Path) -> Iterator[int]:
     """Bytes of each file; one that another process removes meanwhile counts nothing."""
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file():
-                yield path.stat().st_size
-        except FileNotFoundError:
-            continue
+    for path in files_of(home):
+        with suppress(FileNotFoundError):
+            yield path.stat().st_size
 
 
 def print_holdings(console: Console, holdings: HoldingsBody) -> None:
