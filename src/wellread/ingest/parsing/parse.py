@@ -17,6 +17,7 @@ from wellread.codec import storable, to_plain
 from wellread.errors import SourceError
 from wellread.identity import document_id, passage_id, tagged_hash
 from wellread.ingest.loaders.base import LoaderLimits, Source
+from wellread.ingest.loaders.named_readers import ReadersError
 from wellread.ingest.parsing import kinds
 from wellread.ingest.parsing.document_addresses import safe_addresses
 from wellread.ingest.parsing.passages import split
@@ -107,6 +108,7 @@ class Parsed:
         size, mtime_ns: of the bytes that were read (0 when they came with the request).
         memory: bytes that the worker took at its largest so far.
         ahead: what other files need of the source, where that was asked for.
+        unclear: it failed because what it says of who may read it cannot be understood.
     """
 
     status: ParseStatus
@@ -119,6 +121,7 @@ class Parsed:
     seconds: float = 0.0
     memory: int = 0
     ahead: Mapping[str, Any] = field(default_factory=dict)
+    unclear: bool = False
 
 
 def parse(
@@ -136,7 +139,8 @@ def parse(
             return _ahead(request)
         return _parse(request, data, confine)
     except SourceError as error:
-        return Parsed(status="failed", reason=storable(error.reason))
+        unclear = isinstance(error, ReadersError)
+        return Parsed(status="failed", reason=storable(error.reason), unclear=unclear)
     except MemoryError:
         return Parsed(status="failed", reason=TOO_MUCH)
     except RecursionError:
