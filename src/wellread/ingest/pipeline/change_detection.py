@@ -15,9 +15,9 @@ from wellread.codec import from_plain
 from wellread.errors import SourceError
 from wellread.ingest.parsing.parse import LEFT_OUT, ParseRequest, is_current
 from wellread.ingest.parsing.workers import WorkerPool
+from wellread.ingest.pipeline import source_readers
 from wellread.ingest.pipeline.commit import ReadSource
 from wellread.ingest.pipeline.readers import Outcome
-from wellread.ingest.pipeline.source_readers import readers_at_rest, readers_when_read
 from wellread.ingest.settings.collection import Rule
 from wellread.ingest.settings.folder_settings import SettingsInForce
 from wellread.ingest.settings.mapping import SourceRules
@@ -170,7 +170,7 @@ class ChangeDetector:
             readers = self._rules.readers.get(item.uri, ())
             return JobItem(uri=item.uri, status=status, reason=item.reason, readers=readers)
         known = self._known.get(item.uri)
-        readers = readers_at_rest(known, self._rules.by_uri.get(item.uri))
+        readers = source_readers.at_rest(known, self._rules.by_uri.get(item.uri))
         if reason := self._rules.failed.get(item.uri):
             return JobItem(uri=item.uri, status="failed", reason=reason, readers=readers)
         if not isinstance(item, FoundFile) or known is None or not known.digest or known.reason:
@@ -186,7 +186,7 @@ class ChangeDetector:
         held = self._held(item.uri)
         documents = [*parsed.documents, *(d for e in outcome.entries for d in e.documents)]
         known, rules = self._known.get(item.uri), self._rules.by_uri.get(item.uri)
-        readers = readers_when_read(parsed, documents, known, rules)
+        readers = source_readers.when_read(parsed, documents, known, rules)
         status: ItemStatus
         sources: list[ReadSource] = []
         seen: list[SourceRecord] = []
@@ -219,7 +219,7 @@ class ChangeDetector:
             documents=len(documents),
             passages=sum(len(each.cuts) for each in documents),
             seconds=parsed.seconds,
-            readers=readers,
+            readers=source_readers.in_log(readers, documents),
         )
         return result, sources, seen
 

@@ -13,14 +13,14 @@ from wellread.store.schema.catalogue_values import SourceRecord
 Names = tuple[str, ...]
 
 
-def readers_at_rest(known: SourceRecord | None, rules: SourceRules | None) -> Names:
+def at_rest(known: SourceRecord | None, rules: SourceRules | None) -> Names:
     """Of a source that is not read now: what is known of it, else what the settings say."""
     if known is not None and known.digest:
         return known.readers
     return rules.readers if rules else ()
 
 
-def readers_when_read(
+def when_read(
     parsed: Parsed,
     documents: Sequence[ParsedDocument],
     known: SourceRecord | None,
@@ -35,4 +35,14 @@ def readers_when_read(
         return (NO_ONE,)
     if documents:
         return readers_of_all(each.document.readers for each in documents)
-    return readers_at_rest(known, rules)
+    return at_rest(known, rules)
+
+
+def in_log(readers: Names, documents: Sequence[ParsedDocument]) -> Names:
+    """Who may read how the source fared: who may read all that it yields, since all is counted.
+
+    Args:
+        readers: of the source, where it yields nothing now.
+    """
+    lists = {each.document.readers for each in documents}
+    return (lists.pop() if len(lists) == 1 else (NO_ONE,)) if lists else readers

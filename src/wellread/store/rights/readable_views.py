@@ -145,7 +145,8 @@ RULES = {
     "next_documents": _document("t.document_id"),
     "next_passages": _document("t.document_id"),
     "index_writes": _document("t.document_id"),
-    "sources": f"{_collection('t.collection')} AND {_open('t')}",
+    # A file of which nothing is read has nobody who was said to read it.
+    "sources": f"{_collection('t.collection')} AND {_open('t')} AND t.status <> 'skipped'",
     "collections": _collection("t.name"),
     "stories": _collection("t.collection"),
     "jobs": _JOB,
