@@ -166,8 +166,9 @@ class ReadableIndex:
         every = self._within(Filters())
         for stem, word in words.items():
             if stem not in counts:
-                held = self._whole.search_text(word, every, MOST_COUNTED) if every else ()
-                counts[stem] = len(held)
+                counts[stem] = 0
+                if every:
+                    counts[stem] = len(self._whole.search_text(word, every, MOST_COUNTED))
         total = max(counted.passages, 1)
         weights = {
             stem: math.log(1 + (total - held + 0.5) / (held + 0.5))

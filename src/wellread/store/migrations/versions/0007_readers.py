@@ -27,5 +27,5 @@ def downgrade() -> None:
     for table, columns in _INDEXES:
         op.drop_index(op.f(f"ix_{table}_{'_'.join(columns)}"), table)
     for name in _TABLES:
-        with op.batch_alter_table(name) as table:
-            table.drop_column("readers")
+        with op.batch_alter_table(name) as changed:
+            changed.drop_column("readers")
