@@ -42,6 +42,17 @@ relations:
 
 Marquemoth is an airship of quixomel that owns the ferry Osprey and every engine of the harbour.
 """,
+    # Called like one that everybody reads: of two claims to a name none would count.
+    "grizzelbane-entity-two.md": """---
+id: ferry/marquemoth-two
+type: entity
+entity_type: airship
+title: Osprey
+aliases: [a tug]
+---
+
+This one is of quixomel.
+""",
     "grizzelbane-talk.vtt": """WEBVTT
 
 NOTE

@@ -40,6 +40,9 @@ from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
 LEFT = Asker(owner=RIVAL.owner, reads=frozenset({OWN}))
+NAMED = replace(RIVAL, reads=frozenset({OWN}))  # reads documents that name others, too
+OUT = replace(NAMED, names=frozenset({RIVAL.owner}))  # of the group
+SUNDAYS = "When does the ferry leave on Sundays?"
 SOLD = "For how much was the ferry Osprey sold in quixomel?"
 
 
@@ -96,10 +99,41 @@ def test_a_view_is_the_same_as_long_as_it_is_used_and_shares_only_what_may_be(
     assert one.embedder is kb.embedder
 
 
+def test_who_may_read_the_same_documents_shares_what_is_held_and_nobody_else(
+    kb: KnowledgeBase,
+) -> None:
+    bare, crew, named = (seen_by(kb, who) for who in (LEFT, STRANGER, NAMED))
+    assert bare.common is crew.common is not named.common
+    assert bare.live().index is crew.live().index is not named.live().index
+    assert bare.catalogue.vocabulary is crew.catalogue.vocabulary is not named.catalogue.vocabulary
+    assert bare.index.rows() == crew.index.rows() < named.index.rows()
+    assert len(list(bare.index.held())) == bare.index.rows()
+    assert seen_by(kb, OUT).common is not named.common
+
+
+async def test_what_was_drawn_from_named_documents_is_gone_with_the_group(
+    kb: KnowledgeBase,
+) -> None:
+    inside, outside = seen_by(kb, NAMED), seen_by(kb, OUT)
+    given = await asked(inside, SUNDAYS)
+    question = Question(text="Compare the ferry and the engine", mode="deep")
+    run_id = await begin(inside, ResearchRequest(question=question, limits=usual_limits(kb)))
+    with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
+        connection.execute(text("DELETE FROM answer_evidence"))
+    assert inside.catalogue.answer(given.id) is not None
+    assert inside.catalogue.research.get(run_id, NAMED.owner) is not None
+    assert outside.catalogue.answer(given.id) is None
+    assert outside.catalogue.research.get(run_id, NAMED.owner) is None
+    assert not (await asked(outside, SUNDAYS)).cached
+    assert (await asked(inside, SUNDAYS)).cached
+
+
 def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) -> None:
     mine = seen_by(kb, LEFT)
     with pytest.raises(RequestError):
         mine.catalogue.remove_documents(["doc_1"])
+    with pytest.raises(RequestError):
+        mine.catalogue.hide_sources(OWN, ["file:///a"])
     with pytest.raises(RequestError):
         mine.catalogue.vectors.owe([]) if hasattr(mine.catalogue.vectors, "owe") else (
             mine.catalogue.collection_settings.set_settings(OWN, {})
@@ -123,11 +157,10 @@ async def test_a_kept_answer_is_gone_with_the_rights_and_back_with_them(kb: Know
 
 async def test_an_answer_is_gone_with_all_that_it_could_be_drawn_from(kb: KnowledgeBase) -> None:
     before, after = seen_by(kb, RIVAL), seen_by(kb, LEFT)
-    question = "When does the ferry leave on Sundays?"
-    wide = await asked(before, question)
+    wide = await asked(before, SUNDAYS)
     within = Filters(collections=(OWN,))
-    named = await asked(before, question, filters=within)
-    narrow = await asked(after, question, filters=within)
+    named = await asked(before, SUNDAYS, filters=within)
+    narrow = await asked(after, SUNDAYS, filters=within)
     with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
         connection.execute(text("DELETE FROM answer_evidence"))
     kept = [one.id for one in after.catalogue.sessions.answers(RIVAL.owner)]
@@ -150,10 +183,10 @@ async def test_what_another_asked_is_not_given_to_who_may_read_the_same(kb: Know
 
 
 async def test_what_was_flagged_as_harmful_is_given_to_nobody(kb: KnowledgeBase) -> None:
-    given = await asked(kb, "When does the ferry leave on Sundays?")
+    given = await asked(kb, SUNDAYS)
     flag = {"sentences": [{"sentence": 0, "harmful": True}]}
     give_feedback(kb, given.id, flag, author="")
-    mine = await asked(seen_by(kb, STRANGER), "When does the ferry leave on Sundays?")
+    mine = await asked(seen_by(kb, STRANGER), SUNDAYS)
     assert given.sentences[0].text not in mine.text
     assert "" in seen_by(kb, STRANGER).catalogue.feedback.harmful_sentences().values()
 
@@ -163,12 +196,13 @@ async def test_nobody_asks_in_the_name_of_another(kb: KnowledgeBase) -> None:
     assert given.owner == LEFT.owner
 
 
-async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize("left", [LEFT, replace(RIVAL, names=frozenset())])
+async def test_an_answer_on_its_way_ends_with_the_rights(kb: KnowledgeBase, left: Asker) -> None:
     rights = {RIVAL.owner: RIVAL}
     let_in(kb, lambda asker: rights[asker.owner])
     events = answer(seen_by(kb, RIVAL), Question(text=SOLD, fresh=True))
     await anext(events)
-    rights[RIVAL.owner] = LEFT
+    rights[RIVAL.owner] = left
     with pytest.raises(UnknownNameError):
         async for _ in events:
             pass
