@@ -7,6 +7,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import let_in, now, seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.learning.gaps import asking_again
+from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
 from wellread.store.rights.readable_views import RULES
@@ -116,6 +118,8 @@ async def test_what_was_drawn_from_named_documents_is_gone_with_the_group(
 ) -> None:
     inside, outside = seen_by(kb, NAMED), seen_by(kb, OUT)
     given = await asked(inside, SUNDAYS)
+    assert (await asked(inside, SUNDAYS)).cached
+    assert not (await asked(outside, SUNDAYS)).cached
     question = Question(text="Compare the ferry and the engine", mode="deep")
     run_id = await begin(inside, ResearchRequest(question=question, limits=usual_limits(kb)))
     with kb.catalogue._database.write() as connection:  # it cites nothing, as a count may
@@ -124,8 +128,6 @@ async def test_what_was_drawn_from_named_documents_is_gone_with_the_group(
     assert inside.catalogue.research.get(run_id, NAMED.owner) is not None
     assert outside.catalogue.answer(given.id) is None
     assert outside.catalogue.research.get(run_id, NAMED.owner) is None
-    assert not (await asked(outside, SUNDAYS)).cached
-    assert (await asked(inside, SUNDAYS)).cached
 
 
 def test_the_material_is_not_changed_in_the_name_of_a_reader(kb: KnowledgeBase) -> None:
@@ -249,7 +251,12 @@ async def test_an_editor_removes_what_is_theirs_and_is_told_of_nothing_else(
         names = foreign_names(place.kb)
         given = {"collection": OWN, "source": names["document"]}
         assert (await place.client.post("/library/remove", data=given)).status_code == 404
-        [osprey] = [one.id for one in place.kb.catalogue.documents(OWN) if one.title == "Osprey"]
+        named = foreign_names(place.kb, named=True)
+        for source in (named["document"], named["uri"]):
+            given = {"collection": OWN, "source": source}
+            assert (await place.client.post("/library/remove", data=given)).status_code == 404
+        mine = seen_by(place.kb, STRANGER).catalogue.documents(OWN)
+        [osprey] = [one.id for one in mine if one.title == "Osprey"]
         given = {"collection": OWN, "source": osprey}
         reply = await place.client.post("/library/remove", data=given, params={"format": "json"})
         assert reply.status_code == 200, reply.text
@@ -273,6 +280,16 @@ def test_a_gap_is_asked_again_with_what_its_owner_may_read(
     done = asking_again.ask_these(kb, [gap_id])
     assert askers == [LEFT]
     assert done.closed == ()
+
+
+def test_what_arrives_for_others_asks_no_question_again(kb: KnowledgeBase) -> None:
+    let_in(kb, lambda asker: replace(STRANGER, owner=asker.owner))
+    named = kb.catalogue.named_documents(kb.catalogue.document_ids())
+    arrived = dict.fromkeys(named, datetime(2100, 1, 1, tzinfo=UTC))
+    for owner, found in ((STRANGER.owner, 0), ("", 1)):
+        gap_id = kb.catalogue.record_gap("Vandrokh quixomel midnight?", "none", owner=owner)
+        gaps = kb.catalogue.gap_ledger.of([gap_id])
+        assert len(could_answer(kb, gaps, arrived, 5).wanted) == found
 
 
 def test_who_is_no_user_any_more_reads_nothing(kb: KnowledgeBase) -> None:

@@ -20,6 +20,7 @@ from wellread.ask.retrieve.search import search
 from wellread.codec import from_plain
 from wellread.errors import UnknownCollectionError
 from wellread.kb import KnowledgeBase
+from wellread.kb.seen_by import now
 from wellread.store.schema.catalogue_values import Gap
 from wellread.text.parsed import parse
 from wellread.types import Filters, Passage
@@ -75,7 +76,9 @@ def could_answer(
 
 
 def _found(kb: KnowledgeBase, gap: Gap, arrived: Mapping[str, datetime]) -> bool:
-    """Whether the search for its question finds one of the new documents."""
+    """Whether the search for its question finds one of the new documents, as its owner searches:
+    what they may not read is no reason to ask again."""
+    kb = now(kb, gap.owner)
     limit = DEEPER * kb.settings.retrieval.top_k
     since = known_since(gap)
     try:
