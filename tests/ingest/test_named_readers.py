@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from wellread.answers import Question
+from wellread.ask.answer import answer, final
 from wellread.errors import SettingsError
 from wellread.identity import NO_ONE, Asker, facts_of
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.run import add, sync
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.kb.seen_by import seen_by
+from wellread.reports import ResearchRequest
+from wellread.research.research import begin, usual_limits
 from wellread.store.catalogue import Catalogue
 from wellread.store.recovery.moving import move_catalogue
 from wellread.testing.embedding import ReadableEmbedder
@@ -265,6 +271,22 @@ def test_stories_and_names_are_made_of_what_everybody_reads(
         assert view.catalogue.graph.mention_totals(["default"]) == {}
 
 
+def test_what_was_drawn_from_it_is_there_for_whom_it_names(kb: KnowledgeBase, folder: Path) -> None:
+    add(kb, [str(written(folder, "page.md", NAMED)), str(written(folder, "other.md", OPEN))])
+    ana, ben = of(kb, "ana"), of(kb, "ben")
+    asked = Question(text="What was the ferry bought for?")
+    given = asyncio.run(final(answer(ana, asked)))
+    run = ResearchRequest(question=replace(asked, mode="deep"), limits=usual_limits(ana))
+    run_id = asyncio.run(begin(ana, run))
+    kb.catalogue.remove_documents([one.document_id for one in given.citations])
+    for view, there in ((ana, True), (ben, False)):
+        assert (view.catalogue.answer(given.id) is not None) is there
+        assert (view.catalogue.research.get(run_id, "somebody") is not None) is there
+        assert view.catalogue.feedback.harmful_sentences() == {}
+        assert (view.catalogue.jobs.newest() != []) is there
+
+
+@pytest.mark.sqlite_only
 def test_a_moved_catalogue_keeps_the_readers(
     kb: KnowledgeBase, folder: Path, tmp_path: Path
 ) -> None:
