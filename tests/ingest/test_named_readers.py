@@ -286,6 +286,20 @@ def test_what_was_drawn_from_it_is_there_for_whom_it_names(kb: KnowledgeBase, fo
         assert (view.catalogue.jobs.newest() != []) is there
 
 
+def test_an_answer_that_quotes_it_goes_when_it_names_others(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    path = written(folder, "page.md", OPEN)
+    add(kb, [str(path)])
+    given = asyncio.run(final(answer(of(kb), Question(text="What was the ferry bought for?"))))
+    assert given.citations
+    written(folder, "page.md", NAMED)
+    add(kb, [str(path)])
+    assert of(kb).catalogue.answer(given.id) is None
+    assert of(kb).catalogue.sessions.answers("somebody") == []
+    assert of(kb, "ana").catalogue.answer(given.id) is not None
+
+
 @pytest.mark.sqlite_only
 def test_a_moved_catalogue_keeps_the_readers(
     kb: KnowledgeBase, folder: Path, tmp_path: Path
