@@ -110,6 +110,10 @@ def test_a_source_names_the_readers_of_its_document(
     assert "readers" not in document.taxonomy
     assert shown(kb) == shown(kb, "ben", "board", "group:ana") == []
     assert shown(kb, "ana") == shown(kb, "group:board", "ben") == [known.title]
+    whole, theirs = (one.catalogue.listings.listed(known.id) for one in (kb, of(kb, "ana")))
+    assert whole is not None
+    assert theirs is not None
+    assert (whole.readers, theirs.readers) == (WHO, None)  # who else may is not theirs to know
 
 
 @pytest.mark.parametrize("said", UNCLEAR)
