@@ -582,6 +582,7 @@ def test_the_switch_waits_for_other_writers(home: Path, monkeypatch: pytest.Monk
         check_settled(kb, NEW, range(FILES))
 
 
+@pytest.mark.sqlite_only
 def test_two_at_once_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reindexing, "LOCK_SECONDS", 0.1)
     with shaped(home, NEW) as kb, FileLock(home / REINDEX_LOCK):

@@ -306,6 +306,7 @@ def test_a_failed_commit_changes_nothing(catalogue: Catalogue) -> None:
     assert catalogue.pending() == []
 
 
+@pytest.mark.sqlite_only
 def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: Path) -> None:
     secret = doc("a", "the word is xyzzyplugh", entity=EntityFacts(entity_id="e:a"))
     catalogue.commit([change("s", secret), change("t", doc("b"))])
