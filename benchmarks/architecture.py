@@ -54,6 +54,8 @@ def rooms(folder: Path) -> Graph:
 def imported(tree: ast.AST) -> Iterator[str]:
     """The modules of this package that are imported, wherever; not those for types only."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # holds no import, and most nodes are one
+            continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.Import):

@@ -86,7 +86,7 @@ def libraries(name: str) -> frozenset[str]:
 
 def _imports(tree: ast.AST, *, late: bool, inside: bool = False) -> Iterator[str]:
     """The names that are imported in functions (``late``), or those outside of them."""
-    for node in ast.iter_child_nodes(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.Import) and inside is late:
@@ -123,7 +123,14 @@ def imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             waiting.extend(node.orelse)
         else:
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(_statements(node))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a node and may hold an import: no expression does, and most nodes are one."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.expr):
+            yield child
 
 
 def circles_of(arrows: Mapping[str, set[str]]) -> list[list[str]]:
@@ -163,6 +170,7 @@ def _folder(path: Path) -> str:
     return path.parent.relative_to(SRC).as_posix()
 
 
+@cache
 def _node(dotted: str) -> str:
     """The folder of a module, or the module itself where it stands directly under the root."""
     path = SRC / Path(*dotted.split("."))
