@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import lancedb
 import numpy as np
 import pytest
 from lancedb.table import LanceTable
+from tests.doubles import forked
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.base import Fingerprint
@@ -99,7 +98,7 @@ def test_a_reader_sees_what_another_process_wrote(tmp_path: Path) -> None:
         "index.remove([('doc-b', 'v1')])\n"
         "index.optimize()\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+    assert forked.run(code, str(tmp_path)).returncode == 0
     assert ids(reader.search_text("ferry gannet", ANY, 5)) == ["a"]
     assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["a"]
 
