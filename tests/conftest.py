@@ -16,6 +16,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 from sqlalchemy import Connection, inspect, text
+from tests.doubles.one_thread import ONE_THREAD
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins
@@ -40,6 +41,8 @@ if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).
 # a second of processor time. The Makefile does the same.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded, as for models below
 
 # A build draws the same examples every time; everybody else draws new ones. None is timed.
 settings.register_profile("build", derandomize=True, deadline=None)
@@ -131,10 +134,15 @@ def quick_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def sessions_of_models() -> Iterator[None]:
-    """A process opens a model's file once, and not for every home: that takes a quarter second."""
+    """A process opens a model's file once, and not for every home: that takes a quarter second.
+
+    With one thread: more of them wait for each other by turning, which took half of the processor
+    time where two processes run tests on two cores.
+    """
     opened: dict[tuple[Path, int, int, int], Any] = {}
 
     def open_once(model: Path | bytes, threads: int) -> Any:
+        threads = threads or 1
         if isinstance(model, bytes):
             return open_session(model, threads)
         facts = model.stat()
@@ -201,7 +209,13 @@ def demo(shared_root: Path) -> Path:
     with FileLock(shared_root / "demo.lock"):
         if not folder.exists():
             command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(folder / "home")]
-            done = subprocess.run([*command, "demo"], check=True, capture_output=True, text=True)
+            done = subprocess.run(
+                [*command, "demo"],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=os.environ | ONE_THREAD,
+            )
             (folder / "printed.txt").write_text(done.stdout, encoding="utf-8")
     return folder
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tests.doubles.one_thread import ONE_THREAD
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "WELLREAD_BROWSER_REQUIRED"
@@ -88,7 +89,7 @@ def serve(
         [*command, "serve", "--port", str(port or free_port())],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **(settings or {})},
+        env={**os.environ, **ONE_THREAD, **(settings or {})},
     )
     assert process.stdout is not None
     told = re.search(r"http://\S+", process.stdout.readline())

@@ -15,13 +15,20 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from tests.doubles.one_thread import ONE_THREAD
 
 PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
 HEAVY = ("numpy", "lancedb", "sqlalchemy", "onnxruntime", "fastapi", "httpx")
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"}
+    return {
+        **os.environ,
+        **ONE_THREAD,
+        "WELLREAD_HOME": str(home),
+        "COLUMNS": "100",
+        "PYTHONUTF8": "1",
+    }
 
 
 def wellread(home: Path, *words: str) -> subprocess.CompletedProcess[str]:

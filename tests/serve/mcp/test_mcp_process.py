@@ -14,6 +14,7 @@ import anyio
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from tests.doubles.one_thread import ONE_THREAD
 from tests.serve.mcp.conftest import text_of
 from typer.testing import CliRunner
 
@@ -29,7 +30,7 @@ QUESTION = {"question": "What did the ferry Osprey cost?"}
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"}
+    return {**os.environ, **ONE_THREAD, "COLUMNS": "100", "PYTHONUTF8": "1"}
 
 
 @pytest.fixture(scope="module")
