@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from tests.doubles.one_thread import ONE_THREAD
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
@@ -25,6 +25,7 @@ from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.onnx_runtime import open_session
 from wellread.models.readers import trained_model
 from wellread.store.catalogue import Catalogue
+from wellread.store.schema import sqlite
 from wellread.store.schema.database import upgrade
 from wellread.store.schema.tables import HEAD
 
@@ -129,6 +130,26 @@ def quick_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("wellread.store.catalogue.upgrade", upgraded)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_statements() -> Iterator[None]:
+    """Statements of SQL are compiled once, and not again for every home that is opened."""
+    first = create_engine("sqlite://")
+    first.connect().close()  # finds out what the library can do
+    first.dispose()
+    compiled: dict[Any, Any] = {}
+    make = sqlite.make_engine
+
+    def make_engine(path: Path) -> Engine:
+        made = make(path)
+        made.dialect = first.dialect  # a part of what a compiled statement is known by
+        made.update_execution_options(compiled_cache=compiled)
+        return made
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite, "make_engine", make_engine)
         yield
 
 
