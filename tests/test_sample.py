@@ -56,7 +56,9 @@ def sample(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kno
     home = shutil.copytree(demo / "home", tmp_path_factory.mktemp("sample") / "home")
     with open_kb(Path(home)) as kb:
         added = [job for job in kb.catalogue.jobs.newest() if job.action == "add"]
-        assert [(job.state, job.collection, job.done) for job in added] == [("done", COLLECTION, 27)]
+        assert [(job.state, job.collection, job.done) for job in added] == [
+            ("done", COLLECTION, 27)
+        ]
         sources = kb.catalogue.sources(COLLECTION)
         assert {source.status for source in sources.values()} == {"added"}
         kb.catalogue.answer_cache.clear()

@@ -28,8 +28,12 @@ FORKING.set_forkserver_preload(
         "wellread.research.research",
         "wellread.store.index.lance",
         "wellread.testing.embedding",
+        "fastapi",
+        "uvicorn",
+        "typer",
     ]
 )
+PROGRAM = "from wellread.serve.cli import main; main()"  # the command
 STARTED = 120.0  # seconds until a process that does not end is given up
 
 

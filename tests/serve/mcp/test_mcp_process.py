@@ -14,6 +14,8 @@ import anyio
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from tests.conftest import PlaceModel
+from tests.doubles import forked
 from tests.doubles.one_thread import ONE_THREAD
 from tests.serve.mcp.conftest import text_of
 from typer.testing import CliRunner
@@ -34,9 +36,12 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def real_home(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
+def real_home(
+    tmp_path_factory: pytest.TempPathFactory, town: Path, place_model: PlaceModel
+) -> Path:
     """A home that was filled with the model that comes with the package."""
     home = tmp_path_factory.mktemp("mcp") / "a home"
+    place_model(home)
     with open_kb(home) as kb:
         add(kb, [str(town)], collection="town")
     return home
@@ -114,15 +119,8 @@ def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_hom
             "clientInfo": {"name": "test", "version": "1"},
         },
     }
-    done = subprocess.run(
-        [sys.executable, *PROGRAM, "-v", "mcp", "--home", str(real_home)],
-        input=f"{json.dumps(hello)}\n",
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    words = ("-v", "mcp", "--home", str(real_home))
+    done = forked.run(forked.PROGRAM, *words, env=environment(), typed=f"{json.dumps(hello)}\n")
     assert done.returncode == 0, done.stderr
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     assert replies[0]["result"]["serverInfo"]["name"] == "wellread"
@@ -170,13 +168,7 @@ async def test_a_body_that_is_too_large_is_refused_as_everywhere(address: str) -
 
 
 def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, "mcp", "--home", str(real_home)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forked.run(WITHOUT, "mcp", "--home", str(real_home), env=environment())
     assert done.returncode == 1
     assert done.stdout == ""
     assert "needs the extra 'mcp'" in done.stderr
