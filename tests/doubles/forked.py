@@ -69,11 +69,29 @@ class Forked:
         said = self.stdout.read()
         self.stdout.close()
         self.process.join(STARTED)
-        self.returncode = self.process.exitcode
         complained = Path(self._complaints.name).read_text(encoding="utf-8")
+        self._let_go()
+        return said, complained
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.process.terminate()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+
+    def wait(self, timeout: float = STARTED) -> None:
+        """Until it has ended; what it printed can be read still, and is to be closed."""
+        self.process.join(timeout)
+        assert self.process.exitcode is not None, "it does not end"
+        self.stdin.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.returncode = self.process.exitcode
         self._complaints.close()
         self.process.close()
-        return said, complained
 
 
 def run(
