@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,9 +49,8 @@ def real_home(
 @pytest.fixture(scope="module")
 def address(real_home: Path) -> Iterator[str]:
     """Where ``wellread serve`` answers."""
-    command = [sys.executable, *PROGRAM, "--home", str(real_home), "serve", "--port", "0"]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    words = ("--home", str(real_home), "serve", "--port", "0")
+    process = forked.Forked(forked.PROGRAM, *words, env=environment())
     told = re.search(r"http://\S+", process.stdout.readline())
     assert told is not None
     yield told.group()
@@ -178,9 +176,8 @@ def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> No
 async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
     real_home: Path,
 ) -> None:
-    command = [sys.executable, "-c", WITHOUT, "--home", str(real_home), "serve", "--port", "0"]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    words = ("--home", str(real_home), "serve", "--port", "0")
+    process = forked.Forked(WITHOUT, *words, env=environment())
     try:
         told = re.search(r"http://\S+", process.stdout.readline())
         assert told is not None
