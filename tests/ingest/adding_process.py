@@ -17,7 +17,7 @@ from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
 
-def parsed(pool: WorkerPool, request: ParseRequest, data: bytes | None) -> Parsed:
+def parsed(self: WorkerPool, request: ParseRequest, data: bytes | None) -> Parsed:
     """What a parser process would say."""
     return parse(request, data)
 
