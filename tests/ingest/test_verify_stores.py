@@ -27,6 +27,7 @@ from wellread.kb.index_parts import INDEX_FOLDER
 from wellread.store.base import Fingerprint, IndexKey
 from wellread.store.catalogue.documents.integrity import Integrity
 from wellread.store.catalogue.documents.raw_reads import Body
+from wellread.store.index import lance_tables
 from wellread.store.index.lance_tables import table_name
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Document, Filters, LineMark, Locator, Passage, Span
@@ -303,8 +304,14 @@ def test_an_index_with_damaged_files_is_filled_again(kb: KnowledgeBase) -> None:
     assert index_ids(kb) == before
 
 
+@pytest.mark.parametrize("large", [False, True], ids=["of words", "of words and filters"])
 @pytest.mark.parametrize("damage_to", ["lost", "cut"])
-def test_damaged_search_structures_are_made_anew(kb: KnowledgeBase, damage_to: str) -> None:
+def test_damaged_search_structures_are_made_anew(
+    kb: KnowledgeBase, damage_to: str, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if large:
+        monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 1)
+        kb.index.optimize()
     for path in (kb.home / INDEX_FOLDER).rglob("_indices/*/*"):
         if damage_to == "lost":
             path.unlink()
@@ -315,7 +322,8 @@ def test_damaged_search_structures_are_made_anew(kb: KnowledgeBase, damage_to: s
             search(damaged, "ferry", Filters(), mode="text")
         found = verify(damaged)
         assert {problem.kind for problem in found.problems} == {damage.UNSEARCHABLE}
-        assert "words" in {problem.subject for problem in found.problems}
+        subjects = {problem.subject for problem in found.problems}
+        assert subjects == {"words", "vectors", "ids"} if large else {"words"}
         repaired = verify(damaged, repair=True)
         assert repaired.clean
         assert len(repaired.problems) == len(found.problems)
