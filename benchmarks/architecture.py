@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from benchmarks.paths import ROOT
@@ -43,7 +44,7 @@ def rooms(folder: Path) -> Graph:
         own = path.relative_to(folder).with_suffix("").parts[0]
         if own not in found:
             continue
-        for module in imported(ast.parse(path.read_text(encoding="utf-8"))):
+        for module in imports_of(path):
             room = module.removeprefix(f"{prefix}.").partition(".")[0]
             if module.startswith(f"{prefix}.") and room in names and room != own:
                 found[own].add(room)
@@ -51,9 +52,17 @@ def rooms(folder: Path) -> Graph:
     return {name: frozenset(found[name]) for name in sorted(holding)}
 
 
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    """What a file imports; the rooms of ask are looked at twice."""
+    return tuple(imported(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """The modules of this package that are imported, wherever; not those for types only."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.expr):  # holds no import, and most nodes are one
+            continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.Import):

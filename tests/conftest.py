@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sqlite3
@@ -15,14 +16,17 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
+from tests.doubles.one_thread import ONE_THREAD
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
 from wellread import plugins
 from wellread.models.embedders import local_embedder
+from wellread.models.embedders.local_embedder import LocalEmbedder
 from wellread.models.onnx_runtime import open_session
 from wellread.models.readers import trained_model
 from wellread.store.catalogue import Catalogue
+from wellread.store.schema import sqlite
 from wellread.store.schema.database import upgrade
 from wellread.store.schema.tables import HEAD
 
@@ -34,6 +38,15 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+# Tests start many processes, and without compiled modules each compiles all of them again: that is
+# a second of processor time. The Makefile does the same.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+gc.set_threshold(50_000, 10, 10)  # as the command sets it
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded, as for models below
 
 # A build draws the same examples every time; everybody else draws new ones. None is timed.
 settings.register_profile("build", derandomize=True, deadline=None)
@@ -124,11 +137,36 @@ def quick_schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def compiled_statements() -> Iterator[None]:
+    """Statements of SQL are compiled once, and not again for every home that is opened."""
+    first = create_engine("sqlite://")
+    first.connect().close()  # finds out what the library can do
+    first.dispose()
+    compiled: dict[Any, Any] = {}
+    make = sqlite.make_engine
+
+    def make_engine(path: Path) -> Engine:
+        made = make(path)
+        made.dialect = first.dialect  # a part of what a compiled statement is known by
+        made.update_execution_options(compiled_cache=compiled)
+        return made
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite, "make_engine", make_engine)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def sessions_of_models() -> Iterator[None]:
-    """A process opens a model's file once, and not for every home: that takes a quarter second."""
+    """A process opens a model's file once, and not for every home: that takes a quarter second.
+
+    With one thread: more of them wait for each other by turning, which took half of the processor
+    time where two processes run tests on two cores.
+    """
     opened: dict[tuple[Path, int, int, int], Any] = {}
 
     def open_once(model: Path | bytes, threads: int) -> Any:
+        threads = threads or 1
         if isinstance(model, bytes):
             return open_session(model, threads)
         facts = model.stat()
@@ -144,6 +182,38 @@ def sessions_of_models() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
+def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of a run share."""
+    root = tmp_path_factory.getbasetemp()
+    return root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+
+
+@pytest.fixture(scope="session")
+def model_graph(shared_root: Path) -> Path:
+    """The file of the default model as a home keeps it: built once, which takes seconds."""
+    folder = shared_root / "built"
+    with FileLock(shared_root / "built.lock"):
+        if not folder.exists():
+            LocalEmbedder(folder)
+    (built,) = (folder / "models").glob("*.onnx")
+    return built
+
+
+PlaceModel = Callable[[Path], None]
+
+
+@pytest.fixture(scope="session")
+def place_model(model_graph: Path) -> PlaceModel:
+    """Puts the model's file into a home, so that a process that opens it need not build it."""
+
+    def place(home: Path) -> None:
+        (home / "models").mkdir(parents=True)
+        os.link(model_graph, home / "models" / model_graph.name)
+
+    return place
+
+
+@pytest.fixture(scope="session")
 def eval_data() -> Path:
     """The folder of evaluation data; the test is skipped where there is none."""
     folder = ROOT / os.environ.get("WELLREAD_EVAL_DATA", "../shared/data")
@@ -153,20 +223,23 @@ def eval_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(shared_root: Path) -> Path:
     """A folder with what ``wellread demo`` leaves in ``home`` and prints to ``printed.txt``.
 
     The packaged model reads and answers, which takes long: processes that share a run share it.
     Tests copy the home.
     """
-    root = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
-    folder = root / "demo"
-    with FileLock(root / "demo.lock"):
+    folder = shared_root / "demo"
+    with FileLock(shared_root / "demo.lock"):
         if not folder.exists():
             command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(folder / "home")]
-            done = subprocess.run([*command, "demo"], check=True, capture_output=True, text=True)
+            done = subprocess.run(
+                [*command, "demo"],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=os.environ | ONE_THREAD,
+            )
             (folder / "printed.txt").write_text(done.stdout, encoding="utf-8")
     return folder
 

@@ -18,6 +18,7 @@ CODE = re.compile(r"```.*?```", re.DOTALL)
 WORDS_OF_CODE = re.compile(r"`[^`\n]*`")
 # A document beside the repository, or a chapter of one: readers do not have it.
 OUTSIDE = re.compile(r"\bSPEC\b(?! \w*\.md)|\bDESIGN\b|HOUSE-STYLE|\bshared/(?!data\b)")
+WITHOUT_WORDS = (".pdf", ".json", ".jsonl", ".svg", ".onnx", ".png")
 
 
 def tracked() -> list[Path]:
@@ -79,7 +80,7 @@ def test_nothing_refers_to_a_document_outside_the_repository() -> None:
     found = []
     for path in tracked():
         folder = path.relative_to(ROOT).parts[0]
-        if folder in (".git", "examples") or path.suffix in (".pdf", ".json", ".jsonl", ".svg"):
+        if folder in (".git", "examples") or path.suffix in WITHOUT_WORDS:
             continue
         if path == Path(__file__):
             continue

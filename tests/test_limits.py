@@ -6,6 +6,8 @@ import ast
 import functools
 from pathlib import Path
 
+from tests.source_trees import parsed, statements
+
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "src").rglob("*.py"))
 LONGEST_MODULE, LONGEST_FUNCTION, MOST_PARAMETERS = 350, 60, 6
@@ -20,17 +22,23 @@ def name_of(path: Path) -> str:
 
 
 @functools.cache
-def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    found = []
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.append((f"{name_of(path)}:{node.name}", node))
-    return found
+def functions() -> list[tuple[str, int, int]]:
+    """Name, lines and parameters of each."""
+    return [
+        (f"{name_of(path)}:{node.name}", lines_of(node), parameters_of(node))
+        for path in MODULES
+        for node in statements(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
 def lines_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def parameters_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return len([argument for argument in given if argument.arg not in ("self", "cls")])
 
 
 def test_there_is_something_to_measure() -> None:
@@ -49,20 +57,15 @@ def test_a_module_is_short() -> None:
 
 def test_a_function_fits_a_screen() -> None:
     long = {
-        name: lines_of(node)
-        for name, node in functions()
-        if lines_of(node) > FUNCTION_EXCEPTIONS.get(name, LONGEST_FUNCTION)
+        name: lines
+        for name, lines, _ in functions()
+        if lines > FUNCTION_EXCEPTIONS.get(name, LONGEST_FUNCTION)
     }
     assert long == {}
 
 
 def test_a_function_has_few_parameters() -> None:
-    wide = {}
-    for name, node in functions():
-        given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        count = len([argument for argument in given if argument.arg not in ("self", "cls")])
-        if count > MOST_PARAMETERS:
-            wide[name] = count
+    wide = {name: count for name, _, count in functions() if count > MOST_PARAMETERS}
     # The query parameters of a command or an endpoint are its public face, not a design.
     inner = {name: count for name, count in wide.items() if not name.startswith("wellread/serve/")}
     assert inner == {}
@@ -70,7 +73,7 @@ def test_a_function_has_few_parameters() -> None:
 
 def test_an_exception_that_is_no_longer_needed_is_removed() -> None:
     sizes = {name_of(path): len(path.read_text("utf-8").splitlines()) for path in MODULES}
-    spans = {name: lines_of(node) for name, node in functions()}
+    spans = {name: lines for name, lines, _ in functions()}
     stale = [name for name in MODULE_EXCEPTIONS if sizes.get(name, 0) <= LONGEST_MODULE]
     stale += [name for name in FUNCTION_EXCEPTIONS if spans.get(name, 0) <= LONGEST_FUNCTION]
     assert stale == []

@@ -14,6 +14,8 @@ from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 
+from tests.source_trees import parsed, statements
+
 import wellread
 from wellread.serve.cli.ask_cli import FOLDERS
 
@@ -104,9 +106,14 @@ def required(declared: frozenset[str], extras: tuple[str, ...] = ()) -> set[str]
     return found
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """The top-level names that a module imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in statements(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
+from tests.conftest import PlaceModel
+from tests.doubles import forked
+from tests.doubles.one_thread import ONE_THREAD
 
 # The measurements are not part of the installed package.
 from benchmarks import picture
@@ -73,19 +77,16 @@ def test_a_question_is_read_and_answered_as_promised(
     assert given.answered_by == ("catalogue" if by_catalogue else "extractive"), given.text
 
 
-def test_the_first_commands_print_what_is_shown(tmp_path: Path) -> None:
+def test_the_first_commands_print_what_is_shown(tmp_path: Path, place_model: PlaceModel) -> None:
+    place_model(tmp_path / "home")
+    environ = os.environ | ONE_THREAD
+    environ |= {"WELLREAD_HOME": str(tmp_path / "home"), "COLUMNS": "96"}
+    in_root = f"import os; os.chdir({str(ROOT)!r}); {forked.PROGRAM}"
     shown = README[README.index("```console") :].partition("\n")[2].partition("```")[0]
     for part in shown.split(COMMAND)[1:]:
         line, _, expected = part.partition("\n")
-        done = subprocess.run(
-            f"{sys.executable} -m wellread.serve.cli {line}",
-            shell=True,
-            cwd=ROOT,
-            env={**os.environ, "WELLREAD_HOME": str(tmp_path / "home"), "COLUMNS": "96"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = forked.run(in_root, *shlex.split(line), env=environ)
+        assert done.returncode == 0, done.stderr
         assert squeezed(done.stdout) == squeezed(expected)
 
 
@@ -97,7 +98,8 @@ def test_the_picture_shows_what_the_demo_prints(demo: Path) -> None:
         assert picture.squeezed(picture.answer_in(printed, question)) in drawn
 
 
-def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+def test_the_python_of_the_readme_runs(tmp_path: Path, place_model: PlaceModel) -> None:
+    place_model(tmp_path / "home")
     code = README[README.index("```python") :].partition("\n")[2].partition("```")[0]
     code = code.replace('"my-home"', repr(str(tmp_path / "home")))
     done = subprocess.run(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from html.parser import HTMLParser
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -23,10 +23,9 @@ import pytest
 
 from wellread.answers import Answer, Citation, Question
 from wellread.ask.answer import answer, final
-from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.locators import Marks, format_time
-from wellread.serve.cli.ask_cli import COLLECTION, FOLDERS
+from wellread.serve.cli.ask_cli import COLLECTION
 from wellread.serve.features.asking.stored_answers import opened_body
 from wellread.serve.server.app import create_app
 from wellread.serve.web.document_layout import page_of
@@ -52,14 +51,17 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    """A home with the sample, and the model that is installed with the package."""
-    with open_kb(tmp_path_factory.mktemp("sample") / "home") as kb:
-        with as_file(files("wellread.sample")) as folder:
-            inputs = [str(folder / name) for name in FOLDERS]
-            report = add(kb, inputs, collection=COLLECTION)
-        assert report.counts()["added"] == len(report.rows)
-        assert len(report.rows) == 27
+def sample(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """The home that ``wellread demo`` made, with the model that is installed with the package."""
+    home = shutil.copytree(demo / "home", tmp_path_factory.mktemp("sample") / "home")
+    with open_kb(Path(home)) as kb:
+        added = [job for job in kb.catalogue.jobs.newest() if job.action == "add"]
+        assert [(job.state, job.collection, job.done) for job in added] == [
+            ("done", COLLECTION, 27)
+        ]
+        sources = kb.catalogue.sources(COLLECTION)
+        assert {source.status for source in sources.values()} == {"added"}
+        kb.catalogue.answer_cache.clear()
         yield kb
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from tests.source_trees import parsed, parts
+
 SRC = Path(__file__).parent.parent / "src"
 MODULES = sorted((SRC / "wellread").rglob("*.py"))
 MOST_MODULES = 14
@@ -45,7 +47,7 @@ def test_only_what_loads_slowly_is_imported_in_a_function() -> None:
     needless = []
     for path in MODULES:
         here = _dotted(path)
-        for name in _imports(tree_of(path), late=True):
+        for name in _imports(parsed(path), late=True):
             if not (libraries(name) & SLOW) - libraries(here):
                 needless.append(f"{here}: {name}")
     assert needless == [], "import it at the top"
@@ -58,9 +60,9 @@ def test_an_import_in_a_function_is_seen() -> None:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    """What a module says, read once."""
-    return ast.parse(path.read_text(encoding="utf-8"))
+def imports_of(path: Path) -> tuple[str, ...]:
+    """The names that a module imports when it is loaded."""
+    return tuple(_imports(parsed(path), late=False))
 
 
 @cache
@@ -78,15 +80,14 @@ def libraries(name: str) -> frozenset[str]:
         while target and target not in seen:  # a module loads its package first
             seen.add(target)
             if target in known:
-                tree = tree_of(known[target])
-                waiting.extend(_imports(tree, late=False))
+                waiting.extend(imports_of(known[target]))
             target = target.rpartition(".")[0]
     return frozenset(found)
 
 
 def _imports(tree: ast.AST, *, late: bool, inside: bool = False) -> Iterator[str]:
     """The names that are imported in functions (``late``), or those outside of them."""
-    for node in ast.iter_child_nodes(tree):
+    for node in parts(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.Import) and inside is late:
@@ -113,7 +114,7 @@ def folder_imports() -> dict[str, set[str]]:
 
 def imported(path: Path) -> Iterator[str]:
     """The dotted names that a module imports while it runs (not only for type checkers)."""
-    waiting: list[ast.AST] = [tree_of(path)]
+    waiting: list[ast.AST] = [parsed(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Import):
@@ -123,7 +124,7 @@ def imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             waiting.extend(node.orelse)
         else:
-            waiting.extend(ast.iter_child_nodes(node))
+            waiting.extend(parts(node))
 
 
 def circles_of(arrows: Mapping[str, set[str]]) -> list[list[str]]:
@@ -163,6 +164,7 @@ def _folder(path: Path) -> str:
     return path.parent.relative_to(SRC).as_posix()
 
 
+@cache
 def _node(dotted: str) -> str:
     """The folder of a module, or the module itself where it stands directly under the root."""
     path = SRC / Path(*dotted.split("."))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from tests.doubles import forked
 
 from wellread.answers import Answer, FinalEvent, Question, SentenceEvent, StepEvent
 from wellread.ask.answer import answer, final
@@ -143,9 +142,7 @@ async def test_another_process_gives_it_again(home: Path) -> None:
         "given = asyncio.run(final(answer(kb, Question(text=sys.argv[2]))));"
         "kb.close(); print(given.cached, given.text)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(home), ASKED], capture_output=True, text=True, check=True
-    )
+    done = forked.run(code, str(home), ASKED)
     assert done.stdout.strip() == f"True {first.text}"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles import forked
 
 from wellread.answers import BEFORE, Answer, Question, VerdictName
 from wellread.ask.answer import answer, final
@@ -462,7 +461,7 @@ async def test_what_is_harmful_stays_so(home: Home) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from wellread.ingest.joining import story_refresh
+from tests.ingest.adding_process import parse_alone
 from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.store.catalogue.learning.expiry import Expiry
@@ -473,6 +472,7 @@ def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 setattr(expiry if sys.argv[3] == "_tell" else Expiry, sys.argv[3], die)
+parse_alone()
 with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
     add(kb, [sys.argv[2]], collection="boats")
 """
@@ -482,9 +482,7 @@ with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
 async def test_a_kill_leaves_nothing_that_counts_wrongly(home: Home, at: str) -> None:
     given = await home.correct()
     home.put("news.md", NEWS.replace("15 crowns", "18 crowns"))
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(home.home), str(home.files), at], check=False
-    )
+    done = forked.run(KILLED, str(home.home), str(home.files), at)
     assert done.returncode == -9
     with home.opened() as kb:
         kept = kb.catalogue.feedback.get(given.id)

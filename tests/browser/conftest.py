@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tests.doubles import forked
+from tests.doubles.one_thread import ONE_THREAD
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "WELLREAD_BROWSER_REQUIRED"
@@ -77,29 +77,23 @@ class Watched:
 
 def serve(
     home: Path, *, port: int | None = None, settings: Mapping[str, str] | None = None
-) -> tuple[subprocess.Popen[str], str]:
+) -> tuple[forked.Forked, str]:
     """``wellread serve`` in a process of its own, and its address.
 
     Args:
         settings: environment variables.
     """
-    command = [sys.executable, "-m", "wellread.serve.cli", "--home", str(home)]
-    process = subprocess.Popen(
-        [*command, "serve", "--port", str(port or free_port())],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(settings or {})},
-    )
-    assert process.stdout is not None
+    words = ("--home", str(home), "serve", "--port", str(port or free_port()))
+    env = {**os.environ, **ONE_THREAD, **(settings or {})}
+    process = forked.Forked(forked.PROGRAM, *words, env=env)
     told = re.search(r"http://\S+", process.stdout.readline())
     assert told is not None
     return process, told.group()
 
 
-def stop(process: subprocess.Popen[str]) -> None:
+def stop(process: forked.Forked) -> None:
     process.terminate()
     process.wait(timeout=30)
-    assert process.stdout is not None
     process.stdout.close()
 
 

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import make_url
 
 from wellread.config import load_settings, settings_table
+from wellread.store.base import ServiceAddress
+from wellread.store.index.opensearch.cluster_address import read_address
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 WHOLE = "WELLREAD_DEPLOY"  # with it the backup is run, which starts the program six times
@@ -37,6 +40,16 @@ def test_what_others_reach_is_the_proxy_alone() -> None:
     assert set(services) == {"wellread", "postgres", "opensearch"}
     assert services["wellread"]["ports"] == ["127.0.0.1:8756:8756"]
     assert all("ports" not in services[name] for name in ("postgres", "opensearch"))
+
+
+def test_the_settings_of_the_services_are_taken() -> None:
+    given = compose()["services"]["wellread"]["environment"]
+    filled = {name: re.sub(r"\$\{\w+:\?\}", "secret", value) for name, value in given.items()}
+    settings = load_settings(DEPLOY, environ=filled)
+    address = read_address(ServiceAddress(url=settings.index.url, base="b1"))
+    assert address.hosts == ("http://opensearch:9200",)
+    assert make_url(settings.catalogue.url).host == "postgres"
+    assert settings.serve.names == ("wellread.example",)
 
 
 def test_no_password_stands_in_the_files() -> None:

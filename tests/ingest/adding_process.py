@@ -11,12 +11,25 @@ from pathlib import Path
 from tests.ingest.fault_points import ADDING, strike
 
 from wellread.ingest import run
+from wellread.ingest.parsing.parse import Parsed, ParseRequest, parse
+from wellread.ingest.parsing.workers import WorkerPool
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
 
 
+def parsed(self: WorkerPool, request: ParseRequest, data: bytes | None) -> Parsed:
+    """What a parser process would say."""
+    return parse(request, data)
+
+
+def parse_alone() -> None:
+    """Parse in this process: parsers of its own would only have to be started."""
+    WorkerPool._parse = parsed  # type: ignore[method-assign]
+
+
 def main() -> None:
     run.WINDOW_PASSAGES = 4
+    parse_alone()
     home, folder, point, times = json.loads(sys.stdin.readline())
     strike(ADDING, point, times)
     with open_kb(Path(home), embedder=ReadableEmbedder()) as kb:

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from tests.ingest.adding_process import parse_alone
+
 from wellread.ingest import run
 from wellread.kb import open_kb
 from wellread.testing.embedding import ReadableEmbedder
@@ -10,6 +12,7 @@ from wellread.testing.embedding import ReadableEmbedder
 
 def main() -> None:
     run.WINDOW_PASSAGES = 4
+    parse_alone()
     with open_kb(Path(sys.argv[1]), embedder=ReadableEmbedder()) as kb:
         kb.catalogue.stats()
         print("ready", flush=True)

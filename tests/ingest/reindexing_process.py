@@ -15,6 +15,7 @@ from tests.ingest.fault_points import REINDEXING, strike
 
 from wellread.config import EmbeddingSettings
 from wellread.ingest import reindex as next_index
+from wellread.ingest import run
 from wellread.ingest.reindex import reindex
 from wellread.kb import KnowledgeBase, open_kb
 from wellread.models.base import Embedder
@@ -47,13 +48,10 @@ class Begun:
 
 def main() -> None:
     next_index.WINDOW_PASSAGES = 8
-    print("ready", flush=True)
     action, home, shape, folder, point = json.loads(sys.stdin.readline())
     strike(REINDEXING, point, 1)
     with patch("wellread.kb.open_embedder", readable), open_shaped(Path(home), shape) as kb:
         if action == "add":
-            from wellread.ingest import run  # loads the parsers, for which the others need not wait
-
             run.WINDOW_PASSAGES = 8
             report = run.add(kb, [folder], on_progress=Begun())
             assert report.counts()["failed"] == 0

@@ -135,8 +135,8 @@ def test_a_folder_that_cannot_be_opened_does_not_stop_the_others(
     make(root, "closed/x.md", "open/y.md")
     real = os.scandir
 
-    def scandir(path: str) -> object:
-        if os.fspath(path).endswith("closed"):
+    def scandir(path: str | int) -> object:
+        if str(path).endswith("closed"):
             raise PermissionError(13, "Permission denied", path)
         return real(path)
 
@@ -273,8 +273,9 @@ def test_only_what_was_chosen_is_looked_at(root: Path, monkeypatch: pytest.Monke
         opened.append(os.path.relpath(path, root))
         return real(path)
 
-    monkeypatch.setattr(os, "scandir", scandir)
-    assert only("a/deep/y.md") == ["a/deep/y.md"]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", scandir)
+        assert only("a/deep/y.md") == ["a/deep/y.md"]
     assert opened == [".", "a", "a/deep"]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.doubles import forked
 
 from wellread.ask.retrieve.search import search
 from wellread.errors import ModelError
@@ -158,8 +157,7 @@ def test_a_killed_job_is_seen_as_interrupted(kb: KnowledgeBase, tmp_path: Path) 
         "with job_log(kb, 'add', 'default', ['papers']):\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "home")]
-    assert subprocess.run(command, check=False).returncode == -9
+    assert forked.run(code, str(tmp_path / "home")).returncode == -9
     (job,) = kb.catalogue.jobs.newest()
     assert job.state == "running"
     assert [each.id for each in end_dead_jobs(kb)] == [job.id]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.doubles import forked
 from tests.ingest.fault_points import ADDING
 
 from wellread.ask.retrieve.search import search
@@ -22,17 +21,11 @@ from wellread.kb import KnowledgeBase, open_kb
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Filters
 
-ROOT = Path(__file__).parents[2]
+CHILD = "from tests.ingest.adding_process import main; main()"
 FILES = 8
 # Rows of a version that never became live are hidden by the version check and dropped by the
 # next run, vectors that are noted as owed are made again; both are no loss.
 LEFTOVERS = (ORPHAN, UNFINISHED, DEAD_JOB, PAID)
-
-
-def start() -> subprocess.Popen[str]:
-    """A process that will add; it is started early, so that nobody waits for its imports."""
-    command = [sys.executable, "-m", "tests.ingest.adding_process"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def write_files(folder: Path, generation: int) -> dict[str, str]:
@@ -92,15 +85,12 @@ def test_a_kill_at_any_point_loses_nothing(tmp_path: Path, times: int) -> None:
     home, folder = tmp_path / "home", tmp_path / "papers"
     folder.mkdir()
     before = write_files(folder, 0)
-    child = start()
     with open_kb(home, embedder=ReadableEmbedder()) as kb:
         add(kb, [str(folder)])
     for generation, point in enumerate(ADDING, 1):
         after = write_files(folder, generation)
-        child.communicate(json.dumps([str(home), str(folder), point, times]))
+        child = forked.run(CHILD, typed=json.dumps([str(home), str(folder), point, times]))
         assert child.returncode == -signal.SIGKILL, point
-        if point != [*ADDING][-1]:
-            child = start()
         with open_kb(home, embedder=ReadableEmbedder()) as kb:
             assert bool(kb.catalogue.pending()) == (point in ("intend", "index", "commit"))
             assert check_whole(kb, before, after), point

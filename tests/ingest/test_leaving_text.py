@@ -22,6 +22,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.home_catalogue import CATALOGUE_FILE
 from wellread.learning.feedback_giving import give_feedback
 from wellread.store.schema.catalogue_values import REMOVED
+from wellread.store.schema.tables import metadata
 from wellread.testing.embedding import ReadableEmbedder
 
 FERRY = """---
@@ -80,11 +81,12 @@ class Town:
 
     def everything(self, besides: tuple[str, ...] = ()) -> str:
         """Every table but ``besides``, and the bytes of all files when there are none of these."""
-        with closing(sqlite3.connect(self.kb.home / CATALOGUE_FILE)) as connection:
+        with self.kb.catalogue.snapshot() as connection:
             dump = [
-                line
-                for line in connection.iterdump()
-                if not line.startswith(tuple(f'INSERT INTO "{name}"' for name in besides))
+                str(tuple(row))
+                for table in metadata.sorted_tables
+                if table.name not in besides
+                for row in connection.execute(table.select())
             ]
         files = [] if besides else [p.read_bytes() for p in self.kb.home.rglob("*") if p.is_file()]
         return "\n".join(dump) + b"\n".join(files).decode("latin-1")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from tests.conftest import PlaceModel
 
 from wellread.errors import SourceError
 from wellread.ingest.loaders.base import LoaderLimits, Source
@@ -89,8 +90,11 @@ def test_a_loader_that_cannot_be_imported_fails_its_own_files(
     assert kinds.load(source_of("a.txt", b"high water"), LoaderLimits())
 
 
-def test_the_command_adds_what_the_package_reads(tmp_path: Path, add_package: AddPackage) -> None:
+def test_the_command_adds_what_the_package_reads(
+    tmp_path: Path, add_package: AddPackage, place_model: PlaceModel
+) -> None:
     """In the parser processes as well, which are started by the command."""
+    place_model(tmp_path / "home")
     (tmp_path / "locks.epub").write_bytes(BOOK)
     assert added(tmp_path) == ["skipped"]
     add_package(MODULE, GROUP, "epub = tiny_epub:load")

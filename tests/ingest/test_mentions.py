@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.doubles import forked
 
 from wellread.errors import StoreError
 from wellread.identity import document_id
@@ -394,7 +393,7 @@ def test_a_killed_pass_leaves_whole_batches(
 ) -> None:
     put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
     path = place_of(tmp_path / "catalogue.db")
-    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    done = forked.run(KILLED, path)
     assert done.returncode == -signal.SIGKILL
     assert link_mentions(catalogue, "main").scanned == 6
     assert mentioned(catalogue, "kittiwake") == sorted((f"{n}", n) for n in range(1, 12))

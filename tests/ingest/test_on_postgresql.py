@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.doubles import forked
 from tests.doubles.postgres_server import VARIABLE, Databases
 from tests.doubles.web_server import Reply, WebServer
 
@@ -165,35 +164,18 @@ def whole(kb: KnowledgeBase) -> int:
 
 def race(url: str, home: Path, source: str) -> None:
     """Processes that add ``source`` at once, to their end."""
-    command = [sys.executable, "-m", "tests.ingest.racing_process", str(home), source]
-    root = Path(__file__).parents[2]
     environ = os.environ | {
         "WELLREAD_CATALOGUE_URL": url,
         "WELLREAD_WEB_ALLOW_PRIVATE": "true",
         "WELLREAD_WEB_ANY_PORT": "true",
         "WELLREAD_WEB_INTERVAL": "0",
-        "PYTHONPATH": os.pathsep.join((str(root), os.environ.get("PYTHONPATH", ""))),
     }
-    racers = [
-        subprocess.Popen(
-            command,
-            cwd=root,
-            env=environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(RACERS)
-    ]
+    code = "from tests.ingest.racing_process import main; main()"
+    racers = [forked.Forked(code, str(home), source, env=environ) for _ in range(RACERS)]
     for one in racers:
-        assert one.stdout is not None
-        assert one.stdin is not None
         assert one.stdout.readline() == "ready\n"
     for one in racers:
-        assert one.stdin is not None
-        one.stdin.write("go\n")
-        one.stdin.flush()
+        print("go", file=one.stdin)
     for one in racers:
         _, complaint = one.communicate()
         assert one.returncode == 0, complaint

@@ -7,8 +7,6 @@ import platform
 import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +18,7 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
+from tests.doubles import forked
 from tests.ingest.fault_points import REINDEXING
 
 from wellread import kb as kb_module
@@ -47,7 +46,6 @@ from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Document, Filters
 
-ROOT = Path(__file__).parents[2]
 FILES = 10
 OLD, NEW, THIRD = (128, 200), (96, 40), (64, 80)  # dimensions, tokens
 # What a kill leaves is no loss: the next run drops it.
@@ -508,17 +506,18 @@ def test_documents_added_by_another_process_meanwhile(
     folder.mkdir()
     for number in range(20, 26):
         (folder / f"{number}.txt").write_text(paper(number).text)
-    adding = Child()
+    adding: list[Child] = []
     with shaped(home, NEW) as kb:
 
         def begin(progress: ReindexProgress) -> None:
-            if not adding.gone:
-                adding.let_go("add", home, NEW, folder)
-                adding.wait_for_begun()
+            if not adding:
+                adding.append(Child("add", home, NEW, folder))
+                adding[0].wait_for_begun()
 
         assert reindex(kb, on_progress=begin).switched
-        assert "done" in adding.end()
-        assert adding.process.returncode == 0
+        said, complained = adding[0].communicate()
+        assert "done" in said, complained
+        assert adding[0].returncode == 0
         assert verify(kb).problems == ()
         assert shape_of(kb) == NEW
         for number in range(20, 26):
@@ -582,6 +581,7 @@ def test_the_switch_waits_for_other_writers(home: Path, monkeypatch: pytest.Monk
         check_settled(kb, NEW, range(FILES))
 
 
+@pytest.mark.sqlite_only
 def test_two_at_once_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reindexing, "LOCK_SECONDS", 0.1)
     with shaped(home, NEW) as kb, FileLock(home / REINDEX_LOCK):
@@ -593,48 +593,27 @@ def test_two_at_once_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 # --- killed ----------------------------------------------------------------------------------
 
 
-class Child:
-    """A process that is ready to work. It is started early, so that nobody waits for imports."""
+class Child(forked.Forked):
+    """A process that re-indexes, or adds."""
 
-    def __init__(self) -> None:
-        self.gone = False
-        command = [sys.executable, "-m", "tests.ingest.reindexing_process"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
-        )
-
-    def let_go(
+    def __init__(
         self, action: str, home: Path, shape: Shape, folder: Path | str = "", point: str = ""
     ) -> None:
-        """Wait until everything is loaded, then start the work."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n"
-        self.process.stdin.write(json.dumps([action, str(home), shape, str(folder), point]) + "\n")
-        self.process.stdin.flush()
-        self.gone = True
+        super().__init__("from tests.ingest.reindexing_process import main; main()")
+        print(json.dumps([action, str(home), shape, str(folder), point]), file=self.stdin)
 
     def wait_for_begun(self) -> None:
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "begun\n"
-
-    def end(self) -> str:
-        """Wait for the end, however it comes; what the process had said."""
-        said, _ = self.process.communicate()
-        return said
+        assert self.stdout.readline() == "begun\n"
 
 
 def test_a_kill_at_any_point_loses_nothing(home: Path, small_windows: None) -> None:
     """``benchmarks/kills.py`` strikes at random moments, far more often."""
     shape, former = NEW, OLD
     numbers = list(range(FILES))
-    child = Child()
     for turn, point in enumerate(REINDEXING):
-        child.let_go("reindex", home, shape, point=point)
-        child.end()
-        assert child.process.returncode == -signal.SIGKILL, point
-        if point != "switch":
-            child = Child()
+        child = Child("reindex", home, shape, point=point)
+        child.communicate()
+        assert child.returncode == -signal.SIGKILL, point
         with shaped(home, shape) as kb:
             check_whole(kb, numbers)
             if turn % 3 == 0:

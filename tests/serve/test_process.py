@@ -15,13 +15,22 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from tests.conftest import PlaceModel
+from tests.doubles import forked
+from tests.doubles.one_thread import ONE_THREAD
 
 PROGRAM = (sys.executable, "-m", "wellread.serve.cli")
 HEAVY = ("numpy", "lancedb", "sqlalchemy", "onnxruntime", "fastapi", "httpx")
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"}
+    return {
+        **os.environ,
+        **ONE_THREAD,
+        "WELLREAD_HOME": str(home),
+        "COLUMNS": "100",
+        "PYTHONUTF8": "1",
+    }
 
 
 def wellread(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -65,9 +74,10 @@ def test_help_and_version_load_nothing_heavy(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
+def filled(tmp_path_factory: pytest.TempPathFactory, town: Path, place_model: PlaceModel) -> Path:
     """A home that a process filled, with the model that comes with the package."""
     root = tmp_path_factory.mktemp("process")
+    place_model(root / "a home")
     added = wellread(root / "a home", "add", str(town), "--json")
     assert added.returncode == 0, added.stderr
     assert json.loads(added.stdout)["counts"]["added"] == 3
@@ -83,14 +93,16 @@ def test_ask_with_the_packaged_model(filled: Path) -> None:
 
 
 def test_what_is_shown_elsewhere_than_on_a_terminal_has_no_escapes(filled: Path) -> None:
-    done = wellread(filled, "add", str(filled / "nothing.md"))
+    words = ("add", str(filled / "nothing.md"))
+    done = forked.run(forked.PROGRAM, *words, env=environment(filled))
     assert done.returncode == 1
     assert "nothing.md" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_an_error_leaves_standard_output_empty(filled: Path) -> None:
-    done = wellread(filled, "serve", "--host", "0.0.0.0", "--json")
+    words = ("serve", "--host", "0.0.0.0", "--json")
+    done = forked.run(forked.PROGRAM, *words, env=environment(filled))
     assert done.returncode == 1
     assert done.stdout == ""
     assert set(json.loads(done.stderr)) == {"error", "detail", "hint"}
@@ -171,7 +183,8 @@ def test_openai_s_client_asks_the_server(server: tuple[str, subprocess.Popen[str
 def test_a_port_that_is_taken_is_told(
     filled: Path, server: tuple[str, subprocess.Popen[str]]
 ) -> None:
-    done = wellread(filled, "serve", "--port", server[0].rpartition(":")[2])
+    words = ("serve", "--port", server[0].rpartition(":")[2])
+    done = forked.run(forked.PROGRAM, *words, env=environment(filled))
     assert done.returncode == 1
     assert "--port" in done.stderr
     assert "Traceback" not in done.stderr

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from anyio import from_thread
+from tests.doubles import forked
 from tests.doubles.gated_search import PATIENCE, SearchGate
 from typer.testing import CliRunner
 
@@ -372,14 +372,8 @@ main()
 
 
 def other(home: Path, *words: str, steps: int = -1) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(steps), "research", *words],
-        env={**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    env = {**os.environ, "WELLREAD_HOME": str(home), "COLUMNS": "100", "PYTHONUTF8": "1"}
+    return forked.run(PROGRAM, str(steps), "research", *words, env=env)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 4])

@@ -32,7 +32,7 @@ if os.environ.get(VARIABLE):
             yield
             return
         folder: Path = request.getfixturevalue("tmp_path")
-        if "subprocess" in vars(request.module):
+        if {"subprocess", "forked"} & vars(request.module).keys():
             monkeypatch.setenv(URL_VARIABLE, _placed.of(folder / "home" / "catalogue.db"))
         yield
         _placed.drop(folder)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.doubles import forked
 
 from wellread.errors import StoreError
 from wellread.identity import document_id, passage_id, version_of
@@ -306,6 +305,7 @@ def test_a_failed_commit_changes_nothing(catalogue: Catalogue) -> None:
     assert catalogue.pending() == []
 
 
+@pytest.mark.sqlite_only
 def test_removing_a_source_leaves_nothing_of_it(catalogue: Catalogue, tmp_path: Path) -> None:
     secret = doc("a", "the word is xyzzyplugh", entity=EntityFacts(entity_id="e:a"))
     catalogue.commit([change("s", secret), change("t", doc("b"))])
@@ -398,8 +398,7 @@ def test_a_commit_survives_a_kill(tmp_path: Path, place_of: Callable[[Path], str
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     path = tmp_path / "catalogue.db"
-    command = [sys.executable, "-c", code, place_of(path)]
-    ended = subprocess.run(command, check=False, timeout=60)
+    ended = forked.run(code, place_of(path))
     assert ended.returncode == -signal.SIGKILL
     again = Catalogue.open(path)
     fingerprint = Fingerprint(embedder="e", dimensions=4, chunking="c")

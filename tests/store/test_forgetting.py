@@ -80,6 +80,7 @@ def churn(catalogue: Catalogue, seed: int) -> set[str]:
     return {f"{number}.{state}" for number, state in live.items()}
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("seed", range(3))
 def test_after_a_rewrite_the_files_hold_what_is_live_and_nothing_else(
     catalogue: Catalogue, tmp_path: Path, seed: int

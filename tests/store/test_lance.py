@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
+import lancedb
 import numpy as np
 import pytest
 from lancedb.table import LanceTable
+from tests.doubles import forked
 
 from wellread.errors import DamageError, StoreError
 from wellread.store.base import Fingerprint
-from wellread.store.index import lance
+from wellread.store.index import lance, lance_tables
 from wellread.store.index.lance import LanceIndex
 from wellread.store.index.lance_tables import drop_other_indexes, table_name
 from wellread.testing.index import IndexContract, IndexUpkeepContract
@@ -35,8 +35,11 @@ PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1")
 
 
 class TestLanceContract(IndexContract):
+    """With tables that get structures for filters when they grow, in most of the tests."""
+
     @pytest.fixture
-    def open_index(self, tmp_path: Path) -> OpenIndex:
+    def open_index(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenIndex:
+        monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 3)
         return lambda name: LanceIndex.open(tmp_path / name, PRINT)
 
 
@@ -46,6 +49,7 @@ class TestLanceUpkeepWithVectorIndex(IndexUpkeepContract):
     @pytest.fixture
     def open_index(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenIndex:
         monkeypatch.setattr(lance, "VECTOR_INDEX_ROWS", 300)
+        monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 1)
         return lambda name: LanceIndex.open(tmp_path / name, PRINT)
 
 
@@ -94,7 +98,7 @@ def test_a_reader_sees_what_another_process_wrote(tmp_path: Path) -> None:
         "index.remove([('doc-b', 'v1')])\n"
         "index.optimize()\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
+    assert forked.run(code, str(tmp_path)).returncode == 0
     assert ids(reader.search_text("ferry gannet", ANY, 5)) == ["a"]
     assert ids(reader.search_vector(axes(0)[0], ANY, 5)) == ["a"]
 
@@ -176,8 +180,30 @@ def test_the_vector_index_is_built_anew_when_the_table_doubled(
     assert len(index.search_vector(axes(0)[0], ANY, 2_000)) == 1_100
 
 
-def test_removed_text_leaves_the_disk(tmp_path: Path) -> None:
+def test_a_small_table_has_a_structure_for_words_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = LanceIndex.open(tmp_path, PRINT)
+    write(index, [make_row("a", "ferry"), make_row("b", "gannet")])
+    index.optimize()
+    assert _structures(tmp_path) == {"search_text"}
+    monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", 2)
+    index.optimize()
+    assert _structures(tmp_path) == {*lance_tables.INDEXES}
+    monkeypatch.undo()  # what is there is kept true
+    index.remove([("doc-a", "v1")])
+    for upkeep in (index.optimize, index.rebuild, index.purge):
+        upkeep()
+        assert _structures(tmp_path) == {*lance_tables.INDEXES}
+    assert ids(index.search_text("ferry gannet", Filters(collections=("main",)), 5)) == ["b"]
+
+
+@pytest.mark.parametrize("filter_rows", [1, lance_tables.FILTER_INDEX_ROWS])
+def test_removed_text_leaves_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filter_rows: int
+) -> None:
     """Also where so few rows were removed that LanceDB by itself rewrites nothing."""
+    monkeypatch.setattr(lance_tables, "FILTER_INDEX_ROWS", filter_rows)
     index = LanceIndex.open(tmp_path, PRINT)
     rows = [make_row(f"p{n}", f"ferry number {n}", authors=(f"Ann {n}",)) for n in range(40)]
     secret = make_row("a", "the passphrase is xyzzyplugh", authors=("Plover",), taxonomy=("s=qux",))
@@ -303,6 +329,12 @@ def test_damaged_files_are_a_store_error(tmp_path: Path) -> None:
 
 def _holds(folder: Path, word: bytes) -> bool:
     return any(word in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def _structures(folder: Path) -> set[str]:
+    """The columns that have a search structure."""
+    table = lancedb.connect(folder).open_table(table_name(PRINT))
+    return {one.columns[0] for one in table.list_indices()}
 
 
 def _content_files(folder: Path) -> set[Path]:

@@ -211,6 +211,7 @@ def test_a_lease_outlives_a_broken_connection(url: str, postgres: Databases) -> 
     locks.close()
 
 
+@pytest.mark.sqlite_only
 def test_a_copy_is_the_same_there_and_back(
     catalogue: Catalogue, tmp_path: Path, postgres: Databases
 ) -> None:
@@ -234,6 +235,7 @@ def test_a_copy_is_the_same_there_and_back(
     postgres.drop(other)
 
 
+@pytest.mark.sqlite_only
 def test_nothing_is_left_of_a_copy_that_fails(
     catalogue: Catalogue, postgres: Databases, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

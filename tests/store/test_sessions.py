@@ -147,6 +147,7 @@ def test_postgresql_searches_with_its_own_means() -> None:
     assert statement.count("ESCAPE '/'") == 3
 
 
+@pytest.mark.sqlite_only
 def test_removing_a_session_leaves_no_trace(catalogue: Catalogue, tmp_path: Path) -> None:
     secret = "Who sold the lighthouse keeper's parrot?"
     catalogue.record_answer(replace(answer(1), question=secret))

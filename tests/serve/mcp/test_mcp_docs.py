@@ -9,6 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.conftest import PlaceModel
+from tests.doubles.one_thread import ONE_THREAD
+
 from wellread.config import Settings
 from wellread.ingest.run import add
 from wellread.kb import open_kb
@@ -44,9 +47,15 @@ def test_the_settings_of_clients_start_what_there_is() -> None:
             assert {word for word in server["args"] if word[0] == "-"} <= {"--home", "--topic"}
 
 
-def test_the_program_on_the_page_runs(tmp_path: Path, town: Path) -> None:
+def test_the_program_on_the_page_runs(tmp_path: Path, town: Path, place_model: PlaceModel) -> None:
     (program,) = blocks("python")
-    environment = {**os.environ, "WELLREAD_HOME": str(tmp_path / "home"), "PYTHONUTF8": "1"}
+    place_model(tmp_path / "home")
+    environment = {
+        **os.environ,
+        **ONE_THREAD,
+        "WELLREAD_HOME": str(tmp_path / "home"),
+        "PYTHONUTF8": "1",
+    }
     with open_kb(tmp_path / "home") as kb:
         add(kb, [str(town)])
     here = f'command={sys.executable!r}, args=["-m", "wellread.serve.cli", "mcp"], env=os.environ'

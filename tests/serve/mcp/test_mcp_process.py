@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,9 @@ import anyio
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from tests.conftest import PlaceModel
+from tests.doubles import forked
+from tests.doubles.one_thread import ONE_THREAD
 from tests.serve.mcp.conftest import text_of
 from typer.testing import CliRunner
 
@@ -29,13 +31,16 @@ QUESTION = {"question": "What did the ferry Osprey cost?"}
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1"}
+    return {**os.environ, **ONE_THREAD, "COLUMNS": "100", "PYTHONUTF8": "1"}
 
 
 @pytest.fixture(scope="module")
-def real_home(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
+def real_home(
+    tmp_path_factory: pytest.TempPathFactory, town: Path, place_model: PlaceModel
+) -> Path:
     """A home that was filled with the model that comes with the package."""
     home = tmp_path_factory.mktemp("mcp") / "a home"
+    place_model(home)
     with open_kb(home) as kb:
         add(kb, [str(town)], collection="town")
     return home
@@ -44,9 +49,8 @@ def real_home(tmp_path_factory: pytest.TempPathFactory, town: Path) -> Path:
 @pytest.fixture(scope="module")
 def address(real_home: Path) -> Iterator[str]:
     """Where ``wellread serve`` answers."""
-    command = [sys.executable, *PROGRAM, "--home", str(real_home), "serve", "--port", "0"]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    words = ("--home", str(real_home), "serve", "--port", "0")
+    process = forked.Forked(forked.PROGRAM, *words, env=environment())
     told = re.search(r"http://\S+", process.stdout.readline())
     assert told is not None
     yield told.group()
@@ -113,15 +117,8 @@ def test_nothing_but_the_protocol_is_written_and_it_ends_with_its_input(real_hom
             "clientInfo": {"name": "test", "version": "1"},
         },
     }
-    done = subprocess.run(
-        [sys.executable, *PROGRAM, "-v", "mcp", "--home", str(real_home)],
-        input=f"{json.dumps(hello)}\n",
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    words = ("-v", "mcp", "--home", str(real_home))
+    done = forked.run(forked.PROGRAM, *words, env=environment(), typed=f"{json.dumps(hello)}\n")
     assert done.returncode == 0, done.stderr
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     assert replies[0]["result"]["serverInfo"]["name"] == "wellread"
@@ -169,13 +166,7 @@ async def test_a_body_that_is_too_large_is_refused_as_everywhere(address: str) -
 
 
 def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, "mcp", "--home", str(real_home)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forked.run(WITHOUT, "mcp", "--home", str(real_home), env=environment())
     assert done.returncode == 1
     assert done.stdout == ""
     assert "needs the extra 'mcp'" in done.stderr
@@ -185,9 +176,8 @@ def test_without_the_extra_the_command_says_how_to_get_it(real_home: Path) -> No
 async def test_without_the_extra_the_server_answers_and_says_how_to_get_it(
     real_home: Path,
 ) -> None:
-    command = [sys.executable, "-c", WITHOUT, "--home", str(real_home), "serve", "--port", "0"]
-    process = subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    words = ("--home", str(real_home), "serve", "--port", "0")
+    process = forked.Forked(WITHOUT, *words, env=environment())
     try:
         told = re.search(r"http://\S+", process.stdout.readline())
         assert told is not None

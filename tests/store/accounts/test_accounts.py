@@ -54,6 +54,7 @@ def test_a_password_opens_its_account_and_no_other(accounts: Accounts, ana: User
     assert accounts.users.opened_by("", "") is None
 
 
+@pytest.mark.sqlite_only
 def test_what_is_kept_of_secrets_is_a_hash(
     catalogue: Catalogue, accounts: Accounts, ana: User, tmp_path: Path
 ) -> None:

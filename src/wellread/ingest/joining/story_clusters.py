@@ -10,22 +10,29 @@ that were put before it stay where they are.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import blake2b
 
 import numpy as np
+from numpy.typing import NDArray
 
+from wellread.ingest.joining.sorted_postings import Postings
 from wellread.ingest.joining.story_words import (
+    HASHES,
     Frequencies,
     Signature,
     Vector,
     alike,
     bands,
     counts,
+    packed,
     signature_of,
     unit,
+    unpacked,
 )
 
 CENTRE_FEATURES = 80  # the heaviest ones of a story's centre; the rest says little
@@ -36,6 +43,7 @@ COPY = 0.7  # share of runs of words in common from which an item repeats anothe
 # Newest originals of a band that an item is compared with. Where more share one, it is of a form in
 # which all of them are written, and without a bound the time grows with their square.
 SAME_BAND = 32
+LEAST_ROOM = 1_024  # signatures that room is made for at first
 
 ItemKey = tuple[str, int]  # (document id, start)
 
@@ -58,9 +66,12 @@ class PlacedItem:
 
 @dataclass(slots=True)
 class _Story:
-    number: int  # in the order of founding, which breaks ties
-    total: Vector = field(default_factory=dict)
-    centre: Vector = field(default_factory=dict)
+    """A story in memory; ``codes`` and ``weights`` are the sum of its items' vectors."""
+
+    name: str
+    codes: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
+    weights: NDArray[np.float64] = field(default_factory=lambda: np.empty(0, dtype=np.float64))
+    centre: int | None = None  # the number of the one that is in use
     first: datetime | None = None
     last: datetime | None = None
 
@@ -68,6 +79,16 @@ class _Story:
         if moment is not None:
             self.first = min(self.first or moment, moment)
             self.last = max(self.last or moment, moment)
+
+    def sum_up(self, vectors: Iterable[Vector]) -> Vector:
+        """The sum with some vectors more."""
+        total = dict(zip(self.codes.tolist(), self.weights.tolist(), strict=True))
+        for vector in vectors:
+            for code, weight in vector.items():
+                total[code] = total.get(code, 0.0) + weight
+        self.codes = np.fromiter(total, dtype=np.uint32, count=len(total))
+        self.weights = np.fromiter(total.values(), dtype=np.float64, count=len(total))
+        return total
 
 
 class Clusters:
@@ -83,26 +104,29 @@ class Clusters:
         self._threshold = threshold
         self._window = window
         self._frequencies = Frequencies()
-        self._stories: dict[str, _Story] = {}
-        self._having: defaultdict[int, dict[str, float]] = defaultdict(dict)
-        self._originals: dict[ItemKey, tuple[str, Signature]] = {}
-        self._same: dict[bytes, ItemKey] = {}
-        self._bands: defaultdict[tuple[int, bytes], deque[ItemKey]] = defaultdict(
-            lambda: deque(maxlen=SAME_BAND)
-        )
+        self._stories: list[_Story] = []  # in the order of founding, which breaks ties
+        self._numbers: dict[str, int] = {}  # of stories
+        # The features of centres. A story gets another centre with each item: the number of the
+        # story that a centre is in use for, else -1.
+        self._centres = Postings()
+        self._centre_of = array("q")
+        self._originals: list[tuple[ItemKey, int]] = []  # with the number of its story
+        self._signatures = np.empty((0, HASHES), dtype=np.uint32)
+        self._same: dict[bytes, int] = {}
+        self._bands = Postings()
 
     def restore(self, items: Iterable[tuple[PlacedItem, datetime | None]]) -> None:
         """Take back items that were placed before, in the order of their dates."""
+        packed_vectors: defaultdict[int, list[bytes]] = defaultdict(list)
         for item, moment in items:
-            story = self._story(item.story)
-            story.reach(moment)
+            number = self._number(item.story)
+            self._stories[number].reach(moment)
             if item.repeats is None:
-                self._frequencies.add(list(item.vector))
-                self._remember(item)
-                for code, weight in item.vector.items():
-                    story.total[code] = story.total.get(code, 0.0) + weight
-        for name, story in self._stories.items():
-            self._recentre(name, story)
+                self._frequencies.add(item.vector)
+                self._remember(item, number)
+                packed_vectors[number].append(packed(item.vector))
+        for number, vectors in packed_vectors.items():
+            self._recentre(number, self._stories[number].sum_up(map(unpacked, vectors)))
 
     def place(
         self, key: ItemKey, title: str, text: str, moment: datetime | None, fresh: str
@@ -111,25 +135,27 @@ class Clusters:
         signature = signature_of(f"{title}\n{text}")
         original = self._original_of(signature, moment)
         if original is not None:
-            name = self._originals[original][0]
-            self._stories[name].reach(moment)
-            return PlacedItem(key=key, story=name, vector={}, signature=signature, repeats=original)
+            known, number = self._originals[original]
+            story = self._stories[number]
+            story.reach(moment)
+            return PlacedItem(
+                key=key, story=story.name, vector={}, signature=signature, repeats=known
+            )
         vector = self._frequencies.weigh(counts(title, text))
-        name = self._nearest(vector, moment) or fresh
-        item = PlacedItem(key=key, story=name, vector=vector, signature=signature)
-        story = self._story(name)
+        nearest = self._nearest(vector, moment)
+        number = self._number(fresh) if nearest is None else nearest
+        story = self._stories[number]
+        item = PlacedItem(key=key, story=story.name, vector=vector, signature=signature)
         story.reach(moment)
-        for code, weight in vector.items():
-            story.total[code] = story.total.get(code, 0.0) + weight
-        self._recentre(name, story)
-        self._remember(item)
+        self._recentre(number, story.sum_up([vector]))
+        self._remember(item, number)
         return item
 
-    def _story(self, name: str) -> _Story:
-        found = self._stories.get(name)
-        if found is None:
-            found = self._stories[name] = _Story(number=len(self._stories))
-        return found
+    def _number(self, name: str) -> int:
+        number = self._numbers.setdefault(name, len(self._stories))
+        if number == len(self._stories):
+            self._stories.append(_Story(name))
+        return number
 
     def _open(self, story: _Story, moment: datetime | None) -> bool:
         """Whether an item of ``moment`` may join: not long after the last item or before the first.
@@ -140,41 +166,47 @@ class Clusters:
             return True
         return story.first - self._window <= moment <= story.last + self._window
 
-    def _nearest(self, vector: Vector, moment: datetime | None) -> str | None:
-        scores: defaultdict[str, float] = defaultdict(float)
-        for code, weight in vector.items():
-            for name, central in self._having.get(code, {}).items():
-                scores[name] += weight * central
+    def _nearest(self, vector: Vector, moment: datetime | None) -> int | None:
         threshold = self._threshold * (1 + YOUTH * self._frequencies.youth)
+        weighty = {code: weight for code, weight in vector.items() if weight}
         near = [
-            (-score, self._stories[name].number, name)
-            for name, score in scores.items()
-            if score >= threshold and self._open(self._stories[name], moment)
+            (-score, story)
+            for centre, score in self._centres.products(weighty, threshold)
+            if (story := self._centre_of[centre]) >= 0 and self._open(self._stories[story], moment)
         ]
-        return min(near)[2] if near else None
+        return min(near)[1] if near else None
 
-    def _recentre(self, name: str, story: _Story) -> None:
-        for code in story.centre:
-            del self._having[code][name]
-        story.centre = centre_of(story.total)
-        for code, weight in story.centre.items():
-            self._having[code][name] = weight
+    def _recentre(self, number: int, total: Vector) -> None:
+        story = self._stories[number]
+        if story.centre is not None:
+            self._centre_of[story.centre] = -1
+        story.centre = len(self._centre_of)
+        self._centre_of.append(number)
+        self._centres.add(story.centre, centre_of(total))
+        if self._centres.full:
+            self._centres.merge(np.array(self._centre_of) >= 0)
 
-    def _remember(self, item: PlacedItem) -> None:
-        self._originals[item.key] = (item.story, item.signature)
-        self._same[item.signature.tobytes()] = item.key
-        for band in bands(item.signature):
-            self._bands[band].append(item.key)
+    def _remember(self, item: PlacedItem, number: int) -> None:
+        at = len(self._originals)
+        if at == len(self._signatures):  # room for twice as many
+            more = np.empty((max(at, LEAST_ROOM), HASHES), dtype=np.uint32)
+            self._signatures = np.concatenate((self._signatures, more))
+        self._signatures[at] = item.signature
+        self._originals.append((item.key, number))
+        self._same[_digest(item.signature)] = at
+        self._bands.add(at, dict.fromkeys(bands(item.signature), 1.0))
+        if self._bands.full:
+            self._bands.merge()
 
-    def _original_of(self, signature: Signature, moment: datetime | None) -> ItemKey | None:
-        """The item that this one repeats most, in a story that is not over."""
-        same = self._same.get(signature.tobytes())
+    def _original_of(self, signature: Signature, moment: datetime | None) -> int | None:
+        """The place of the item that this one repeats most, in a story that is not over."""
+        same = self._same.get(_digest(signature))
         if same is not None and self._open(self._story_of(same), moment):
             return same
-        near = list(dict.fromkeys(key for band in bands(signature) for key in self._bands[band]))
+        near = self._bands.newest(bands(signature), SAME_BAND)
         if not near:
             return None
-        shares = alike(signature, np.stack([self._originals[key][1] for key in near]))
+        shares = alike(signature, self._signatures[near])
         copies = [
             (-share, at)
             for at, share in enumerate(shares.tolist())
@@ -182,8 +214,12 @@ class Clusters:
         ]
         return near[min(copies)[1]] if copies else None
 
-    def _story_of(self, key: ItemKey) -> _Story:
-        return self._stories[self._originals[key][0]]
+    def _story_of(self, original: int) -> _Story:
+        return self._stories[self._originals[original][1]]
+
+
+def _digest(signature: Signature) -> bytes:
+    return blake2b(signature.tobytes(), digest_size=16).digest()
 
 
 def centre_of(total: Vector) -> Vector:

@@ -13,13 +13,14 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wellread.ingest.joining.sorted_postings import Tally
 from wellread.text.english_common import COMMON_WORDS, NUMBERS_AND_TIMES, STORY_STOP_WORDS
 from wellread.text.words import stem
 
@@ -71,29 +72,28 @@ class Frequencies:
 
     def __init__(self) -> None:
         self._items = 0
-        self._having: Counter[int] = Counter()
+        self._having = Tally()
 
     @property
     def youth(self) -> float:
         """1 before the first item, 0 after very many: how much is a guess what words are worth."""
         return PRIOR_ITEMS / (PRIOR_ITEMS + self._items)
 
-    def add(self, codes: Iterator[int] | list[int]) -> None:
+    def add(self, codes: Iterable[int]) -> None:
         """One more item has these features."""
         self._items += 1
-        self._having.update(codes)
+        self._having.add(codes)
 
     def weigh(self, features: Counter[str]) -> Vector:
         """The unit vector of an item, which is counted in; rounded as it will be stored.
 
         A feature that too many items have weighs nothing, and stays in to be counted again.
         """
-        coded = {feature: code_of(feature) for feature in features}
-        self.add(list(coded.values()))
+        codes = [code_of(feature) for feature in features]
+        self.add(codes)
         everyday = _everyday_codes()
         vector: Vector = {}
-        for feature, code in coded.items():
-            having = self._having[code]
+        for feature, code, having in zip(features, codes, self._having.of(codes), strict=True):
             if self._items >= COMMON_FROM and having > COMMON_SHARE * self._items:
                 vector[code] = 0.0
                 continue
@@ -161,11 +161,13 @@ def alike(one: Signature, others: NDArray[np.uint32]) -> NDArray[np.float64]:
     return shares
 
 
-def bands(signature: Signature) -> Iterator[tuple[int, bytes]]:
-    """Keys of which two texts share one, nearly always when they are alike by more than 0.7."""
-    rows = HASHES // BANDS
-    for band in range(BANDS):
-        yield band, signature[band * rows : (band + 1) * rows].tobytes()
+def bands(signature: Signature) -> list[int]:
+    """Codes of which two texts share one, nearly always when they are alike by more than 0.7."""
+    rows = signature.reshape(BANDS, HASHES // BANDS).astype(np.uint64)
+    multipliers, offsets = _permutations()
+    rows = rows * multipliers[: rows.shape[1]] + offsets[:BANDS, None]
+    mixed: list[int] = np.bitwise_xor.reduce(rows ^ (rows >> np.uint64(32)), axis=1).tolist()
+    return mixed
 
 
 @lru_cache(maxsize=1)

@@ -41,11 +41,11 @@ from wellread.store.index.lance_rows import (
     where,
 )
 from wellread.store.index.lance_tables import (
-    INDEXES,
     ROWS_AT_ONCE,
     PurgeMarks,
     drop_other_indexes,
     fold,
+    indexes_of,
     open_table,
     other_indexes,
     purge_table,
@@ -256,7 +256,7 @@ class LanceIndex:
     def rebuild(self) -> None:
         """See ``Maintenance.rebuild``."""
         with self._writing("make the search structures anew"):
-            for column, config in INDEXES.items():
+            for column, config in indexes_of(self._table).items():
                 self._table.create_index(column, config=config, replace=True)
             if any(index.columns == ["vector"] for index in self._table.list_indices()):
                 self._train(self._table.count_rows())
@@ -290,7 +290,7 @@ class LanceIndex:
         if rows == 0:
             return
         there = {index.columns[0]: index for index in self._table.list_indices()}
-        for column, config in INDEXES.items():
+        for column, config in indexes_of(self._table).items():
             if column not in there:
                 self._table.create_index(column, config=config, replace=True)
         if rows < VECTOR_INDEX_ROWS or rows - self._table.count_rows("vector is null") < rows // 2:

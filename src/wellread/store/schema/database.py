@@ -254,7 +254,9 @@ class CataloguePart:
     def _stream(self, statement: Executable) -> Iterator[Any]:
         """``_rows`` from one snapshot, a few thousand in memory at a time."""
         with self._database.read() as connection:
-            yield from connection.execution_options(yield_per=STREAM_ROWS).execute(statement)
+            streaming = connection.execution_options(yield_per=STREAM_ROWS)
+            with streaming.execute(statement) as rows:  # closed too where not all are taken
+                yield from rows
 
     def _run(self, *statements: Executable) -> None:
         """Statements that write, in one transaction."""
