@@ -361,6 +361,7 @@ def test_rows_of_a_writer_at_work_are_no_problem(kb: KnowledgeBase) -> None:
     assert "psg_ver_stray" not in index_ids(kb)
 
 
+@pytest.mark.sqlite_only
 def test_what_a_writer_replaces_while_verify_looks_is_no_problem(
     kb: KnowledgeBase, mill: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
