@@ -8,6 +8,7 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
 from tests.ingest.fault_points import ADDING, strike
 
 from wellread.ingest import run
@@ -24,7 +25,7 @@ def parsed(self: WorkerPool, request: ParseRequest, data: bytes | None) -> Parse
 
 def parse_alone() -> None:
     """Parse in this process: parsers of its own would only have to be started."""
-    WorkerPool._parse = parsed  # type: ignore[method-assign]
+    pytest.MonkeyPatch().setattr(WorkerPool, "_parse", parsed)
 
 
 def main() -> None:

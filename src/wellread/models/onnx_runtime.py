@@ -42,8 +42,6 @@ def open_session(model: Path | bytes, threads: int) -> Any:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or available_cores()
     options.inter_op_num_threads = 1
-    # Threads that wait sleep. Turning instead, they take the cores from other questions.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # The arena keeps the largest batch ever seen for each shape; without it the speed is the
     # same and memory stays flat.
     options.enable_cpu_mem_arena = False
