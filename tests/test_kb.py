@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from wellread import kb as kb_module
 from wellread.config import EmbeddingSettings
-from wellread.errors import FingerprintError, ModelError
+from wellread.errors import FingerprintError, ModelError, StoreError
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.kb.home_catalogue import files_of
+from wellread.kb.home_catalogue import files_of, made_home
 from wellread.models.base import Embedder
 from wellread.store.catalogue.documents.reindexing import LiveIndex
 from wellread.testing.embedding import ReadableEmbedder
@@ -263,3 +265,24 @@ def test_a_folder_that_goes_while_the_home_is_looked_through(tmp_path: Path) -> 
     other = {"a": "b", "b": "a"}[next(files).parent.name]
     shutil.rmtree(tmp_path / other)
     assert list(files) == []
+
+
+def test_two_processes_make_the_home_at_the_same_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "new" / "home"
+    make = Path.mkdir
+
+    def make_second(self: Path, *args: Any, **options: Any) -> None:
+        if self == home and not home.exists():
+            os.makedirs(home)
+        make(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", make_second)
+    assert made_home(home) == home
+
+
+def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(StoreError, match=r"cannot be made.*exists"):
+        made_home(tmp_path / "home")

@@ -394,6 +394,6 @@ def test_a_killed_pass_leaves_whole_batches(
     put(catalogue, entity("kittiwake"), *(article(f"{n}", "Kittiwake " * n) for n in range(1, 12)))
     path = place_of(tmp_path / "catalogue.db")
     done = forked.run(KILLED, path)
-    assert done.returncode == -signal.SIGKILL
+    assert done.returncode == -signal.SIGKILL, done
     assert link_mentions(catalogue, "main").scanned == 6
     assert mentioned(catalogue, "kittiwake") == sorted((f"{n}", n) for n in range(1, 12))

@@ -173,7 +173,8 @@ def race(url: str, home: Path, source: str) -> None:
     code = "from tests.ingest.racing_process import main; main()"
     racers = [forked.Forked(code, str(home), source, env=environ) for _ in range(RACERS)]
     for one in racers:
-        assert one.stdout.readline() == "ready\n"
+        ready = one.stdout.readline() == "ready\n"
+        assert ready, one.communicate()[1]
     for one in racers:
         print("go", file=one.stdin)
     for one in racers:

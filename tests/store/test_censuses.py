@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def test_mentions_are_told_by_name_and_only_of_live_versions(
     assert mentioning == {known: {"ferry": 2, "the boat": 1}}
     assert catalogue.censuses.mentioning(("other", "ferry")) == {}
     assert catalogue.censuses.named_in("news", [known]) == {"ferry": 1}
-    with Database(tmp_path / "catalogue.db").write() as connection:
+    with closing(Database(tmp_path / "catalogue.db")) as own, own.write() as connection:
         connection.execute(update(mention_scans).values(version="of another text"))
     assert catalogue.censuses.mentioning(("news", "ferry")) == {}
     assert catalogue.censuses.named_in("news", [known]) == {}

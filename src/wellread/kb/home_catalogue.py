@@ -148,9 +148,12 @@ def made_home(home: Path) -> Path:
             hint="choose another with --home",
         )
     try:
-        if not home.exists():
-            home.mkdir(parents=True)
-            home.chmod(OWNER_ALONE)
+        home.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            home.mkdir(OWNER_ALONE)
+        except FileExistsError:  # since before, or another process made it at this moment
+            if not home.is_dir():
+                raise
     except OSError as error:
         raise StoreError(
             f"the home {home} cannot be made: {error}", hint="choose another with --home"
