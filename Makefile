@@ -50,16 +50,16 @@ unit: $(VENV)/.dev
 	@$(BIN)/pytest $(PYTEST)
 
 # On a server of its own; WELLREAD_TEST_POSTGRES=URL takes one that runs, of a role that may make databases.
-postgres-tests: $(VENV)/.dev ## run the tests of stores and ingest with the catalogue on PostgreSQL
-	@WELLREAD_TEST_POSTGRES="$${WELLREAD_TEST_POSTGRES:-1}" $(BIN)/pytest $(PYTEST) tests/store tests/ingest
+postgres-tests: $(VENV)/.dev ## run the tests of stores, ingest, learning, research and pages with the catalogue on PostgreSQL
+	@WELLREAD_TEST_POSTGRES="$${WELLREAD_TEST_POSTGRES:-1}" $(BIN)/pytest $(PYTEST) tests/store tests/ingest tests/learning tests/research tests/serve
 
 deploy-check: $(VENV)/.dev ## run the backup and the restore of deploy/backup.sh on a small home
 	@WELLREAD_DEPLOY=1 $(BIN)/pytest tests/deploy
 
 # The cluster is one for tests: indexes are made and dropped in it. docs/opensearch.md, "Tests".
-opensearch-tests: $(VENV)/.dev ## the index's tests on a cluster: WELLREAD_TEST_OPENSEARCH=http://127.0.0.1:9200[,…]
+opensearch-tests: $(VENV)/.dev ## the tests of the index and of rights on a cluster: WELLREAD_TEST_OPENSEARCH=http://127.0.0.1:9200[,…]
 	@test -n "$$WELLREAD_TEST_OPENSEARCH" || { echo "set WELLREAD_TEST_OPENSEARCH to the nodes of a cluster"; exit 2; }
-	@$(BIN)/pytest tests/store/test_opensearch.py tests/store/test_opensearch_wire.py
+	@$(BIN)/pytest tests/store/test_opensearch.py tests/store/test_opensearch_wire.py tests/serve/rights
 
 # Exit status 0 is a go. RECORD=1 adds a row to benchmarks/releases.md and draws its picture anew.
 gate: $(VENV)/.dev ## go or no-go: is this state good enough to be released? RECORD=1 keeps it

@@ -17,6 +17,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
+from tests.doubles import on_postgres
+from tests.doubles.on_postgres import Placed
 from tests.doubles.one_thread import ONE_THREAD
 from tests.doubles.postgres_server import VARIABLE, Databases, programs, running
 
@@ -89,12 +91,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 PlaceOf = Callable[[Path], str]
 
 
-@pytest.fixture
-def place_of() -> PlaceOf:
-    """What another process is to open for a catalogue's file; with a server, a URL."""
-    return str
-
-
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Databases]:
     """A PostgreSQL server; the test is skipped where none is installed."""
@@ -108,6 +104,41 @@ def postgres() -> Iterator[Databases]:
         pytest.skip("no PostgreSQL is installed")
     with running(found) as url:
         yield Databases(url)
+
+
+if os.environ.get(VARIABLE):
+
+    @pytest.fixture(scope="session", autouse=True)
+    def _placed(postgres: Databases) -> Iterator[Placed]:
+        """Catalogues are on a server: one that all folders of tests share, as it patches."""
+        yield from on_postgres.placed(postgres)
+
+    @pytest.fixture
+    def place_of(_placed: Placed) -> PlaceOf:
+        """The URL of the database that stands for a file."""
+        return _placed.of
+
+    @pytest.fixture(autouse=True)
+    def _dropped(
+        _placed: Placed, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[None]:
+        """The databases of a test go with it."""
+        if "tmp_path" not in request.fixturenames:
+            yield
+            return
+        folder: Path = request.getfixturevalue("tmp_path")
+        if {"subprocess", "forked"} & vars(request.module).keys():
+            home = _placed.of(folder / "home" / "catalogue.db")
+            monkeypatch.setenv(on_postgres.URL_VARIABLE, home)
+        yield
+        _placed.drop(folder)
+
+else:
+
+    @pytest.fixture
+    def place_of() -> PlaceOf:
+        """What another process is to open for a catalogue's file; with a server, a URL."""
+        return str
 
 
 @pytest.fixture(autouse=True, scope="session")

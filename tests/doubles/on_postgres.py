@@ -44,7 +44,7 @@ class Placed:
         for path, url in list(self._urls.items()):
             if path.is_relative_to(source):
                 there = target / path.relative_to(source)
-                self._urls[there] = self._databases.new(like=url)
+                self._urls[there] = self._databases.copy(url, over=self._urls.get(there, ""))
 
     def drop(self, folder: Path) -> None:
         """Empty the databases of the files in a folder: that is quicker than to make new ones."""

@@ -60,10 +60,14 @@ class Databases:
 
     def new(self, like: str = "", options: str = "") -> str:
         """The URL of a new database: empty, or with all that the one with the URL ``like`` has."""
-        name = next(self._names)
-        made = f' TEMPLATE "{make_url(like).database}"' if like else ""
-        self._run(f'CREATE DATABASE "{name}"{made} {options}')
-        return self._url(name)
+        return self._made(next(self._names), like, options)
+
+    def copy(self, like: str, over: str = "") -> str:
+        """The URL of a new database with all that ``like`` has, in place of ``over`` if given."""
+        if not over:
+            return self.new(like)
+        self.drop(over)
+        return self._made(str(make_url(over).database), like, "")
 
     def drop(self, url: str) -> None:
         """Drop it, whoever is connected."""
@@ -82,6 +86,11 @@ class Databases:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             f" WHERE datname = '{make_url(url).database}'"
         )
+
+    def _made(self, name: str, like: str, options: str) -> str:
+        made = f' TEMPLATE "{make_url(like).database}"' if like else ""
+        self._run(f'CREATE DATABASE "{name}"{made} {options}')
+        return self._url(name)
 
     def _url(self, name: str) -> str:
         return make_url(self.server).set(database=name).render_as_string(hide_password=False)

@@ -336,6 +336,7 @@ async def test_patterns_count_what_people_asked(kb: KnowledgeBase, material: Pat
 # --- forgetting ----------------------------------------------------------------------------------
 
 
+@pytest.mark.sqlite_only
 async def test_removing_a_session_takes_its_gap_the_new_answer_and_the_notice(
     kb: KnowledgeBase, material: Path, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from typer.testing import CliRunner
@@ -96,9 +97,11 @@ def kb(home: Path, filled_home: Path) -> Iterator[KnowledgeBase]:
 @pytest.fixture
 async def client(kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the application over ``kb``; an unexpected error comes back as a response."""
-    transport = httpx.ASGITransport(create_app(kb), raise_app_exceptions=False)
+    app = create_app(kb)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as opened:
         yield opened
+    await anyio.to_thread.run_sync(app.state.ingest.close)  # what it began goes on otherwise
 
 
 @pytest.fixture

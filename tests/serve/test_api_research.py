@@ -370,6 +370,7 @@ async def test_a_run_of_a_dead_process_is_resumed(
     assert (await client.post(f"/api/research/{run_id}/resume")).status_code == 409
 
 
+@pytest.mark.sqlite_only  # a server of databases says whether anybody works on it
 async def test_a_run_of_another_machine_is_left_alone(
     client: httpx.AsyncClient, kb: KnowledgeBase
 ) -> None:

@@ -190,6 +190,7 @@ def test_ask_without_an_answer_is_status_0_but_says_so(filled: CliRunner) -> Non
 
 
 @pytest.mark.parametrize("words", [("ask", "Why?"), ("search", "ferry"), ("chat",), ("check", "-")])
+@pytest.mark.sqlite_only
 def test_an_empty_home_says_so_and_nothing_is_made(
     runner: CliRunner, home: Path, words: tuple[str, ...]
 ) -> None:

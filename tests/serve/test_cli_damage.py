@@ -48,6 +48,7 @@ def told(err: str) -> list[str]:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
 @pytest.mark.parametrize("state", ["gone", "garbage"])
+@pytest.mark.sqlite_only
 def test_without_its_catalogue_every_command_says_what_mends_it(
     broken: CliRunner, home: Path, words: tuple[str, ...], state: str
 ) -> None:
@@ -73,6 +74,7 @@ def test_with_a_damaged_index_commands_say_what_mends_it(
         assert code == 1
 
 
+@pytest.mark.sqlite_only
 def test_rows_or_texts_that_are_gone_are_told_with_the_answer(
     kb: KnowledgeBase, runner: CliRunner
 ) -> None:
@@ -87,6 +89,7 @@ def test_rows_or_texts_that_are_gone_are_told_with_the_answer(
     assert lines[0] == "Warning: the texts of 1 documents are gone; 'wellread verify' names them"
 
 
+@pytest.mark.sqlite_only
 def test_an_export_of_a_damaged_home_says_what_mends_it(
     broken: CliRunner, home: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_repair_says_in_a_line_what_it_did(broken: CliRunner, home: Path) -> N
     assert ".lance" not in out
 
 
+@pytest.mark.sqlite_only
 def test_what_cannot_be_saved_is_not_called_whole(broken: CliRunner, home: Path) -> None:
     (home / CATALOGUE_FILE).unlink()
     for path in (home / BACKUPS_FOLDER).iterdir():
@@ -118,6 +122,7 @@ def test_what_cannot_be_saved_is_not_called_whole(broken: CliRunner, home: Path)
     assert not (home / CATALOGUE_FILE).exists()
 
 
+@pytest.mark.sqlite_only
 def test_a_backup_is_listed_and_restored(broken: CliRunner, home: Path) -> None:
     code, out, _ = run(broken, "restore", "--list", "--json")
     assert code == 0
@@ -131,6 +136,7 @@ def test_a_backup_is_listed_and_restored(broken: CliRunner, home: Path) -> None:
     assert run(broken, "documents")[0] == 0
 
 
+@pytest.mark.sqlite_only
 def test_a_restore_asks_first(broken: CliRunner, home: Path) -> None:
     before = (home / CATALOGUE_FILE).read_bytes()
     assert run(broken, "restore")[0] == 1  # the input of ``run`` is no yes

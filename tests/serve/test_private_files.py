@@ -32,6 +32,7 @@ def rights(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.sqlite_only
 def test_a_home_and_its_export_are_for_their_owner_alone(tmp_path: Path) -> None:
     (tmp_path / "ferry.txt").write_text("The ferry Osprey carries ninety passengers.")
     with open_kb(tmp_path / "home", embedder=ReadableEmbedder()) as kb:
@@ -50,6 +51,7 @@ def test_a_home_that_was_opened_to_others_stays_so(tmp_path: Path) -> None:
     assert rights(home) == 0o755
 
 
+@pytest.mark.sqlite_only
 def test_every_file_that_the_program_makes_is_for_its_user_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     code = "import sys; from wellread.serve import cli; sys.argv[0] = 'wellread'; cli.main()"

@@ -6,7 +6,6 @@ Runs where WELLREAD_TEST_OPENSEARCH names a cluster (``make opensearch-tests``),
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +15,18 @@ import pytest
 
 pytest.importorskip("opensearchpy")
 
+from tests.doubles.named_cluster import CLUSTER, drop_all, place_of
+
 from wellread.ask.retrieve.search import search
 from wellread.errors import SettingsError
 from wellread.ingest.reindex import reindex
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
-from wellread.store.base import Fingerprint, ServiceAddress
+from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import index_copies, passage_index
 from wellread.store.index.opensearch.cluster import cluster_of
 from wellread.store.index.opensearch.cluster_address import read_address
-from wellread.store.index.opensearch.index_names import all_named, drop
+from wellread.store.index.opensearch.index_names import all_named
 from wellread.store.index.opensearch.passage_index import OpenSearchIndex
 from wellread.testing.embedding import ReadableEmbedder
 from wellread.testing.index import IndexContract, IndexUpkeepContract
@@ -42,7 +43,6 @@ from wellread.testing.index_model import (
 )
 from wellread.types import Filters
 
-CLUSTER = os.environ.get("WELLREAD_TEST_OPENSEARCH", "")
 pytestmark = [
     pytest.mark.skipif(not CLUSTER, reason="WELLREAD_TEST_OPENSEARCH names no cluster"),
 ]
@@ -50,19 +50,12 @@ PRINT = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c1", back
 OTHER = Fingerprint(embedder="words", dimensions=DIMENSIONS, chunking="c2", backend="opensearch")
 
 
-def place_of(base: str, options: str = "", own: str = "b1") -> ServiceAddress:
-    hosts = ",".join(one.partition("://")[2] for one in CLUSTER.split(","))
-    return ServiceAddress(url=f"opensearch+http://{hosts}/{base}?{options}", base=own)
-
-
 @pytest.fixture
 def base() -> Iterator[str]:
     """A name of its own for what a test keeps in the cluster, which goes afterwards."""
     made = f"test-{uuid4().hex[:12]}"
     yield made
-    cluster = cluster_of(read_address(place_of(made)))
-    names = cluster.run("list", lambda client: client.indices.get(index=f"{made}*"))
-    drop(cluster, names)
+    drop_all(made)
 
 
 class TestOpenSearchContract(IndexContract):

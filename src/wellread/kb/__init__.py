@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
@@ -25,6 +24,7 @@ from wellread.kb.language_models import BudgetLedger, LanguageModels
 from wellread.models.base import Closeable, Embedder, LanguageModel
 from wellread.models.embedders.open_embedder import CachedEmbedder, open_embedder
 from wellread.models.language.open_language_model import open_model
+from wellread.models.opened_once import opened_once
 from wellread.models.reader import Checking, PassageReader, Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.models.readers.open_reader import Opening, ReaderByHead, open_reader
@@ -117,7 +117,7 @@ class KnowledgeBase:
         self._index: tuple[LiveIndex, KeptIndex] | None = None
         self._parts: tuple[LiveIndex, Parts] | None = None
 
-    @cached_property
+    @opened_once
     def catalogue(self) -> Catalogue:
         """The truth about documents, passages, sources and answers."""
         return self.place.open(self.settings.backups)
@@ -140,12 +140,12 @@ class KnowledgeBase:
         """
         return self.models.within_budget(purpose)
 
-    @cached_property
+    @opened_once
     def lexical(self) -> LexicalReader:
         """Reads by words and by the embedder in use; what every other reader falls back on."""
         return LexicalReader(lambda: self.embedder)
 
-    @cached_property
+    @opened_once
     def reader(self) -> Reader:
         """Who reads questions and claims together with texts, as the settings say."""
         if self._reader is not None:
@@ -205,7 +205,7 @@ class KnowledgeBase:
 
     # --- what the settings ask for ---
 
-    @cached_property
+    @opened_once
     def wanted(self) -> Fingerprint:
         """What the settings ask the index to be shaped by. Opens their embedder."""
         embedder = self._embedders.wanted()

@@ -13,13 +13,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 from wellread.answers import Question
 from wellread.errors import RequestError, UnknownNameError
 from wellread.identity import EVERYTHING, NOBODY, Asker, Everything
 from wellread.kb import KnowledgeBase, Parts
 from wellread.kb.readable_index import ReadableIndex
+from wellread.models.opened_once import opened_once
 from wellread.models.reader import Reader
 from wellread.models.readers.lexical import LexicalReader
 from wellread.store.base import Fingerprint, KeptIndex
@@ -171,7 +172,7 @@ class KnowledgeBaseView(KnowledgeBase):
         """The names by which documents that are shown name the asker as one of their readers."""
         return self._rights.reads.names if self._rights else frozenset()
 
-    @cached_property
+    @opened_once
     def catalogue(self) -> Catalogue:
         """What the asker may read of the truth about documents, passages, sources and answers."""
         rights = self._rights
@@ -181,12 +182,12 @@ class KnowledgeBaseView(KnowledgeBase):
         made.vocabulary = rights.shown.vocabulary
         return made
 
-    @cached_property
+    @opened_once
     def lexical(self) -> LexicalReader:
         """See ``KnowledgeBase.lexical``."""
         return self.whole.lexical
 
-    @cached_property
+    @opened_once
     def reader(self) -> Reader:
         """See ``KnowledgeBase.reader``."""
         return self.whole.reader

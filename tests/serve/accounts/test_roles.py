@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from fastapi import FastAPI
 from tests.serve.accounts.conftest import SECRET, Visitor, program
@@ -17,6 +15,7 @@ from wellread.ingest.forget_user import forget_user
 from wellread.kb import KnowledgeBase
 from wellread.serve.guards.route_rules import rules
 from wellread.store.catalogue.accounts import Accounts
+from wellread.store.schema.tables import metadata
 
 MAY = {"reader": ("read", "ask"), "editor": ("read", "ask", "edit")}
 ASKED = "What was the harbour ferry Osprey bought for in the spring?"
@@ -186,13 +185,13 @@ async def test_of_a_forgotten_user_no_byte_is_left(
     rea = accounts.users.named("rea")
     asked = "Who among the quince-canary growers bought the ferry Osprey last year?"
     await final(answer(kb, Question(text=asked, owner=rea.id, session_id="ses_2")))
-    before = held(kb.home)
+    before = held(kb)
     assert b"quince-canary" in before
     assert rea.id.encode() in before
     report = forget_user(kb, rea.id)
     assert report.forgotten.answers == 1
     assert report.traces == ()
-    after = held(kb.home)
+    after = held(kb)
     assert b"quince-canary" not in after
     assert rea.id.encode() not in after
     assert accounts.users.get(rea.id) is None
@@ -219,9 +218,12 @@ async def test_somebody_has_themselves_forgotten(visitor: Visitor, accounts: Acc
     assert log[0].target == "POST /users/{user_id}/remove forgotten"
 
 
-def held(home: Path) -> bytes:
-    """All bytes of a home, also of the catalogue's log."""
-    return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+def held(kb: KnowledgeBase) -> bytes:
+    """All bytes of a home, also of the catalogue's log, and all rows, which a server may hold."""
+    files = b"".join(path.read_bytes() for path in kb.home.rglob("*") if path.is_file())
+    with kb.catalogue._database.read() as connection:
+        rows = [connection.execute(table.select()).all() for table in metadata.sorted_tables]
+    return files + repr(rows).encode()
 
 
 # --- the page of users ---

@@ -17,6 +17,7 @@ from wellread.kb import KnowledgeBase
 from wellread.library import check_text
 from wellread.serve.api import ask_api, query_api
 from wellread.serve.guards import work_limits
+from wellread.serve.guards.work_limits import WorkQueue, WorkQueues
 from wellread.serve.openai import delivery
 from wellread.serve.server.app import create_app
 
@@ -184,13 +185,19 @@ async def test_a_check_in_a_thread_stops_between_two_sentences(
     assert caller.sent == []
 
 
-async def test_who_waits_and_leaves_makes_room(kb: KnowledgeBase, gate: Gate) -> None:
+async def test_who_waits_and_leaves_makes_room(
+    kb: KnowledgeBase, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     body = httpx.Request("POST", "http://a", json=CHECK).content
+    queue = WorkQueue(2, "texts are checked")
+    monkeypatch.setattr(WorkQueues, "of", lambda *_: queue)
     callers = [Caller(kb, "/api/check", body) for _ in range(4)]
     for one in callers:
         one.app = callers[0].app
-    tasks = [one.start() for one in callers]
-    await until(lambda: gate.entered == 2)
+    tasks = [one.start() for one in callers[:3]]
+    await until(lambda: gate.entered == 2)  # which ones is open
+    tasks.append(callers[3].start())
+    await until(lambda: queue._inside == 4)
     callers[3].hangs_up.set()
     with anyio.fail_after(20):
         await tasks[3]

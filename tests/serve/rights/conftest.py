@@ -24,6 +24,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
+from tests.serve.rights.kept_on_a_cluster import opened
 from tests.serve.rights.named_documents import BOARD, VAULT_GROUP
 
 from wellread.answers import Question
@@ -320,7 +321,7 @@ ANY_RATE = {"users": {"requests_per_minute": 0, "asks_per_minute": 0}}
 @asynccontextmanager
 async def served_at(home: Path) -> AsyncIterator[Place]:
     """A home, opened and served to the stranger."""
-    with open_kb(home, embedder=ReadableEmbedder(), overrides=ANY_RATE) as kb:
+    with opened(home, ANY_RATE) as kb:
         app = create_app(kb)
         served = As(app, STRANGER)
         with pytest.MonkeyPatch.context() as patched:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.serve.rights.conftest import OWN, STRANGER
+from tests.serve.rights.kept_on_a_cluster import opened
 
-from wellread.kb import KnowledgeBase, open_kb, readable_index
+from wellread.kb import KnowledgeBase, readable_index
 from wellread.kb.seen_by import seen_by
-from wellread.testing.embedding import ReadableEmbedder
 from wellread.types import Candidate, Filters
 
 QUERIES = ("the engine of the ferry Osprey", "a tug towed the ferry", "nobody hurt", "quixomel")
@@ -35,7 +35,7 @@ def test_foreign_words_do_not_move_what_is_found(
     monkeypatch.setattr(readable_index, "LEAST", least)
     said = []
     for home in rights_homes:
-        with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        with opened(home) as kb:
             view = seen_by(kb, STRANGER)
             said.append(found(view, Filters(), limit))
             assert found(view, OWN_ONLY, limit) == said[-1]
@@ -47,6 +47,6 @@ def test_foreign_words_do_not_move_what_is_found(
 def test_in_the_whole_index_they_do(rights_homes: tuple[Path, Path]) -> None:
     scores = []
     for home in rights_homes:
-        with open_kb(home, embedder=ReadableEmbedder()) as kb:
+        with opened(home) as kb:
             scores.append([one.score for one in kb.index.search_text(QUERIES[0], OWN_ONLY, 10)])
     assert scores[0] != scores[1]

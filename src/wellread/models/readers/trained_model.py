@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from wellread.errors import ModelError
 from wellread.models.onnx_runtime import RUN_ERRORS, batches, open_session
+from wellread.models.opened_once import opened_once
 from wellread.models.reader import Scores
 from wellread.models.readers.pair_encoding import encode_pair, padded
 
@@ -75,7 +75,7 @@ class TrainedModel:
                 )
         return [found[at] for at in range(len(pairs))]
 
-    @cached_property
+    @opened_once
     def _session(self) -> Any:
         if not self.path.is_file():
             raise ModelError(

@@ -69,15 +69,16 @@ class QuestionCounts(CataloguePart):
 
         Where there is no answer, those that are nearest to the question.
         """
-        columns = (answer_evidence.c.answer_id, documents.c.collection, documents.c.taxonomy)
-        statement = (
-            select(answer_evidence.c.document_id, *columns)
-            .join_from(answer_evidence, documents, documents.c.id == answer_evidence.c.document_id)
+        rests = (
+            select(answer_evidence.c.answer_id, answer_evidence.c.document_id)
             .join(answers, answers.c.id == answer_evidence.c.answer_id)
             .where(*_of(owner), *_within(since, until))
             .where(or_(answer_evidence.c.version != NAMED, answers.c.answered_by == NOBODY))
-            .distinct()
+            .distinct()  # here: PostgreSQL compares no JSON
+            .subquery()
         )
+        columns = (rests.c.answer_id, documents.c.collection, documents.c.taxonomy)
+        statement = select(*columns).join(documents, documents.c.id == rests.c.document_id)
         return [
             CitedTopic(
                 answer_id=row.answer_id, collection=row.collection, taxonomy=row.taxonomy or {}
