@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
+from tests.doubles.postgres_server import Databases
 from typer.testing import CliRunner
 
 from wellread.answers import Question, VerdictName
 from wellread.ask.answer import answer, final
 from wellread.config import load_settings
+from wellread.ingest.integrity.migrating import migrate
 from wellread.ingest.integrity.verify import verify
 from wellread.ingest.remove import remove_documents
 from wellread.kb import KnowledgeBase, open_kb
@@ -93,6 +95,24 @@ def test_it_answers_and_what_is_removed_is_gone(kb: KnowledgeBase) -> None:
     remove_documents(kb, [given.citations[0].document_id])
     assert verify(kb).problems == ()
     assert all(PAID not in str(one) for one in kb.catalogue.answers())
+
+
+def test_moved_to_postgresql_it_is_the_same(
+    old: Path, embedder: Embedder, postgres: Databases
+) -> None:
+    url = postgres.new()
+    with open_kb(old, embedder=embedder) as kb:
+        before = kb.catalogue.stats()
+        migrate(kb, url)
+    there = {"catalogue": {"url": url}}
+    with open_kb(old, embedder=embedder, overrides=there) as kb:
+        assert kb.catalogue.stats() == before
+        assert verify(kb).problems == ()
+        (kept,) = kb.catalogue.answers()
+        assert kept.question == ASKED
+        given = asyncio.run(final(answer(kb, Question(text=ASKED, fresh=True))))
+        assert PAID in given.text
+    postgres.drop(url)
 
 
 def test_there_is_a_home_of_every_earlier_schema() -> None:
