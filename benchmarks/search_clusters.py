@@ -70,14 +70,16 @@ def main() -> None:
     parser.add_argument("--start", default="", help="command that brings it back")
     asked = parser.parse_args()
     say("load", f"{os.getloadavg()[0]:.1f}")
-    with place_of(asked.nodes) as place:
-        if asked.what == "same":
-            for name in asked.sets.split(","):
+    if asked.what == "same":
+        for name in asked.sets.split(","):
+            with place_of(asked.nodes) as place:  # each alone: others would be found too
                 same(place, name, asked.limit)
-        elif asked.what == "speed":
-            speed(place, asked.passages, asked.questions)
-        else:
-            kill(place, asked.passages, asked.questions, asked.kill, asked.start)
+    else:
+        with place_of(asked.nodes) as place:
+            if asked.what == "speed":
+                speed(place, asked.passages, asked.questions)
+            else:
+                kill(place, asked.passages, asked.questions, asked.kill, asked.start)
     say("load", f"{os.getloadavg()[0]:.1f}")
 
 

@@ -6,8 +6,10 @@ Runs where WELLREAD_TEST_OPENSEARCH names a cluster (``make opensearch-tests``),
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -20,8 +22,10 @@ from tests.doubles.named_cluster import CLUSTER, drop_all, place_of
 from wellread.ask.retrieve.search import search
 from wellread.errors import SettingsError
 from wellread.ingest.reindex import reindex
+from wellread.ingest.remove import remove_named
 from wellread.ingest.run import add
 from wellread.kb import KnowledgeBase, open_kb
+from wellread.kb.home_catalogue import files_of
 from wellread.store.base import Fingerprint
 from wellread.store.index.opensearch import index_copies, passage_index
 from wellread.store.index.opensearch.cluster import cluster_of
@@ -43,6 +47,7 @@ from wellread.testing.index_model import (
 )
 from wellread.types import Filters
 
+DATA = os.environ.get("WELLREAD_TEST_OPENSEARCH_DATA", "")  # with the nodes' files inside
 pytestmark = [
     pytest.mark.skipif(not CLUSTER, reason="WELLREAD_TEST_OPENSEARCH names no cluster"),
 ]
@@ -198,6 +203,31 @@ def test_where_the_address_is_taken_out_too_early_the_way_back_is_told(
     with kept_in(tmp_path) as kb, pytest.raises(SettingsError, match="no address") as caught:
         kb.index  # noqa: B018 - it is opened here
     assert "wellread reindex" in str(caught.value.hint)
+
+
+@pytest.mark.skipif(not DATA, reason="WELLREAD_TEST_OPENSEARCH_DATA names no folder of the nodes")
+def test_no_byte_of_what_was_removed_is_left_on_the_nodes(base: str, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    word = f"quillabroth{uuid4().hex}"
+    for number in range(30):
+        kept = f"zanzivar{number}" if number else word
+        (docs / f"{number}.md").write_text(f"Lamp {number} hangs in the harbour, wrote {kept}.")
+
+    def nodes_hold(said: str) -> bool:
+        for path in files_of(Path(DATA)):
+            with suppress(FileNotFoundError):  # the nodes are at work
+                if said.encode() in path.read_bytes().lower():
+                    return True
+        return False
+
+    with kept_in(tmp_path / "home", url=place_of(base).url) as kb:
+        add(kb, [str(docs)])
+        assert nodes_hold(word)
+        report = remove_named(kb, "default", [str(docs / "0.md")])
+        assert (report.traces, report.purged) == ((), True)
+        assert not nodes_hold(word)
+        assert kb.index.rows() == 29
 
 
 def test_two_homes_with_one_address_have_an_index_each(base: str, tmp_path: Path) -> None:
