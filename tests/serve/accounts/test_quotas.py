@@ -26,8 +26,8 @@ async def test_a_spent_quota_leaves_the_sources_sentences(
 ) -> None:
     shutil.copytree(filled_home, home)
     model = ScriptedModel([TOLD] * 3)
-    given = {"embedder": ReadableEmbedder(), "model": model}
-    with open_kb(home, overrides=PRICES, **given) as kb:
+    embedder = ReadableEmbedder()
+    with open_kb(home, overrides=PRICES, embedder=embedder, model=model) as kb:
         accounts = kb.catalogue.accounts
         accounts.users.add("root", "admin", SECRET)
         users = {name: accounts.users.add(name, "reader", SECRET) for name in ("rea", "ed")}
