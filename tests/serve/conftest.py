@@ -101,7 +101,8 @@ async def client(kb: KnowledgeBase) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as opened:
         yield opened
-    await anyio.to_thread.run_sync(app.state.ingest.close)  # what it began goes on otherwise
+    await app.state.runs.close()  # what was begun goes on otherwise, on a base that is closed
+    await anyio.to_thread.run_sync(app.state.ingest.close)
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from wellread.ingest.run import add
 from wellread.kb import open_kb
 from wellread.serve.cli import app
 
+pytestmark = pytest.mark.sqlite_only  # its processes open the homes of these tests
+
 PROGRAM = ("-m", "wellread.serve.cli")
 WITHOUT = "import sys; sys.modules['mcp'] = None; from wellread.serve.cli import main; main()"
 # A client of today asks which protocol there is; an older one shakes hands.
