@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, files
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from wellread.errors import StoreError
@@ -63,22 +64,23 @@ def check_installed() -> list[Problem]:
 
 def _changed(package: str) -> Iterator[str]:
     try:
-        listed = files(package) or []
+        installed = distribution(package)
     except PackageNotFoundError:
         return
-    for file in listed:
-        if file.hash is None or file.suffix not in HASHED:
+    # ``files()`` leaves out what is not there any more, since Python 3.12.
+    for name, digest, *_ in csv.reader((installed.read_text("RECORD") or "").splitlines()):
+        mode, _, value = digest.partition("=")
+        path = Path(str(installed.locate_file(name)))
+        if not value or path.suffix not in HASHED:
             continue
-        wanted = base64.urlsafe_b64decode(file.hash.value + "==")
-        path = Path(str(file.locate()))
         try:
             state = path.stat()
-            found = _digest(path, state.st_size, state.st_mtime_ns, file.hash.mode)
+            found = _digest(path, state.st_size, state.st_mtime_ns, mode)
         except OSError:
-            yield str(file)
+            yield name
             continue
-        if found != wanted:
-            yield str(file)
+        if found != base64.urlsafe_b64decode(value + "=="):
+            yield name
 
 
 @lru_cache(maxsize=64)
