@@ -250,7 +250,7 @@ class _Views:
                 view = KnowledgeBaseView(whole, asker, self._rights_of(whole, reads))
                 self._views[key] = view
                 if len(self._views) > MOST_VIEWS:
-                    self._views.popitem(last=False)
+                    self._views.popitem(last=False)[1].close()
             self._views.move_to_end(key)
             return view
 
@@ -273,8 +273,7 @@ class _Views:
             if self._readers is not None:
                 self._readers.close()
             self._over, self._readers = whole.catalogue, None
-            self._rights.clear()
-            self._views.clear()
+            self._let_go()
 
     def close(self) -> None:
         """Give all connections back."""
@@ -282,8 +281,14 @@ class _Views:
             if self._readers is not None:
                 self._readers.close()
             self._over = self._readers = None
-            self._rights.clear()
-            self._views.clear()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Of every view, and of the file that each watches for changes."""
+        for view in self._views.values():
+            view.close()
+        self._rights.clear()
+        self._views.clear()
 
 
 def _reads_of(whole: KnowledgeBase, asker: Asker) -> Reads | None:
