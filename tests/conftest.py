@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=turn)
     if os.environ.get(VARIABLE):
-        skip = pytest.mark.skip(reason="looks into the catalogue's SQLite file")
+        skip = pytest.mark.skip(reason="is about a catalogue in SQLite's file")
         for item in items:
             if item.get_closest_marker("sqlite_only"):
                 item.add_marker(skip)

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from wellread.kb import KnowledgeBase
 from wellread.serve.server.app import create_app
 from wellread.store.catalogue.accounts import Accounts, passwords
+from wellread.store.schema.account_values import Role
 
 BASE_URL = "http://127.0.0.1"
 SECRET = "a pier in the fog"
@@ -33,8 +34,9 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 def accounts(kb: KnowledgeBase) -> Accounts:
     made = kb.catalogue.accounts
     made.users.add("root", "admin", SECRET)
-    for name, role in (("ed", "editor"), ("rea", "reader")):
-        user = made.users.add(name, role, SECRET)  # type: ignore[arg-type]
+    roles: dict[str, Role] = {"ed": "editor", "rea": "reader"}
+    for name, role in roles.items():
+        user = made.users.add(name, role, SECRET)
         made.grants.give("town", "editor", user_id=user.id)
     return made
 
