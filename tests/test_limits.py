@@ -10,7 +10,7 @@ from tests.source_trees import parsed, statements
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "src").rglob("*.py"))
-LONGEST_MODULE, LONGEST_FUNCTION, MOST_PARAMETERS = 350, 60, 6
+LONGEST_MODULE, LONGEST_FUNCTION, MOST_PARAMETERS = 600, 60, 6
 
 # May only shrink: name -> its size when it was let in.
 MODULE_EXCEPTIONS: dict[str, int] = {}
