@@ -286,14 +286,13 @@ class _Run:
                 self.window.results.append(result)
             else:
                 self._note(result)
+            if self.window.passages >= WINDOW_PASSAGES:  # however many were ready at once
+                self._flush()
         if self.changes.hidden:
             hidden, self.changes.hidden = self.changes.hidden, []
             with writing(self.kb):
                 self.kb.catalogue.hide_sources(self.asked.collection, hidden)
-        if (
-            self.window.passages >= WINDOW_PASSAGES
-            or time.monotonic() - self.window.opened > WINDOW_SECONDS
-        ):
+        if time.monotonic() - self.window.opened > WINDOW_SECONDS:
             self._flush()
 
     def _flush(self) -> None:
