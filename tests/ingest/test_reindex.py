@@ -320,13 +320,15 @@ def test_cancelled_and_resumed(home: Path, small_windows: None) -> None:
         check_settled(kb, NEW, range(FILES))
 
 
-def test_cancelled_from_elsewhere(home: Path, small_windows: None) -> None:
+def test_cancelled_from_elsewhere(
+    home: Path, small_windows: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wellread.ingest.pipeline.job_log.SECONDS_BETWEEN", 0.0)
     with shaped(home, NEW) as kb, shaped(home, NEW) as other:
 
         def cancel(progress: ReindexProgress) -> None:
             for job in other.catalogue.jobs.newest(5, "running"):
                 assert other.catalogue.jobs.cancel(job.id)
-            time.sleep(0.05)
 
         report = reindex(kb, on_progress=cancel)
         assert report.cancelled
@@ -452,11 +454,12 @@ def asked_all_the_time(kbs: list[KnowledgeBase]) -> Iterator[list[str]]:
         thread.start()
     try:
         yield wrong
+        while not wrong and min(asked) <= 5:  # however busy the machine is
+            time.sleep(0.01)
     finally:
         over.set()
         for thread in threads:
             thread.join()
-    assert all(count > 5 for count in asked), asked
 
 
 def test_questions_never_fail_and_never_come_back_empty(home: Path, small_windows: None) -> None:
@@ -464,7 +467,6 @@ def test_questions_never_fail_and_never_come_back_empty(home: Path, small_window
         assert shape_of(server) == OLD
         with asked_all_the_time([server, server, kb]) as wrong:
             assert reindex(kb).switched
-            time.sleep(0.3)
         assert wrong == []
         assert shape_of(server) == NEW
     with shaped(home, OLD) as kb, shaped(home, NEW) as server:
