@@ -249,10 +249,7 @@ class _Run:
         only = None if self.asked.only is None else Selection(self.asked.only)
         found = [*self.found, *self.readers.came_up]
         gone = gone_sources(self.asked.inputs, found, self.known, only, self.readers.lists)
-        gone += [
-            JobItem(uri=uri, status="removed", readers=self.known[uri].readers)
-            for uri in self.changes.gone
-        ]
+        gone += [JobItem(uri=uri, status="removed") for uri in self.changes.gone]
         uris = [result.uri for result in gone if result.status == "removed"]
         remove_sources(self.kb, self.asked.collection, with_entries(uris, self.known))
         for result in gone:
@@ -286,10 +283,6 @@ class _Run:
                 self.window.results.append(result)
             else:
                 self._note(result)
-        if self.changes.hidden:
-            hidden, self.changes.hidden = self.changes.hidden, []
-            with writing(self.kb):
-                self.kb.catalogue.hide_sources(self.asked.collection, hidden)
         if (
             self.window.passages >= WINDOW_PASSAGES
             or time.monotonic() - self.window.opened > WINDOW_SECONDS

@@ -29,7 +29,7 @@ KNOWN_FIELDS = frozenset(
     "id title name slug reference shortname layout permalink url link uri canonical author authors "
     "date published published_at updated updated_at modified created lang language source_type "
     "kind excerpt summary description abstract aliases relations media media_url video audio "
-    "speakers readers transcript_by episode draft weight text body content".split()
+    "speakers transcript_by episode draft weight text body content".split()
 )
 
 

@@ -173,10 +173,8 @@ def write(kb: KnowledgeBase, window: Window) -> Written:
 
 def settled(window: Window, written: Written) -> list[JobItem]:
     """How the window's sources fared, now that they were written."""
-    readers = {source.record.uri: source.record.readers for source in window.sources}
     refused = [
-        JobItem(uri=uri, status="failed", reason=reason, readers=readers[uri])
-        for uri, reason in written.refused.items()
+        JobItem(uri=uri, status="failed", reason=reason) for uri, reason in written.refused.items()
     ]
     return [result for result in window.results if result.uri not in written.refused] + refused
 

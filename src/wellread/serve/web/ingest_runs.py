@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Literal, cast
@@ -92,8 +92,7 @@ class IngestRuns:
             waiting = [one for one in self._asked if one.state != "done"]
         if isinstance(reads, Everything):
             return waiting
-        # What it was given may name a document that they will not be allowed to read.
-        return [replace(one, inputs=()) for one in waiting if one.collection in reads]
+        return [one for one in waiting if one.collection in reads]
 
     def busy(self, kb: KnowledgeBase | None = None) -> bool:
         """Whether anything waits or runs; ``kb`` as for ``open_ones``."""

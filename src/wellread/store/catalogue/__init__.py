@@ -171,8 +171,6 @@ class Catalogue(CataloguePart):
         with self._database.write() as connection:
             document_writes.commit_changes(connection, changes, noted, looked)
 
-    hide_sources = writing(document_writes.hide_sources)
-
     def remove_documents(self, document_ids: Iterable[str]) -> list[VersionKey]:
         """Delete single documents, as ``remove_sources`` does."""
         with self._database.write() as connection:
@@ -217,8 +215,6 @@ class Catalogue(CataloguePart):
     # --- overviews, answers, gaps ---
 
     collection_names = reading(collection_records.collection_names)
-    readers_texts = reading(collection_records.readers_texts)
-    named_documents = reading(collection_records.named_documents)
     stats = reading(collection_records.kind_counts)
     record_answer = writing(answer_records.record_answer)
     answer = reading(answer_records.find_answer)
