@@ -102,12 +102,12 @@ def _in_file(home: Path, settings: BackupSettings) -> Catalogue:
             take_copy(path, home / BACKUPS_FOLDER)
             drop_copies(home / BACKUPS_FOLDER, keep=settings.keep)
 
-    return Catalogue.open(path, new=not remains, before_upgrade=back_up)
+    return Catalogue.open(path, new=not remains, before_upgrade=back_up, home=home)
 
 
 def _on_server(home: Path, url: str, *, new: bool) -> Catalogue:
     try:
-        return Catalogue.open(url, new=new)
+        return Catalogue.open(url, new=new, home=home)
     except DamageError as error:
         raise DamageError(
             f"the database of catalogue.url holds no catalogue, and {home} holds what belongs to "

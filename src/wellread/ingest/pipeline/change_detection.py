@@ -268,13 +268,13 @@ def gone_sources(
             if uri not in there
             and record.loader != ENTRY_LOADER
             and (record.root == uri or not is_web(record.root) or record.root in lists)
-            and (record.root == root or _within(root, _place(root, uri, record)))
+            and (record.root == root or within(root, _place(root, uri, record)))
             and (only is None or only.covers(_place(root, uri, record)))
             # That a folder could not be opened says nothing about what is in it.
-            and not any(_within(folder, _place(root, uri, record)) for folder in failed)
+            and not any(within(folder, _place(root, uri, record)) for folder in failed)
         ]
         looked = only is None or only.covers(root)
-        under = (_within(root, item.root) or _within(root, item.uri) for item in opened)
+        under = (within(root, item.root) or within(root, item.uri) for item in opened)
         if gone and looked and not any(under):
             reason = EMPTY.format(count=len(gone))
             results.append(JobItem(uri=root, status="failed", reason=reason))
@@ -315,9 +315,10 @@ def root_of(given: str) -> str:
 
 def _place(root: str, uri: str, record: SourceRecord) -> str:
     """Where a source stands: a feed, in the list below ``root`` that names it."""
-    listed = is_web(uri) and record.root != root and _within(root, record.root)
+    listed = is_web(uri) and record.root != root and within(root, record.root)
     return record.root if listed else uri
 
 
-def _within(root: str, uri: str) -> bool:
+def within(root: str, uri: str) -> bool:
+    """Whether the address is the root or stands below it."""
     return uri == root or uri.startswith(root.rstrip("/") + "/")

@@ -35,6 +35,7 @@ from wellread.types import Document, Passage
 logger = logging.getLogger(__name__)
 
 LOCK_SECONDS = 600.0
+WRITE_DOCUMENTS = 64  # whose rows are written together, when they are made of the catalogue
 
 
 @contextmanager
@@ -90,15 +91,40 @@ def recover(kb: KnowledgeBase) -> int:
 
 
 def drop_noted(kb: KnowledgeBase, index: Index) -> int:
-    """Remove the index rows of every noted version that is not live, and clear the notes."""
+    """Remove the index rows of every noted version that is not live, and clear the notes.
+
+    What is noted as to be written and is live has its rows written: documents that an upgrade
+    gave another id, and what a run was killed over while it wrote a live version anew.
+    """
     pending = kb.catalogue.pending()
     if not pending:
         return 0
     keys = [(write.document_id, write.version) for write in pending]
     live = kb.catalogue.live_versions([document for document, _ in keys])
     index.remove([key for key in keys if live.get(key[0]) != key[1]])
+    unwritten = [one for one in pending if one.action == "write"]
+    put_rows(
+        kb,
+        index,
+        [one.document_id for one in unwritten if live.get(one.document_id) == one.version],
+    )
     kb.catalogue.settle(keys)
     return len(keys)
+
+
+def put_rows(kb: KnowledgeBase, index: Index, document_ids: Sequence[str]) -> None:
+    """Write the rows of live documents as the catalogue has them; their vectors are owed then."""
+    for first in range(0, len(document_ids), WRITE_DOCUMENTS):
+        ids = document_ids[first : first + WRITE_DOCUMENTS]
+        live = kb.catalogue.live_versions(ids)
+        kb.catalogue.integrity.owe(live.items())
+        rows = []
+        for known in live:
+            document = kb.catalogue.document(known)
+            if document is not None:
+                rows += index_rows(document, kb.catalogue.passages_of([known]))
+        if rows:
+            index.write(rows, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,8 @@ from pydantic import (
     model_validator,
 )
 
-from wellread.errors import SettingsError
+from wellread.errors import SettingsError, SourceError
+from wellread.ingest.loaders.front_matter import refuse_readers
 from wellread.ingest.settings.coverage_targets import CoverageTargets
 from wellread.types import Kind
 
@@ -212,6 +213,15 @@ class CollectionSettings(_Part):
     rules: tuple[Rule, ...] = ()
     hierarchies: tuple[Hierarchy, ...] = ()
     coverage: CoverageTargets = CoverageTargets()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_no_readers(cls, given: object) -> object:
+        try:
+            refuse_readers(given, SETTINGS_NAME, deep=False)
+        except SourceError as error:
+            raise ValueError(error.reason) from error
+        return given
 
     @classmethod
     def parse(cls, text: str, where: str) -> CollectionSettings:

@@ -16,13 +16,16 @@ from typing import Any
 from urllib.parse import unquote
 
 from wellread.errors import SettingsError
+from wellread.ingest.loaders.front_matter import NAMES_READERS, READERS
 from wellread.ingest.settings.collection import SETTINGS_NAME, CollectionSettings
 from wellread.ingest.sources.discover import Found, FoundFile, local_path, uri_of
 from wellread.kb import KnowledgeBase
+from wellread.store.catalogue.documents.collection_records import MOVED_FROM
 from wellread.store.schema.catalogue_values import SourceRecord
 from wellread.text.words import harmless_line
 
 FOLDERS = "folders"  # under which the settings of a collection keep those of its folders
+NOT_OWN = (FOLDERS, READERS, MOVED_FROM)  # that are kept beside what the reader said
 SHOWN = 3  # files that are named
 Plain = dict[str, Any]
 
@@ -80,7 +83,7 @@ def own_settings(stored: Mapping[str, Any] | None) -> CollectionSettings | None:
     Raises:
         SettingsError: another release wrote them and they mean nothing to this one.
     """
-    own = {name: value for name, value in (stored or {}).items() if name != FOLDERS}
+    own = {name: value for name, value in (stored or {}).items() if name not in NOT_OWN}
     return CollectionSettings.from_plain(own) if own else None
 
 
@@ -127,6 +130,11 @@ def settings_in_force(
             nobody agreed.
     """
     stored = kb.catalogue.collection_settings.settings(collection)
+    if READERS in (stored or {}) and not given:
+        raise SettingsError(
+            f"the settings that were given for {collection!r}: {NAMES_READERS}",
+            hint="give a settings file without it: wellread add PATH --settings FILE",
+        )
     own = CollectionSettings.read(given) if given else own_settings(stored)
     folders = folder_settings(stored)
     notes: list[str] = []
@@ -148,6 +156,7 @@ def settings_in_force(
         notes.append(_told(path, root, settings, found))
     plain = {root: one.to_plain() for root, one in folders.items()}
     new = {**(own.to_plain() if own else {}), **({FOLDERS: plain} if plain else {})}
+    new |= {name: said for name, said in (stored or {}).items() if name == MOVED_FROM}
     if new != (stored or {}) or (given and stored is None):
         kb.catalogue.collection_settings.set_settings(collection, new)
     own = None if own == CollectionSettings() else own

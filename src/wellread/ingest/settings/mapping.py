@@ -20,7 +20,14 @@ from wellread.codec import from_plain, to_plain
 from wellread.errors import SourceError
 from wellread.identity import tagged_hash
 from wellread.ingest.loaders.base import ENTRIES, Loader, LoaderLimits, Source
-from wellread.ingest.loaders.front_matter import YAML_LOADER, FrontMatter, moment, scalar, split
+from wellread.ingest.loaders.front_matter import (
+    YAML_LOADER,
+    FrontMatter,
+    moment,
+    refuse_readers,
+    scalar,
+    split,
+)
 from wellread.ingest.loaders.plain import Blocks, decode
 from wellread.ingest.loaders.text import markdown_pages as markdown
 from wellread.ingest.loaders.text import markdown_transcripts
@@ -130,6 +137,7 @@ def _entries(source: Source, rule: Rule, facts: Mapping[str, str]) -> Iterator[D
         ) from error
     for key, entry in entries(tree, rule.entries):
         fields = entry if isinstance(entry, dict) else {"value": entry}
+        refuse_readers(fields, source.uri, deep=False)
         blocks = Blocks()
         said = [words for name in rule.text if (words := _words(fields, name))]
         for words in dict.fromkeys(said):

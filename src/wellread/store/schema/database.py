@@ -296,8 +296,12 @@ def check_known(schema: str) -> None:
         )
 
 
-def upgrade(connection: Connection, revision: str = "head") -> None:
-    """Run the missing migrations up to ``revision`` inside the connection's transaction."""
+def upgrade(connection: Connection, revision: str = "head", home: Path | None = None) -> None:
+    """Run the missing migrations up to ``revision`` inside the connection's transaction.
+
+    Args:
+        home: the folder of the home, whose kept files may move with their documents.
+    """
     # Alembic takes a tenth of a second to load, and is needed once per release.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -305,5 +309,5 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     config = Config()
     # Alembic reads % in options as interpolation.
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config.attributes.update(connection=connection, home=home)
     command.upgrade(config, revision)

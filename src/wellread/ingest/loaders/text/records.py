@@ -20,6 +20,7 @@ from wellread.ingest.loaders.front_matter import (
     KNOWN_FIELDS,
     FrontMatter,
     moment,
+    refuse_readers,
     taxonomy_of,
     web_address,
 )
@@ -58,6 +59,7 @@ def load(source: Source, limits: LoaderLimits) -> Iterator[Document]:  # noqa: A
     documents: list[Document] = []
     for number, (line, record) in enumerate(records, 1):
         key = str(number) if listed else f"L{line}"  # what its uri ends in
+        refuse_readers(record, source.uri, deep=False)
         try:
             asked = named(record)
             documents.append(
