@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ from wellread.kb import KnowledgeBase
 from wellread.kb.seen_by import let_in, now, seen_by
 from wellread.learning.feedback_giving import give_feedback
 from wellread.learning.gaps import asking_again
+from wellread.learning.gaps.arrival_screening import could_answer
 from wellread.reports import ResearchRequest
 from wellread.research.research import begin, research, usual_limits
 from wellread.store.rights.readable_views import RULES
@@ -247,6 +249,16 @@ def test_a_gap_is_asked_again_with_what_its_owner_may_read(
     done = asking_again.ask_these(kb, [gap_id])
     assert askers == [LEFT]
     assert done.closed == ()
+
+
+def test_what_arrives_for_others_asks_no_question_again(kb: KnowledgeBase) -> None:
+    let_in(kb, lambda asker: Asker(owner=asker.owner, reads=STRANGER.reads))
+    there = datetime(2100, 1, 1, tzinfo=UTC)
+    arrived = {one.id: there for one in kb.catalogue.documents(FOREIGN)}
+    for owner, found in ((STRANGER.owner, 0), ("", 1)):
+        gap_id = kb.catalogue.record_gap("Vandrokh quixomel midnight?", "none", owner=owner)
+        gaps = kb.catalogue.gap_ledger.of([gap_id])
+        assert len(could_answer(kb, gaps, arrived, 5).wanted) == found
 
 
 def test_who_is_no_user_any_more_reads_nothing(kb: KnowledgeBase) -> None:

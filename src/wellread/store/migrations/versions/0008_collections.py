@@ -12,7 +12,6 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
@@ -27,7 +26,7 @@ from wellread.types import Span
 revision = "0008"
 down_revision = "0007"
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("wellread.store.migrations")  # commands show what ours says
 
 ALL = "*"
 GROUP = "group:"
@@ -56,9 +55,8 @@ _NAMING = (
 _OF_DOCUMENT = ("texts", "marks", "passages", "past_questions", "entities", "relations")
 
 
-@dataclass(slots=True)
 class _Move:
-    """What moves where.
+    """What moves where. (No dataclass: Alembic loads this file as no module of a package.)
 
     Attributes:
         names: of the new collections.
@@ -66,17 +64,18 @@ class _Move:
         moved: how many documents went into each new collection.
     """
 
-    names: dict[Key, str] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    moved: dict[Key, int] = field(default_factory=dict)
+    def __init__(self, names: dict[Key, str]) -> None:
+        self.names = names
+        self.ids: dict[str, str] = {}
+        self.moved: dict[Key, int] = {}
 
 
 def upgrade() -> None:
     """Move what names readers, and drop where they were kept."""
     bind = op.get_bind()
-    move = _Move(names=_new_names(bind))
+    move = _Move(_new_names(bind))
     if move.names:
-        logger.warning("rights are per collection from now on; documents that named readers move")
+        logger.warning("rights are per collection: documents that named their readers move")
         files = _sources(bind, move.names)
         _documents(bind, move, files)
         _follow_ids(bind, move.ids)
@@ -95,9 +94,10 @@ def upgrade() -> None:
 
 def _tell(key: Key, name: str, count: int, who: Sequence[str]) -> None:
     logger.warning(
-        "%d documents of the collection %r that named %s as their readers are in %r now, which is "
-        "open to %s; take 'readers' out of their sources, which are read into it from now on",
+        "%d document%s of the collection %r with the readers %s: in %r from now on, open to %s; "
+        "take 'readers' out of what it is read from, which is read into it now",
         count,
+        "" if count == 1 else "s",
         key[0],
         ", ".join(json.loads(key[1])),
         name,
