@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from wellread.errors import DamageError, StoreError
+from wellread.errors import DamageError, ModelError, StoreError
 from wellread.identity import facts_of, version_of
 from wellread.ingest.parsing.parse import ParsedDocument, cut_up
 from wellread.kb import INGEST_LOCK, KnowledgeBase
@@ -88,6 +88,16 @@ def recover(kb: KnowledgeBase) -> int:
     if left:
         logger.info("dropped %d versions that an interrupted run had left", left)
     return left
+
+
+def bring_in_step(kb: KnowledgeBase) -> None:
+    """Let the index follow what an upgrade of the catalogue moved; told where it cannot yet."""
+    if kb.read_only or not kb.catalogue.pending():
+        return
+    try:
+        recover(kb)
+    except (StoreError, ModelError) as error:
+        logger.warning("%s; what moved is found after the next add or sync", error)
 
 
 def drop_noted(kb: KnowledgeBase, index: Index) -> int:

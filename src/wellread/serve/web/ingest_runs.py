@@ -22,6 +22,7 @@ from fastapi import Depends, Request
 
 from wellread.errors import WellreadError
 from wellread.identity import EVERYTHING, Everything
+from wellread.ingest.pipeline.commit import bring_in_step
 from wellread.ingest.sources.discover import Input
 from wellread.kb import KnowledgeBase
 from wellread.learning import intake
@@ -70,7 +71,8 @@ class IngestRuns:
         return asked
 
     def take_up(self) -> None:
-        """Ask the open questions again that an earlier process left."""
+        """Ask the open questions again that an earlier process left, when the index is in step."""
+        self._thread.submit(bring_in_step, self._kb)
         self._thread.submit(after_ingest, self._kb)
 
     def ask_again(self, work: Callable[[], object]) -> Asked:
